@@ -1,0 +1,1 @@
+../../headwater/__init__.py

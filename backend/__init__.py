@@ -1,0 +1,1 @@
+"""The service: intake, projection, REST, replay, authentication, and the `headwater` command."""

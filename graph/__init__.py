@@ -1,0 +1,1 @@
+"""The domain: containment model, stores, association segments, tracing, views, PROV. Knows no web framework."""

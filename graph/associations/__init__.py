@@ -1,0 +1,1 @@
+"""Manifests and segments: the capture format (docs/reference/capture-format.md). Light by rule: pyarrow only."""

@@ -1,0 +1,5 @@
+"""Graph stores: the protocol, and a registry of lazy loaders for its implementations."""
+
+from headwater.graph.stores.protocol import Direction, GraphStore, Page, Subgraph
+
+__all__ = ["Direction", "GraphStore", "Page", "Subgraph"]

@@ -1,0 +1,94 @@
+"""The graph store: keeps containers and the flows between them, and answers questions about their neighbourhood.
+
+For the projector (which writes) and for tracing, views and GraphQL (which read). A store must apply a batch and its log offset in
+one transaction, must come to the same content whatever the order and number of deliveries, and must never build a query out of
+a user's text. It never sees a record: those live in association segments.
+
+The tenant is a required first argument everywhere, so that forgetting it does not type-check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+
+
+class Direction(StrEnum):
+    """Which way to follow edges: `upstream` to where data came from, `downstream` to where it went."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """Nodes and edges that were reached. `truncated` counts the nodes that a limit kept out (0: nothing is missing); `distance` is in hops."""
+
+    nodes: Sequence[Node]
+    edges: Sequence[Edge]
+    distance: dict[str, int]
+    truncated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of nodes. `cursor` fetches the next one; None: this was the last."""
+
+    nodes: Sequence[Node]
+    cursor: str | None
+    total: int
+
+
+class GraphStore(Protocol):
+    """See the module's docstring for what a store must do. All verbs may raise `UnavailableError` (transient)."""
+
+    async def open(self) -> None:
+        """Connect, and bring constraints, indexes and tables up to date (numbered migrations)."""
+
+    async def close(self) -> None: ...
+
+    async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
+        """Apply batches and remember `offset` (of the last log entry in them) in one transaction."""
+
+    async def offset(self, tenant: str) -> int:
+        """Offset of the last log entry applied; 0 where none was."""
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
+        """The nodes that exist, in the order asked for."""
+
+    async def search(
+        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None
+    ) -> Page:
+        """Nodes whose name holds `text` (case-insensitive; empty: all), ordered by name and id."""
+
+    async def neighbours(
+        self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]
+    ) -> list[Edge]:
+        """Edges one hop away from `ids`."""
+
+    async def reach(
+        self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
+    ) -> Subgraph:
+        """All that is within `depth` hops of `focus`, nearest first, `limit` nodes at most."""
+
+    async def children(
+        self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
+    ) -> Page:
+        """Nodes that `parent` contains directly, ordered by name and id."""
+
+    async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
+        """For each id its containers, innermost first."""
+
+    async def counts(self, tenant: str) -> dict[str, int]:
+        """Number of nodes of each kind."""
+
+    async def fingerprint(self, tenant: str) -> str:
+        """Hash of the whole content, independent of the order in which it came. Equal graphs have equal fingerprints, in every store."""
+
+    async def drop(self, tenant: str) -> None:
+        """Forget the tenant's graph and offset; the projector rebuilds it from the log."""

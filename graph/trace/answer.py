@@ -1,0 +1,96 @@
+"""What is asked of a trace, and what it answers (docs: semantics of a record's lineage).
+
+An answer always says what it means (`semantics`), whether it is exact, and what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Semantics(StrEnum):
+    """`influence`: every record that had a part. `witness`: records that suffice to produce the row again."""
+
+    INFLUENCE = "influence"
+    WITNESS = "witness"
+
+
+class Grain(StrEnum):
+    """How finely an entry is known; anything but `record` makes an answer inexact."""
+
+    RECORD = "record"
+    PARTITION = "partition"
+    VERSION = "version"
+    DATASET = "dataset"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRequest:
+    """`dataset`: an id, a name or a path that a job read or wrote. `where`: DuckDB SQL over its columns. `rows` picks records directly, as (file, row).
+
+    `column` asks for the witness of one column. `to` keeps the records of one dataset, which need not be a source.
+    """
+
+    dataset: str
+    where: str | None = None
+    rows: Sequence[tuple[str, int]] = ()
+    column: str | None = None
+    semantics: Semantics = Semantics.INFLUENCE
+    forward: bool = False
+    to: str | None = None
+    limit: int = 10_000
+    values: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRecord:
+    """`row` is 0-based in its file (a CSV header is no record); `line` is 1-based, for text formats. `file` and `row` are None at coarser grains."""
+
+    dataset: str
+    file: str | None
+    row: int | None
+    grain: Grain
+    values: Mapping[str, Any] = field(default_factory=dict)
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One run on the path: which dataset it wrote from which, and the operations in between, outermost first.
+
+    `records` counts the distinct output records of this run that are part of the trace.
+    """
+
+    job: str
+    run: str
+    output: str
+    inputs: Sequence[str]
+    operations: Sequence[str]
+    records: int
+    grain: Grain
+
+
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """Something that the answer lacks or overstates: `what` (an operator, a file, a run), `reason`, and its effect: `superset` or `missing` or `unreadable`."""
+
+    what: str
+    reason: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceAnswer:
+    """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. `selected` are the records that the trace began with."""
+
+    semantics: Semantics
+    exact: bool
+    records: Sequence[TracedRecord]
+    path: Sequence[Hop]
+    incomplete: Sequence[Incomplete]
+    total: int
+    selected: Sequence[TracedRecord]
+    elapsed_ms: float

@@ -1,0 +1,26 @@
+"""Headwater: where did this data come from, exactly?
+
+The public face. Everything else is private to its folder. Names load on first use, so that importing `headwater` inside a
+Spark job costs nothing and needs nothing but the light install.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import HeadwaterError
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.attach import attach
+
+__version__ = "0.1.0"
+__all__ = ["HeadwaterError", "__version__", "attach"]
+
+_LAZY = {"attach": "headwater.spark_listener.attach"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'headwater' has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -1,0 +1,83 @@
+"""Every error that Headwater raises, in one tree.
+
+    HeadwaterError                     the root: catch this to catch them all
+    ├── ConfigurationError             a setting, file or optional dependency is missing or wrong
+    │   └── MissingExtraError          … an optional dependency: names the pip command
+    ├── InvalidInputError              what the caller sent cannot be used; says which field, what was there, what to do
+    │   ├── InvalidEventError          … an OpenLineage event
+    │   ├── InvalidCaptureError        … an association manifest or segment
+    │   └── InvalidQueryError          … a predicate, a column, an id, a level
+    ├── NotFoundError                  a dataset, run, node or file that is not known; names what is near
+    ├── SourceChangedError             a source file is not what it was when the run read it
+    ├── UnsupportedError               an operator or format that is refused, by name
+    └── UnavailableError               (transient) a store or service that does not answer now
+
+`transient` says whether trying the same again may work. Every message says what was wrong, what was there instead, and what to
+do; `hint` carries the last part where a user interface wants to show it apart.
+"""
+
+from __future__ import annotations
+
+
+class HeadwaterError(Exception):
+    """The root of the tree. `transient` tells whether a retry is worth while; `hint` tells what to do."""
+
+    transient: bool = False
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}" if self.hint else self.message
+
+
+class ConfigurationError(HeadwaterError):
+    """A setting, a file or an optional dependency is missing or wrong."""
+
+
+class MissingExtraError(ConfigurationError):
+    """An optional dependency is not installed; the message names the pip command."""
+
+    def __init__(self, what: str, *, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency.", hint=f'Install it: pip install "headwater[{extra}]"')
+        self.extra = extra
+
+
+class InvalidInputError(HeadwaterError):
+    """What the caller sent cannot be used. `field` is the path of the offending part, where there is one."""
+
+    def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.field = field
+
+
+class InvalidEventError(InvalidInputError):
+    """An OpenLineage event that breaks the specification."""
+
+
+class InvalidCaptureError(InvalidInputError):
+    """An association manifest or segment that is damaged or does not fit its format."""
+
+
+class InvalidQueryError(InvalidInputError):
+    """A predicate, column, id or level that cannot be answered."""
+
+
+class NotFoundError(HeadwaterError):
+    """A dataset, run, node or file that is not known here."""
+
+
+class SourceChangedError(HeadwaterError):
+    """A source file is no longer what it was when the run read it (length or modification time)."""
+
+
+class UnsupportedError(HeadwaterError):
+    """An operator or a format that is refused. The message names it."""
+
+
+class UnavailableError(HeadwaterError):
+    """A store or a service that does not answer now."""
+
+    transient = True
