@@ -1,0 +1,1 @@
+"""The web face of the service: endpoints, credentials, guards, metrics."""

@@ -1,0 +1,59 @@
+"""A command group whose members load when they are called.
+
+For `headwater --help`, which must be quick, and for `headwater run`, which must work where the server's libraries are absent.
+A module that holds a command has `app`, a `typer.Typer`: with one command it becomes that command, with several a group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from headwater.errors import MissingExtraError
+
+
+@dataclass(frozen=True, slots=True)
+class LazyCommand:
+    """Where a command lives and what the list of commands says about it. `extra` is the optional dependency that it needs."""
+
+    module: str
+    help: str
+    extra: str | None = "server"
+    group: bool = False
+
+
+class LazyGroup(TyperGroup):
+    """Lists its commands from `lazy`, without importing them; imports the one that is called."""
+
+    lazy: dict[str, LazyCommand] = {}
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: _stand_in(name, entry) for name, entry in self.lazy.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, stand_in, rest = super().resolve_command(ctx, args)
+        return (name, _loaded(name, self.lazy[name]), rest) if name else (name, stand_in, rest)
+
+
+def _stand_in(name: str, entry: LazyCommand) -> Any:
+    app = typer.Typer(add_completion=False)
+    app.command(name, help=entry.help)(lambda: None)
+    return typer.main.get_command(app)
+
+
+def _loaded(name: str, entry: LazyCommand) -> Any:
+    try:
+        app: typer.Typer = import_module(entry.module).app
+    except ModuleNotFoundError as error:
+        # A module of ours that is missing is a fault of the build, not of the user's environment.
+        if entry.extra is None or (error.name or "").startswith("headwater"):
+            raise
+        raise MissingExtraError(f"`headwater {name}`", extra=entry.extra) from error
+    command = typer.main.get_group(app) if entry.group else typer.main.get_command(app)
+    command.name = name
+    return command

@@ -1,0 +1,77 @@
+"""The entry point: the list of commands, the options of them all, and errors that say what to do.
+
+Exit codes: 0 done; 1 failed; 2 used wrongly (option, predicate, setting); 3 not found; 4 unavailable now (a retry may work);
+5 unsupported; 130 interrupted. `headwater run` exits as its script does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from headwater.backend.cli.lazy import LazyCommand, LazyGroup
+from headwater.backend.cli.output import ExitCode, exit_code_for, note, report
+from headwater.errors import HeadwaterError
+
+_COMMANDS = {
+    "run": LazyCommand("headwater.backend.cli.run", "Run a PySpark program and capture its lineage.", extra=None),
+    "serve": LazyCommand("headwater.backend.cli.serve", "Start the service and the page on one home folder."),
+    "demo": LazyCommand("headwater.backend.cli.demo", "Run the flight-delay pipeline and trace a wrong number to its record."),
+    "trace": LazyCommand("headwater.backend.cli.trace", "Find the records behind a record, or those that it touched."),
+    "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
+    "export": LazyCommand("headwater.backend.cli.export", "Write provenance as PROV-JSON.", group=True),
+    "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
+    "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
+    "store": LazyCommand("headwater.backend.cli.store", "Rebuild or check the graph.", group=True),
+}
+
+
+class _Headwater(LazyGroup):
+    lazy = _COMMANDS
+
+
+app = typer.Typer(
+    cls=_Headwater,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 unavailable, 5 unsupported. Start with: headwater demo",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from headwater import __version__
+
+        typer.echo(f"headwater {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", envvar="HEADWATER_DEBUG")] = False,
+) -> None:
+    """Where did this data come from, exactly? Record-level lineage for unmodified PySpark programs."""
+    if debug:
+        os.environ["HEADWATER_DEBUG"] = "1"
+    else:
+        os.environ.pop("HEADWATER_DEBUG", None)
+
+
+def main() -> None:
+    """Run the command line. Errors of ours become a message with a hint and an exit code; `--debug` shows their traceback."""
+    try:
+        app()
+    except HeadwaterError as error:
+        if os.environ.get("HEADWATER_DEBUG"):
+            raise
+        report(error)
+        sys.exit(exit_code_for(error))
+    except KeyboardInterrupt:
+        note("Interrupted.")
+        sys.exit(ExitCode.INTERRUPTED)

@@ -1,0 +1,64 @@
+"""Settings of the service and the command line: one model, read from `HEADWATER_…` variables, resolved once, above everything else.
+
+A command's options win over the environment, the environment over the defaults. Secrets are never shown when settings are printed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from headwater.backend.home import Home
+from headwater.errors import ConfigurationError
+
+DEFAULT_TENANT = "default"
+_MB = 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """Every setting, its variable (`HEADWATER_` and the name in capitals) and its default."""
+
+    model_config = SettingsConfigDict(env_prefix="HEADWATER_", frozen=True, extra="ignore")
+
+    home: Path = Field(default=Path("~/.headwater"), description="Folder of all state of one user.")
+    host: str = Field(default="127.0.0.1", description="Address that the service binds to.")
+    port: int = Field(default=8765, ge=0, le=65535, description="Port of the service; 0 takes any free one.")
+    allowed_hosts: tuple[str, ...] = Field(default=(), description='Names by which the service may be called besides loopback, as a JSON list: ["lineage.example.org"].')
+    api_key: SecretStr | None = Field(default=None, description="The API key, instead of the one in the home folder.")
+    store: Literal["sqlite", "neo4j"] = Field(default="sqlite", description="Where the graph is kept.")
+    neo4j_uri: str | None = Field(default=None, description="Address of the Neo4j server, as neo4j://localhost:7687.")
+    neo4j_user: str = Field(default="neo4j", description="User of the Neo4j server.")
+    neo4j_password: SecretStr | None = Field(default=None, description="Password of the Neo4j server; none where it asks for none.")
+    neo4j_database: str = Field(default="neo4j", description="Database on the Neo4j server.")
+    max_body_bytes: int = Field(default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked.")
+    max_segment_bytes: int = Field(default=1024 * _MB, gt=0, description="Largest association segment.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level of the service's own log lines.")
+    log_format: Literal["console", "json"] = Field(default="console", description="Form of the service's log lines, on standard error.")
+
+    @property
+    def folder(self) -> Home:
+        """The home folder, as something to ask for its parts."""
+        return Home.at(self.home)
+
+    def key(self) -> str:
+        """The API key that callers must show."""
+        return self.api_key.get_secret_value() if self.api_key else self.folder.create().key()
+
+
+def load_settings(**options: Any) -> Settings:
+    """Settings from the environment, overruled by the options that are not None.
+
+    Raises:
+        ConfigurationError: a variable or option has a value that cannot be used; the message names it.
+    """
+    try:
+        return Settings(**{name: value for name, value in options.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "settings"
+        raise ConfigurationError(
+            f"Setting {name} cannot be used: {first['msg']}; it was {first['input']!r}.", hint=f"Correct HEADWATER_{name.upper()} or the option --{name.replace('_', '-')}."
+        ) from error
