@@ -7,6 +7,7 @@
     │   ├── InvalidEventError          … an OpenLineage event
     │   ├── InvalidCaptureError        … an association manifest or segment
     │   └── InvalidQueryError          … a predicate, a column, an id, a level
+    ├── KeyRequiredError               the caller shows no key, or not this service's
     ├── NotFoundError                  a dataset, run, node or file that is not known; names what is near
     ├── SourceChangedError             a source file is not what it was when the run read it
     ├── UnsupportedError               an operator or format that is refused, by name
@@ -63,6 +64,10 @@ class InvalidCaptureError(InvalidInputError):
 
 class InvalidQueryError(InvalidInputError):
     """A predicate, column, id or level that cannot be answered."""
+
+
+class KeyRequiredError(HeadwaterError):
+    """The caller shows no key, or not this service's, and asks for what needs it."""
 
 
 class NotFoundError(HeadwaterError):
