@@ -1,0 +1,81 @@
+"""What came out differently: the rows of a dataset as it is against those of its shadow.
+
+Rows are compared as bags. Those that both have are left out; what remains is paired, most alike first, so that a corrected row
+stands beside the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from headwater.backend.replay.model import Difference
+from headwater.errors import UnsupportedError
+
+_READERS = {
+    ".parquet": "read_parquet({files}, union_by_name = true, hive_partitioning = true)",
+    ".csv": "read_csv({files}, header = true, union_by_name = true, hive_partitioning = true)",
+    ".json": "read_json({files}, hive_partitioning = true)",
+}
+
+
+def compare(dataset: str, before: Path, after: Path, *, limit: int = 100) -> tuple[list[Difference], int]:
+    """Differences between two folders (at most `limit`), and how many rows differ in all.
+
+    Raises:
+        UnsupportedError: the dataset's format cannot be compared.
+    """
+    with duckdb.connect() as database:
+        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before)}")
+        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after)}")
+        gone, gone_count = _rows(database, "was", "now", limit)
+        come, come_count = _rows(database, "now", "was", limit)
+    return _pair(dataset, gone, come), max(gone_count, come_count)
+
+
+def _relation(folder: Path) -> str:
+    for suffix, reader in _READERS.items():
+        files = sorted(str(file) for file in folder.rglob(f"*{suffix}") if not any(p.startswith(("_", ".")) for p in file.relative_to(folder).parts))
+        if files:
+            quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+            return reader.format(files=f"[{quoted}]")
+    raise UnsupportedError(f"{folder} holds no Parquet, CSV or JSON file that could be compared.")
+
+
+def _rows(database: duckdb.DuckDBPyConnection, left: str, right: str, limit: int) -> tuple[list[dict[str, Any]], int]:
+    remainder = f"SELECT * FROM {left} EXCEPT ALL SELECT * FROM {right}"
+    counted = database.execute(f"SELECT count(*) FROM ({remainder})").fetchone()
+    cursor = database.execute(f"SELECT * FROM ({remainder}) ORDER BY ALL LIMIT {limit:d}")
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()], int(counted[0]) if counted else 0
+
+
+def _pair(dataset: str, gone: Sequence[Mapping[str, Any]], come: Sequence[Mapping[str, Any]]) -> list[Difference]:
+    """Pair rows that share the most values; a row that shares none stands alone."""
+    candidates = sorted(
+        ((_alike(old, new), i, j) for i, old in enumerate(gone) for j, new in enumerate(come)), key=lambda entry: (-entry[0], entry[1], entry[2])
+    )
+    partner: dict[int, int] = {}
+    taken: set[int] = set()
+    for alike, i, j in candidates:
+        if alike and i not in partner and j not in taken:
+            partner[i] = j
+            taken.add(j)
+    pairs: list[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]] = [
+        (old, come[partner[i]] if i in partner else None) for i, old in enumerate(gone)
+    ]
+    pairs += [(None, new) for j, new in enumerate(come) if j not in taken]
+    return [Difference(dataset=dataset, before=old, after=new, columns=_differing(old, new)) for old, new in pairs]
+
+
+def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> int:
+    return sum(1 for name, value in old.items() if name in new and new[name] == value)
+
+
+def _differing(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> list[str]:
+    if old is None or new is None:
+        return list(old or new or ())
+    return [name for name, value in old.items() if new.get(name) != value]

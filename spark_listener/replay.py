@@ -1,0 +1,172 @@
+"""Replay, the side inside Spark: run an unchanged program again, beside the real data and without some of its records.
+
+For the replay runner, which starts the program under `headwater run` with `HEADWATER_REPLAY` naming a replay order. Every path
+that the program writes is led to a shadow root; a path that it reads is led there too once this replay has written it. Records
+to leave out are filtered at the scans (by the capture bridge). A program that tries to write past the shadow root is stopped: a
+replay must never touch the data it repeats.
+
+What a program does through plain Python files, JDBC or other services is not led anywhere; the guide says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from headwater.errors import ConfigurationError, UnsupportedError
+
+VARIABLE = "HEADWATER_REPLAY"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOrder:
+    """What one replayed program is told. `exclude` maps a file (as `file:/a/b`) to the 0-based numbers of the records to leave out."""
+
+    replay: str
+    shadow: str
+    exclude: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def load(cls, path: str | Path) -> ReplayOrder:
+        """Read an order.
+
+        Raises:
+            ConfigurationError: the file is missing or is no replay order.
+        """
+        try:
+            raw = json.loads(Path(path).read_text(encoding="utf-8"))
+            return cls(replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConfigurationError(f"{path} is not a replay order: {error!r}.", hint="Start replays with `headwater replay`.") from error
+
+    @classmethod
+    def from_environment(cls) -> ReplayOrder | None:
+        """The order that this process was started with, if it was."""
+        path = os.environ.get(VARIABLE)
+        return cls.load(path) if path else None
+
+    def save(self, path: Path) -> None:
+        """Write the order where `load` finds it."""
+        path.write_text(json.dumps({"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude)}), encoding="utf-8")
+
+
+class ShadowPaths:
+    """Where a path of the program lies in the replay: `/a/b` written becomes `SHADOW/a/b`; read, too, if the replay wrote it."""
+
+    def __init__(self, shadow: str) -> None:
+        self.shadow = Path(shadow)
+
+    def write(self, path: str) -> str:
+        """The shadow of a path that is written."""
+        return str(self._shadow_of(path))
+
+    def read(self, path: str) -> str:
+        """The shadow of a path that is read, or the path itself where this replay wrote nothing there.
+
+        Raises:
+            UnsupportedError: only a part of what is below the path was written again, so neither place is right.
+        """
+        if any(mark in path for mark in "*?[{"):
+            fixed = Path(os.path.dirname(path.split("*")[0].split("?")[0].split("[")[0].split("{")[0]) or "/")
+            if self._shadow_of(str(fixed)).exists():
+                raise UnsupportedError(f"The pattern {path} reaches into data that this replay wrote again.", hint="Read the folder instead.")
+            return path
+        shadow = self._shadow_of(path)
+        if not shadow.exists():
+            return path
+        if self._is_dataset(shadow):
+            return str(shadow)
+        raise UnsupportedError(
+            f"{path} was written again only in part ({', '.join(sorted(p.name for p in shadow.iterdir())[:5])}).",
+            hint="Read each written folder by its own path.",
+        )
+
+    def _shadow_of(self, path: str) -> Path:
+        parts = urlsplit(path)
+        if parts.scheme not in ("", "file"):
+            raise UnsupportedError(f"Replay leads local paths to a shadow; {path} is on {parts.scheme}.")
+        local = os.path.abspath(unquote(parts.path) if parts.scheme else path)
+        if local == str(self.shadow) or local.startswith(f"{self.shadow}/"):
+            return Path(local)
+        return self.shadow / local.lstrip("/")
+
+    @staticmethod
+    def _is_dataset(folder: Path) -> bool:
+        """Spark's committers leave `_SUCCESS` in what they wrote; a path inside such a folder belongs to it."""
+        if folder.is_file():
+            return True
+        return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
+
+
+def lead_paths(order: ReplayOrder) -> None:
+    """Make PySpark's readers and writers in this process use the shadow (design: replay). Called once, before the program starts."""
+    from pyspark import RDD, SparkContext
+    from pyspark.sql import DataFrameReader, DataFrameWriter
+
+    paths = ShadowPaths(order.shadow)
+    for method in ("load", "parquet", "csv", "json", "text", "orc", "xml"):
+        _lead(DataFrameReader, method, paths.read)
+    for method in ("save", "parquet", "csv", "json", "text", "orc", "xml"):
+        _lead(DataFrameWriter, method, paths.write)
+    for method in ("textFile", "wholeTextFiles", "binaryFiles", "pickleFile"):
+        _lead(SparkContext, method, functools.partial(_read_text, order, paths))
+    for method in ("saveAsTextFile", "saveAsPickleFile"):
+        _lead(RDD, method, paths.write)
+    for method in ("saveAsTable", "insertInto", "jdbc"):
+        _refuse(DataFrameWriter, method)
+
+
+def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:
+    """RDD readers have no scan to filter at, so a file with records to leave out cannot be read that way."""
+    local = os.path.abspath(urlsplit(path).path)
+    for file in order.exclude:
+        excluded = urlsplit(file).path
+        if excluded == local or excluded.startswith(f"{local}/"):
+            raise UnsupportedError(f"An RDD program reads {path}; replay without records needs DataFrames.")
+    return paths.read(path)
+
+
+def _lead(owner: type, method: str, route: Callable[[str], str]) -> None:
+    original = getattr(owner, method, None)
+    if original is None:  # a method of a later or an earlier PySpark
+        return
+
+    @functools.wraps(original)
+    def led(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            args = (_route(args[0], route), *(_route(arg, route) if _takes_many(owner, method) else arg for arg in args[1:]))
+        for name in ("path", "paths"):
+            if name in kwargs:
+                kwargs[name] = _route(kwargs[name], route)
+        return original(self, *args, **kwargs)
+
+    setattr(owner, method, led)
+
+
+def _takes_many(owner: type, method: str) -> bool:
+    """`parquet` and `orc` of a reader take any number of paths as arguments."""
+    return owner.__name__ == "DataFrameReader" and method in ("parquet", "orc")
+
+
+def _route(value: Any, route: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return route(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return type(value)(route(item) for item in value)
+    return value
+
+
+def _refuse(owner: type, method: str) -> None:
+    if not hasattr(owner, method):
+        return
+
+    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(f"{owner.__name__}.{method} cannot be led to a shadow.", hint="Replay covers programs that write to paths.")
+
+    setattr(owner, method, refused)
