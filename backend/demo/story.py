@@ -1,0 +1,86 @@
+"""The story: the questions that the demo asks of the service, and what it makes of the answers.
+
+Pure questions and answers; printing is the command's. Every figure is the service's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headwater.backend.client import GraphQLClient
+from headwater.errors import HeadwaterError, NotFoundError
+
+COLUMN = "max_wind_mph"
+WRONG = "origin = 'EWR' AND month = 2"
+
+_ROWS = "query ($dataset: ID!, $where: String) { rows(dataset: $dataset, where: $where) { columns { name } rows { file row values } } }"
+_TRACE = """query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String) {
+  trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to) {
+    exact total elapsedMs records { dataset datasetName file row line grain values } path { job output operations records } incomplete { what reason effect } } }"""
+_SEARCH = "query ($text: String!) { search(text: $text, kinds: [DATASET], first: 200) { nodes { id name } } }"
+_REPLAY = "mutation ($dataset: String!, $rows: [RowRef!], $output: String) { startReplay(dataset: $dataset, rows: $rows, output: $output) { id } }"
+_REPLAY_STATE = """query ($id: ID!) { replay(id: $id) { state error shadow steps { job state } differences { before after columns } } }"""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The demo's questions, asked of one service about one pipeline's output in `out`."""
+
+    client: GraphQLClient
+    raw: Path
+    out: Path
+
+    def dataset(self, path: Path) -> str:
+        """Id of the dataset at a path."""
+        found = self.client.execute(_SEARCH, text=str(path))["search"]["nodes"]
+        for node in found:
+            if node["name"] == str(path):
+                return str(node["id"])
+        raise NotFoundError(f"The service knows no dataset {path}.", hint="Was the pipeline run with `headwater run`?")
+
+    def report_row(self, where: str = WRONG) -> dict[str, Any]:
+        """One row of the report, as column → value."""
+        page = self.client.execute(_ROWS, dataset=self.dataset(self.out / "report"), where=where)["rows"]
+        if len(page["rows"]) != 1:
+            raise HeadwaterError(f"The report has {len(page['rows'])} rows where {where}; one was expected.")
+        return dict(zip((column["name"] for column in page["columns"]), page["rows"][0]["values"], strict=True))
+
+    def witness(self) -> dict[str, Any]:
+        """The record of the raw weather that the wrong number came from."""
+        return self._trace(dataset=str(self.out / "report"), where=WRONG, column=COLUMN, semantics="WITNESS", to=str(self.raw / "weather.csv"))
+
+    def influence(self) -> dict[str, Any]:
+        """Every record of the raw weather that had a part in the row."""
+        return self._trace(dataset=str(self.out / "report"), where=WRONG, to=str(self.raw / "weather.csv"))
+
+    def forward(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """What else a raw record touched."""
+        return self._trace(dataset=record["datasetName"], rows=[{"file": record["file"], "row": record["row"]}], forward=True)
+
+    def replay_without(self, records: Sequence[Mapping[str, Any]], *, patience: float = 600) -> dict[str, Any]:
+        """Run the pipeline again without these records; the finished replay.
+
+        Raises:
+            HeadwaterError: it failed, or took longer than `patience` seconds.
+        """
+        rows = [{"file": record["file"], "row": record["row"]} for record in records]
+        began = self.client.execute(_REPLAY, dataset=records[0]["datasetName"], rows=rows, output=str(self.out / "report"))
+        identifier = began["startReplay"]["id"]
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            replay: dict[str, Any] = self.client.execute(_REPLAY_STATE, id=identifier)["replay"]
+            if replay["state"] == "COMPLETE":
+                return replay
+            if replay["state"] == "FAILED":
+                raise HeadwaterError(f"The replay failed: {replay['error']}")
+            time.sleep(0.5)  # a replay takes tens of seconds: polling costs nothing beside it
+        raise HeadwaterError(f"The replay {identifier} has not ended after {patience:.0f} s.", hint="`headwater replay --list` shows its state.")
+
+    def _trace(self, **asked: Any) -> dict[str, Any]:
+        variables = {"where": None, "rows": None, "column": None, "semantics": "INFLUENCE", "forward": False, "to": None} | asked
+        answer: dict[str, Any] = self.client.execute(_TRACE, **variables)["trace"]
+        return answer
