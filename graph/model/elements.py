@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
+
+from headwater.errors import InvalidInputError
 
 
 class NodeKind(StrEnum):
@@ -33,8 +36,8 @@ class EdgeKind(StrEnum):
     """`contains` joins a container and its child; the others are flows of data."""
 
     CONTAINS = "contains"
-    READS = "reads"  # dataset → job, version → run
-    WRITES = "writes"  # job → dataset, run → version
+    READS = "reads"  # dataset → job; version → run, partition → run
+    WRITES = "writes"  # job → dataset; run → version, run → partition
     DERIVES = "derives"  # column → column
     REPLAYS = "replays"  # run → run that replays it
 
@@ -46,30 +49,51 @@ class Stamp:
     time: str
     key: str
 
+    @classmethod
+    def at(cls, instant: str | datetime, key: str) -> Stamp:
+        """A stamp with its time in the one form that compares as text; an instant without a zone is taken as UTC.
+
+        Raises:
+            InvalidInputError: the text is no ISO 8601 instant.
+        """
+        if isinstance(instant, str):
+            try:
+                instant = datetime.fromisoformat(instant)
+            except ValueError:
+                raise InvalidInputError(f"{instant!r} is not an instant.", hint="Write it as 2026-01-31T23:59:59.123Z (ISO 8601).") from None
+        zoned = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+        return cls(zoned.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"), key)
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A container. `name` is what people read; `properties` holds JSON values."""
+    """A container. `name` is what people read; `properties` holds JSON values, of which None retracts an earlier one.
+
+    `ranks` lets a fact beat the same fact of any stamp whose rank is lower (0 where none is given): a run that completed stays
+    completed though its start is reported later, with a later clock.
+    """
 
     id: str
     kind: NodeKind
     name: str
     properties: Mapping[str, Any] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link. One edge exists for each (`src`, `dst`, `kind`)."""
+    """A link. One edge exists for each (`src`, `dst`, `kind`); `properties` and `ranks` as a node's."""
 
     src: str
     dst: str
     kind: EdgeKind
     properties: Mapping[str, Any] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphBatch:
-    """What one log entry states. All of it is applied, or nothing."""
+    """What one log entry states. All of it is applied, or nothing. A node that only an edge names comes to exist bare."""
 
     stamp: Stamp
     nodes: Sequence[Node] = ()

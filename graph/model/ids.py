@@ -2,15 +2,26 @@
 
 An id is `kind:part:part…`, each part percent-encoded, since namespaces and names contain colons (design: vocabulary). The tenant
 is never part of an id.
+
+    platform:{namespace}                         system:{namespace}
+    dataset:{namespace}:{name}                   pipeline:{namespace}:{name}
+    column:{namespace}:{name}:{column}           job:{namespace}:{name}
+    version:{namespace}:{name}:{run}             run:{run}
+    partition:{path}:{length}:{modified}         operator:{capture}:{operator}
 """
 
 from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
-from headwater.errors import InvalidQueryError
+from headwater.errors import InvalidInputError, InvalidQueryError
+from headwater.graph.model.elements import NodeKind
 
 _SAFE = "/._-~=+,@"
+_KINDS = {kind.value: kind for kind in NodeKind}
+
+# An index of Neo4j holds 8 kB a key; the bound is the same in every store, so that what one takes all take.
+MAX_ID = 4_096
 
 
 def node_id(kind: str, *parts: str) -> str:
@@ -28,3 +39,27 @@ def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:
     if not kind or not parts:
         raise InvalidQueryError(f"{identifier!r} is not a node id.", hint="An id reads kind:part[:part…], as dataset:file:/data/x.")
     return kind, tuple(unquote(part) for part in parts)
+
+
+def kind_of(identifier: str) -> NodeKind:
+    """The kind that an id to be stored begins with.
+
+    Raises:
+        InvalidInputError: the id names no kind of node, or is longer than an index can hold.
+    """
+    kind = _KINDS.get(identifier.partition(":")[0])
+    if kind is None or ":" not in identifier:
+        raise InvalidInputError(f"{identifier[:200]!r} is not a node id.", field="id", hint=f"It must begin with one of: {', '.join(_KINDS)}.")
+    if len(identifier) > MAX_ID:
+        raise InvalidInputError(
+            f"The id {identifier[:80]}… has {len(identifier)} characters; a graph store holds {MAX_ID}.",
+            field="id",
+            hint="Shorten the namespace or the name (percent-encoding counts).",
+        )
+    return kind
+
+
+def bare_name(identifier: str) -> str:
+    """The name of a node that nobody has named yet: its path for a partition, else the last part of its id."""
+    kind, parts = parse_id(identifier)
+    return parts[0] if kind == NodeKind.PARTITION else parts[-1]

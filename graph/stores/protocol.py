@@ -18,7 +18,10 @@ from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 
 
 class Direction(StrEnum):
-    """Which way to follow edges: `upstream` to where data came from, `downstream` to where it went."""
+    """Which way to follow edges: `upstream` to where data came from, `downstream` to where it went, `both` the one and the other.
+
+    `both` is the union of the two cones: what a sibling's other sources are is no lineage of the focus.
+    """
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
@@ -27,7 +30,10 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """Nodes and edges that were reached. `truncated` counts the nodes that a limit kept out (0: nothing is missing); `distance` is in hops."""
+    """Nodes that were reached, nearest first (then by id), and every edge of the kinds followed that joins two of them.
+
+    `truncated` counts the nodes that a limit kept out (0: nothing is missing); `distance` is in hops.
+    """
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
@@ -53,7 +59,11 @@ class GraphStore(Protocol):
     async def close(self) -> None: ...
 
     async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
-        """Apply batches and remember `offset` (of the last log entry in them) in one transaction."""
+        """Apply batches and remember `offset` (of the last log entry in them; it never goes back) in one transaction.
+
+        Raises:
+            InvalidInputError: an id is malformed or too long, or a property is not JSON; nothing was applied.
+        """
 
     async def offset(self, tenant: str) -> int:
         """Offset of the last log entry applied; 0 where none was."""
@@ -64,7 +74,7 @@ class GraphStore(Protocol):
     async def search(
         self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None
     ) -> Page:
-        """Nodes whose name holds `text` (case-insensitive; empty: all), ordered by name and id."""
+        """Nodes whose name holds `text` (case-insensitive; empty: all), ordered by name (its case folded) and id."""
 
     async def neighbours(
         self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]
@@ -74,15 +84,21 @@ class GraphStore(Protocol):
     async def reach(
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
-        """All that is within `depth` hops of `focus`, nearest first, `limit` nodes at most."""
+        """All that is within `depth` hops of `focus`, nearest first, `limit` nodes at most, the focus among them.
+
+        Over `reads` and `writes` a path from dataset to dataset takes two hops, by way of the job.
+        """
 
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
     ) -> Page:
-        """Nodes that `parent` contains directly, ordered by name and id."""
+        """Nodes that `parent` contains directly, ordered by name and id.
+
+        A child that one of the parent's own children contains is that child's: a job of a pipeline is not listed under the system.
+        """
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
-        """For each id its containers, innermost first."""
+        """For each id that exists its containers, innermost first."""
 
     async def counts(self, tenant: str) -> dict[str, int]:
         """Number of nodes of each kind."""

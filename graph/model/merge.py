@@ -1,0 +1,117 @@
+"""Merging facts: every store comes to the same content from the same statements, in whatever order and number they arrive.
+
+A fact is a property of one element (or a node's name). It holds the value with the greatest (rank, stamp), and between equal
+stamps the value whose JSON is greater: a join of a semilattice, so merging is commutative, associative and idempotent. What is
+kept beside each element as `stamps` is what makes later merges right; readers never see it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.errors import InvalidInputError
+from headwater.graph.model.elements import EdgeKind, GraphBatch, Stamp
+from headwater.graph.model.ids import kind_of
+
+NAME = ""  # the fact that is a node's name; so no property may be called ""
+
+Precedence = tuple[int, str, str]  # rank, time, key
+EdgeKey = tuple[str, str, EdgeKind]
+
+
+def canonical(value: Any) -> str:
+    """JSON text that is the same for equal values: keys sorted, no spaces, ASCII.
+
+    Raises:
+        InvalidInputError: the value holds a NaN, an infinity or an object that JSON has not.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"A property is not JSON: {error}.", field="properties", hint="Write it as a text or a null.") from error
+
+
+@dataclass(slots=True)
+class Facts:
+    """The facts of one element. `values` holds None for a fact that was retracted."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    precedence: dict[str, Precedence] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.precedence)
+
+    def state(self, name: str, value: Any, precedence: Precedence) -> None:
+        """Take the value in, unless one that precedes it is known."""
+        known = self.precedence.get(name)
+        if known is not None and (known > precedence or (known == precedence and canonical(self.values[name]) >= canonical(value))):
+            return
+        self.values[name] = value
+        self.precedence[name] = precedence
+
+    def state_all(self, properties: Mapping[str, Any], ranks: Mapping[str, int], stamp: Stamp) -> None:
+        """Take in what a batch states of the element."""
+        for name, value in properties.items():
+            if name == NAME:
+                raise InvalidInputError("A property has no name.", field="properties", hint="Give it one, or leave it out.")
+            self.state(name, value, (ranks.get(name, 0), stamp.time, stamp.key))
+
+    def absorb(self, other: Facts) -> None:
+        """Take in everything that the other holds."""
+        for name, precedence in other.precedence.items():
+            self.state(name, other.values[name], precedence)
+
+    def dump(self) -> tuple[str, str]:
+        """Properties and stamps as the texts that a store keeps. The properties' text is canonical."""
+        visible = {name: value for name, value in self.values.items() if value is not None and name != NAME}
+        groups: dict[Precedence, list[str]] = {}
+        for name, precedence in self.precedence.items():
+            groups.setdefault(precedence, []).append(name)
+        stamps = [[*precedence, sorted(names)] for precedence, names in sorted(groups.items())]
+        return canonical(visible), canonical(stamps)
+
+    @classmethod
+    def load(cls, name: str, properties: str, stamps: str) -> Facts:
+        """The inverse of `dump`; `name` is the node's (for an edge, anything)."""
+        values: dict[str, Any] = json.loads(properties)
+        facts = cls()
+        for rank, time, key, names in json.loads(stamps):
+            for fact in names:
+                facts.values[fact] = name if fact == NAME else values.get(fact)
+                facts.precedence[fact] = (rank, time, key)
+        return facts
+
+
+@dataclass(slots=True)
+class Changes:
+    """Batches merged with one another: what is left to merge into a store. Every end of an edge is among the nodes."""
+
+    nodes: dict[str, Facts] = field(default_factory=dict)
+    edges: dict[EdgeKey, Facts] = field(default_factory=dict)
+
+
+def collect(batches: Iterable[GraphBatch]) -> Changes:
+    """Merge batches with one another.
+
+    Raises:
+        InvalidInputError: an id is malformed or too long, or a node's kind is not that of its id.
+    """
+    changes = Changes()
+    for batch in batches:
+        name_precedence = (0, batch.stamp.time, batch.stamp.key)
+        for node in batch.nodes:
+            if kind_of(node.id) is not node.kind:
+                raise InvalidInputError(f"The node {node.id} is stated to be a {node.kind}.", field="kind", hint="The kind must be that of the id.")
+            facts = changes.nodes.setdefault(node.id, Facts())
+            facts.state(NAME, node.name, name_precedence)
+            facts.state_all(node.properties, node.ranks, batch.stamp)
+        for edge in batch.edges:
+            for end in (edge.src, edge.dst):
+                if end not in changes.nodes:
+                    kind_of(end)
+                    changes.nodes[end] = Facts()
+            changes.edges.setdefault((edge.src, edge.dst, edge.kind), Facts()).state_all(edge.properties, edge.ranks, batch.stamp)
+    return changes

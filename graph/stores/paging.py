@@ -1,0 +1,39 @@
+"""Pages of nodes in the order of (folded name, id), and the cursor that says where the next one begins."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+
+from headwater.errors import InvalidQueryError
+
+# Names longer than this are searched and ordered by their beginning: an index key must stay within what a page of the store holds.
+_SEARCHED = 1_000
+
+
+def fold(name: str) -> str:
+    """The form in which names are searched and ordered. Both stores keep it, so that both order alike."""
+    return name.casefold()[:_SEARCHED].encode("utf-8", "replace").decode()
+
+
+def encode_cursor(folded: str, identifier: str) -> str:
+    """A cursor that stands behind the given node."""
+    return base64.urlsafe_b64encode(json.dumps([folded, identifier]).encode()).decode()
+
+
+def decode_cursor(cursor: str | None) -> tuple[str, str]:
+    """Folded name and id after which a page begins; two empty texts for the first page.
+
+    Raises:
+        InvalidQueryError: the cursor is not one that a page carried.
+    """
+    if cursor is None:
+        return "", ""
+    try:
+        folded, identifier = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (binascii.Error, ValueError, TypeError):
+        folded = identifier = None
+    if not isinstance(folded, str) or not isinstance(identifier, str):
+        raise InvalidQueryError(f"{cursor[:80]!r} is not a cursor.", field="after", hint="Pass the cursor of the page before, or none.")
+    return folded, identifier

@@ -1,0 +1,118 @@
+"""Connections to one SQLite file for asynchronous callers: one writer, several readers, each on a thread of its own.
+
+Several processes may have the file open. A writer waits for another's transaction (`_BUSY_SECONDS`) before it gives up with
+`UnavailableError`; readers never wait for a writer (WAL).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from headwater.errors import ConfigurationError, UnavailableError
+
+T = TypeVar("T")
+
+_READERS = 4
+_TRANSIENT = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_BUSY_SECONDS = 30.0
+
+
+class Connections:
+    """Runs functions of a connection on its threads."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._threads = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="graph-writer")
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="graph-reader")
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a transaction that holds the write lock from its start; undone if it raises."""
+        return await self._run(self._writer, "BEGIN IMMEDIATE", work)
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` over one snapshot of the file."""
+        return await self._run(self._readers, "BEGIN", work)
+
+    async def set_up(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on the writer, outside a transaction."""
+        return await self._run(self._writer, None, work)
+
+    async def close(self) -> None:
+        """Wait for what runs, then close every connection."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._writer.shutdown()
+        self._readers.shutdown()
+        while self._open:
+            self._open.pop().close()
+
+    async def _run(self, pool: ThreadPoolExecutor, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
+        def call() -> T:
+            with _translated(self._path):
+                connection = self._connection()
+                if begin is None:
+                    return work(connection)
+                connection.execute(begin)
+                try:
+                    result = work(connection)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    connection.rollback()
+                    raise
+                return result
+
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._threads, "connection", None)
+        if connection is None:
+            # Closed by another thread than its own, hence check_same_thread; each is used by one thread only.
+            connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256)
+            _use_wal(connection)
+            # A power cut may take the last transactions with it, offset and effect together: the log brings them back.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            self._threads.connection = connection
+            self._open.append(connection)
+        return connection
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """SQLite's errors as Headwater's."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # without the extended part
+        if code == sqlite3.SQLITE_CANTOPEN:
+            raise ConfigurationError(f"The graph file {path} cannot be opened.", hint="Check that its folder exists and may be written to.") from error
+        if code in _TRANSIENT:
+            raise UnavailableError(f"The graph file {path} does not answer: {error}.", hint="Another process may hold it, or the disk is full.") from error
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise ConfigurationError(f"{path} is not a sound graph file: {error}.", hint="Move it away; the log rebuilds the graph.") from error
+        raise
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on. SQLite does not wait for others here, as it does elsewhere, so this waits."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

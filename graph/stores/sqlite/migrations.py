@@ -1,0 +1,67 @@
+"""The tables of a graph file, in numbered steps that only go forward. `user_version` of the file is the last step taken."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from headwater.errors import ConfigurationError
+
+# Step n is at index n - 1.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    # 1. Edges refer to nodes by a number: ids are long, and each would stand in four index entries an edge. The kind comes before
+    #    the far end in both edge indexes, since a dataset contains far more versions than it has readers. `stamps` makes later
+    #    merges right (headwater.graph.model.merge); readers leave it alone.
+    (
+        """
+        CREATE TABLE node (
+          key INTEGER PRIMARY KEY,
+          tenant TEXT NOT NULL,
+          id TEXT NOT NULL,
+          kind TEXT NOT NULL,
+          name TEXT NOT NULL,
+          folded TEXT NOT NULL,
+          properties TEXT NOT NULL,
+          stamps TEXT NOT NULL,
+          UNIQUE (tenant, id)
+        )
+        """,
+        "CREATE INDEX node_by_name ON node (tenant, kind, folded, id)",
+        """
+        CREATE TABLE edge (
+          tenant TEXT NOT NULL,
+          dst INTEGER NOT NULL REFERENCES node (key),
+          kind TEXT NOT NULL,
+          src INTEGER NOT NULL REFERENCES node (key),
+          properties TEXT NOT NULL DEFAULT '{}',
+          stamps TEXT NOT NULL DEFAULT '[]',
+          PRIMARY KEY (tenant, dst, kind, src)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX edge_by_src ON edge (tenant, src, kind, dst)",
+        "CREATE TABLE progress (tenant TEXT PRIMARY KEY, offset INTEGER NOT NULL) WITHOUT ROWID",
+    ),
+)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Take the steps that the file has not taken. Safe when several processes open a new file at once.
+
+    Raises:
+        ConfigurationError: a newer Headwater wrote the file.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise ConfigurationError(
+                f"The graph file is of schema {version}; this Headwater knows schemas up to {len(MIGRATIONS)}.",
+                hint="Upgrade Headwater, or point it at another home.",
+            )
+        for step in MIGRATIONS[version:]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

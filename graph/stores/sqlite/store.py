@@ -1,0 +1,63 @@
+"""`GraphStore` on one SQLite file. Each verb is a function of the modules beside this one, run on a thread of `Connections`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.model.merge import collect
+from headwater.graph.stores.protocol import Direction, Page, Subgraph
+from headwater.graph.stores.sqlite import read, traverse, write
+from headwater.graph.stores.sqlite.connections import Connections
+from headwater.graph.stores.sqlite.migrations import migrate
+
+
+class SqliteStore:
+    """The graph in the file at `path`. Several processes may have the same file open."""
+
+    def __init__(self, path: str) -> None:
+        self._connections = Connections(path)
+
+    async def open(self) -> None:
+        await self._connections.set_up(migrate)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
+        changes = collect(batches)
+        await self._connections.write(lambda connection: write.write_changes(connection, tenant, changes, offset))
+
+    async def offset(self, tenant: str) -> int:
+        return await self._connections.read(lambda connection: read.offset(connection, tenant))
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
+        return await self._connections.read(lambda connection: read.read_nodes(connection, tenant, ids))
+
+    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
+        return await self._connections.read(lambda connection: read.search(connection, tenant, text, kinds, first, after))
+
+    async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
+        return await self._connections.read(lambda connection: traverse.neighbours(connection, tenant, ids, direction, kinds))
+
+    async def reach(
+        self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
+    ) -> Subgraph:
+        return await self._connections.read(lambda connection: traverse.reach(connection, tenant, focus, direction, kinds, depth, limit))
+
+    async def children(
+        self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
+    ) -> Page:
+        return await self._connections.read(lambda connection: read.children(connection, tenant, parent, kinds, first, after))
+
+    async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
+        return await self._connections.read(lambda connection: read.ancestors(connection, tenant, ids))
+
+    async def counts(self, tenant: str) -> dict[str, int]:
+        return await self._connections.read(lambda connection: read.counts(connection, tenant))
+
+    async def fingerprint(self, tenant: str) -> str:
+        return await self._connections.read(lambda connection: read.fingerprint(connection, tenant))
+
+    async def drop(self, tenant: str) -> None:
+        await self._connections.write(lambda connection: write.drop_tenant(connection, tenant))
