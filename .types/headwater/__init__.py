@@ -1,1 +1,0 @@
-../../headwater/__init__.py

@@ -1,1 +1,0 @@
-../../headwater/errors.py
