@@ -1,0 +1,1 @@
+"""OpenLineage: events, facets and names made from what Spark did."""

@@ -1,0 +1,115 @@
+"""Settings of the Spark side: resolved once, when capture starts, from options, then `HEADWATER_…` variables, then defaults.
+
+For the launcher, `attach` and delivery. Standard library only, since a cluster installs nothing more. A wrong value never stops the
+user's job through `attach`; `headwater run` reports it before the job starts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import ConfigurationError
+
+_MIB = 1024 * 1024
+
+
+class Mode(StrEnum):
+    """How much is captured: nothing, datasets and columns, or records too."""
+
+    OFF = "off"
+    COARSE = "coarse"
+    ACTIVE = "active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Every setting; the variable of each is named beside it. `segments` is a folder or URI that executors and service both reach."""
+
+    mode: Mode = Mode.ACTIVE  # HEADWATER_MODE
+    home: Path  # HEADWATER_HOME
+    namespace: str = "default"  # HEADWATER_NAMESPACE, OPENLINEAGE_NAMESPACE
+    name: str | None = None  # HEADWATER_NAME: the pipeline's name, instead of Spark's application name
+    url: str | None = None  # HEADWATER_URL: the service; none: the home folder
+    api_key: str | None = None  # HEADWATER_API_KEY
+    segments: str | None = None  # HEADWATER_SEGMENTS
+    exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
+    spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
+    environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
+    quiet: bool = False  # HEADWATER_QUIET: no summary
+
+    def __repr__(self) -> str:
+        # Shown in logs and tracebacks, where the key must not appear.
+        shown = replace(self, api_key="…") if self.api_key else self
+        return f"Settings({', '.join(f'{name}={getattr(shown, name)!r}' for name in self.__slots__)})"
+
+
+def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> Settings:
+    """Settings from `options` that are not None, over the environment, over the defaults.
+
+    Raises:
+        ConfigurationError: a value cannot be used; the message names the variable.
+    """
+    env = os.environ if environ is None else environ
+    chosen: dict[str, Any] = {"home": env.get("HEADWATER_HOME") or "~/.headwater", "namespace": env.get("OPENLINEAGE_NAMESPACE")}
+    for field, variable in _VARIABLES.items():
+        if env.get(variable):
+            chosen[field] = env[variable]
+    unknown = set(options) - set(Settings.__slots__)
+    if unknown:
+        raise ConfigurationError(f"There is no option {', '.join(sorted(unknown))}.", hint=f"The options are {', '.join(Settings.__slots__)}.")
+    chosen.update({field: value for field, value in options.items() if value is not None})
+    return Settings(**{field: _parsed(field, value) for field, value in chosen.items() if value is not None})
+
+
+_VARIABLES = {
+    "mode": "HEADWATER_MODE",
+    "home": "HEADWATER_HOME",
+    "namespace": "HEADWATER_NAMESPACE",
+    "name": "HEADWATER_NAME",
+    "url": "HEADWATER_URL",
+    "api_key": "HEADWATER_API_KEY",
+    "segments": "HEADWATER_SEGMENTS",
+    "exit_wait": "HEADWATER_EXIT_WAIT",
+    "spool_bytes": "HEADWATER_SPOOL_BYTES",
+    "environment": "HEADWATER_RECORD_ENV",
+    "quiet": "HEADWATER_QUIET",
+}
+
+
+def _parsed(field: str, value: Any) -> Any:
+    try:
+        if field == "mode":
+            return Mode(value)
+        if field == "home":
+            return Path(value).expanduser().absolute()
+        if field == "exit_wait":
+            return _at_least_zero(float(value))
+        if field == "spool_bytes":
+            return int(_at_least_zero(int(value)))
+        if field == "quiet":
+            return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+        if field == "environment":
+            return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
+        if field == "url":
+            return _url(value)
+    except ValueError as error:
+        hint = f"The modes are {', '.join(Mode)}." if field == "mode" else f"Correct {_VARIABLES[field]} or the option of that name."
+        raise ConfigurationError(f"{field} cannot be {value!r}: {error}.", hint=hint) from error
+    return value
+
+
+def _at_least_zero(number: float) -> float:
+    if not 0 <= number < float("inf"):
+        raise ValueError("it must be a number from 0 up")
+    return number
+
+
+def _url(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError("a service's address begins with http:// or https://")
+    return value.rstrip("/")

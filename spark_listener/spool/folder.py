@@ -1,0 +1,174 @@
+"""The spool folder of one application: log, segments, what the application is, and whether it lives.
+
+For the application itself, and for whoever delivers what a dead one left. Only one process may hold a folder at a time: the lock
+is the operating system's, so that it ends with the process, whatever way that ends. A forked child never holds it.
+
+    spool/<application>/application.json   who wrote here: the application's OpenLineage run, and whether its end was stated
+                        lock               held by the living
+                        log, acknowledged  see `log`
+                        segments/<capture>/*.seg
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from headwater.spark_listener.spool.log import Item, ItemKind, SpoolLog
+
+_UNBOUNDED = 1 << 62  # whoever clears up what is left adds no more than a statement of the end
+_MINE: set[Path] = set()  # POSIX locks do not exclude their own process
+
+
+class SpoolFolder:
+    """One application's folder, held by this process until `close`. Make one with `create` or `take`."""
+
+    def __init__(self, path: Path, lock: int, *, limit: int) -> None:
+        self.path = path
+        self._lock = lock
+        self.log = SpoolLog(path / "log", limit=limit)
+        self.dropped: dict[str, int] = {}
+
+    @classmethod
+    def create(cls, spool: Path, application: str, *, limit: int) -> SpoolFolder:
+        """A new folder under `spool`, named after the application.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        path = spool / re.sub(r"[^\w.\-]", "_", application)
+        (path / "segments").mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = _hold(path)
+        if lock is None:
+            raise FileExistsError(f"{path} belongs to another process")
+        return cls(path, lock, limit=limit)
+
+    @classmethod
+    def take(cls, path: Path) -> SpoolFolder | None:
+        """The folder that a dead application left; None if the application lives, or someone else took it."""
+        if not path.is_dir():
+            return None
+        try:
+            lock = _hold(path)
+            if lock is None:
+                return None
+            folder = cls(path, lock, limit=_UNBOUNDED)
+        except FileNotFoundError:
+            _MINE.discard(path)
+            return None  # its owner removed it just now
+        folder.log.reserved = sum(_segment_bytes(item.body) for item in folder.pending() if item.kind is ItemKind.CAPTURE and item.segments is None)
+        return folder
+
+    @property
+    def segments(self) -> Path:
+        """Where this application's segments are, a folder a capture."""
+        return self.path / "segments"
+
+    @property
+    def application(self) -> dict[str, Any]:
+        """What `describe` wrote last; empty if it never did."""
+        try:
+            described: dict[str, Any] = json.loads((self.path / "application.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}  # it died before it could say who it was
+        return described
+
+    def describe(self, **facts: Any) -> None:
+        """Write down who writes here, for the one who finds the folder later."""
+        temporary = self.path / "application.json.tmp"
+        temporary.write_text(json.dumps({**self.application, **facts}), encoding="utf-8")
+        os.replace(temporary, self.path / "application.json")
+
+    def event(self, body: Mapping[str, Any], *, durable: bool = False) -> bool:
+        """Spool an event; False if there was no room (it is counted in `dropped`)."""
+        return self._add(ItemKind.EVENT, body, None, durable)
+
+    def capture(self, manifest: Mapping[str, Any], *, segments: str | None = None) -> bool:
+        """Spool a manifest, whose segments are in place. False if the bound is reached: then the segments are deleted."""
+        size = _segment_bytes(manifest) if segments is None else 0
+        self.log.reserved += size
+        if self._add(ItemKind.CAPTURE, manifest, segments, durable=True):
+            return True
+        self.log.reserved -= size
+        self._delete_segments(str(manifest["capture"]), segments)
+        return False
+
+    def pending(self) -> Iterator[Item]:
+        """What waits for delivery, in order."""
+        return self.log.pending()
+
+    def has_pending(self) -> bool:
+        """Whether anything waits for delivery."""
+        return self.log.has_pending()
+
+    def acknowledge(self, item: Item) -> None:
+        """The item, and all before it, arrived. The spool's own copy of a capture's segments goes."""
+        self.log.acknowledge(item.seq)
+        if item.kind is ItemKind.CAPTURE:
+            self._delete_segments(str(item.body["capture"]), item.segments)
+            if item.segments is None:
+                self.log.reserved -= _segment_bytes(item.body)
+
+    def close(self, *, remove_if_done: bool = True) -> bool:
+        """Let go of the folder; True if it was removed, because everything in it had arrived and its application had ended."""
+        done = remove_if_done and self.application.get("ended", False) and not self.has_pending()
+        self.log.close()
+        if done:
+            shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+        _MINE.discard(self.path)
+        return done
+
+    def _add(self, kind: ItemKind, body: Mapping[str, Any], segments: str | None, durable: bool) -> bool:
+        try:
+            fits = self.log.append(kind, body, segments=segments, durable=durable) is not None
+        except OSError:
+            fits = False  # a full or vanished disk: counted like a full spool, the job goes on
+        if not fits:
+            self.dropped[f"{kind}s"] = self.dropped.get(f"{kind}s", 0) + 1
+        return fits
+
+    def _delete_segments(self, capture: str, elsewhere: str | None) -> None:
+        if elsewhere is None and re.fullmatch(r"[\w\-]+", capture):
+            shutil.rmtree(self.segments / capture, ignore_errors=True)
+
+
+def applications(spool: Path) -> list[Path]:
+    """The application folders of a spool, oldest first."""
+    try:
+        folders = [path for path in spool.iterdir() if path.is_dir()]
+    except FileNotFoundError:
+        return []
+    return sorted(folders, key=lambda path: (_age(path), path.name))
+
+
+def _segment_bytes(manifest: Mapping[str, Any]) -> int:
+    return sum(int(segment.get("bytes", 0)) for segment in manifest.get("segments", ()))
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0  # removed by its owner just now; `take` will find nothing
+
+
+def _hold(path: Path) -> int | None:
+    if path in _MINE:
+        return None
+    lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    _MINE.add(path)
+    return lock

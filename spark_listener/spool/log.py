@@ -1,0 +1,152 @@
+"""The log of one application's spool: an append-only file of framed JSON lines.
+
+For the listener's thread (which appends) and delivery (which reads and acknowledges), in one process or in two, one after the
+other. It must survive a crash at any byte: a line that is torn or damaged is skipped and counted, never guessed at. It must stay
+within its bound: what does not fit is refused and counted, and the job goes on.
+
+A line is `crc32 json\\n`: eight hexadecimal digits over the JSON, which is `{"seq", "kind", "body", "segments"?}`. Every append reaches the
+operating system at once, so that the death of the process loses nothing; `durable` appends (ends of runs, captures) also reach
+the disk, so that the death of the machine loses at most what ran since.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from zlib import crc32
+
+_COMPACT_AT = 1024 * 1024
+
+
+class ItemKind(StrEnum):
+    """What is to be delivered: an OpenLineage event, or the manifest of a capture with its segments."""
+
+    EVENT = "event"
+    CAPTURE = "capture"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to deliver. `segments` is the folder (or URI) that holds a capture's segments; none: the spool's own."""
+
+    seq: int
+    kind: ItemKind
+    body: Mapping[str, Any]
+    segments: str | None = None
+
+
+class SpoolLog:
+    """The file and the mark up to which it was acknowledged (`acknowledged`, beside it). Thread-safe."""
+
+    def __init__(self, path: Path, *, limit: int) -> None:
+        self.path = path
+        self.limit = limit
+        self.reserved = 0  # bytes of the bound that segments take up
+        self.damaged = 0
+        self._mark = path.with_name("acknowledged")
+        self._lock = Lock()
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.acknowledged = self._read_mark()
+        self._next = 1 + max((item.seq for item in self._scan()), default=self.acknowledged)
+        self._next = max(self._next, self.acknowledged + 1)
+        self._end_torn_line()
+
+    def append(self, kind: ItemKind, body: Mapping[str, Any], *, segments: str | None = None, durable: bool = False) -> Item | None:
+        """Add an item; None if it does not fit any more.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        with self._lock:
+            item = Item(self._next, kind, body, segments)
+            line = _frame(item)
+            if os.fstat(self._file).st_size + len(line) + self.reserved > self.limit:
+                return None
+            _write_all(self._file, line)
+            self._next += 1
+            if durable:
+                os.fsync(self._file)
+            return item
+
+    def pending(self) -> Iterator[Item]:
+        """Items that were not acknowledged, in order, as the file is now. `damaged` counts the lines that could not be read."""
+        mark = self.acknowledged
+        return (item for item in self._scan() if item.seq > mark)
+
+    def has_pending(self) -> bool:
+        """Whether anything waits for delivery."""
+        return self._next - 1 > self.acknowledged and next(self.pending(), None) is not None
+
+    def acknowledge(self, seq: int) -> None:
+        """Everything up to `seq` has arrived. What is acknowledged leaves the file when that is cheap."""
+        with self._lock:
+            self.acknowledged = max(self.acknowledged, seq)
+            temporary = self._mark.with_suffix(".tmp")
+            temporary.write_text(str(self.acknowledged), encoding="ascii")
+            os.replace(temporary, self._mark)
+            if self.acknowledged == self._next - 1 and os.fstat(self._file).st_size > _COMPACT_AT:
+                os.ftruncate(self._file, 0)
+
+    def close(self) -> None:
+        """Give the file back. What was appended stays."""
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+
+    def _scan(self) -> Iterator[Item]:
+        damaged = 0
+        with self.path.open("rb") as file:
+            for line in file:
+                item = _parse(line)
+                if item is not None:
+                    yield item
+                else:
+                    damaged += 1
+        self.damaged = max(self.damaged, damaged)
+
+    def _read_mark(self) -> int:
+        try:
+            return int(self._mark.read_text(encoding="ascii"))
+        except FileNotFoundError:
+            return 0
+        except ValueError:
+            return 0  # a torn mark: everything is sent again, which the receiver ignores
+
+    def _end_torn_line(self) -> None:
+        size = os.fstat(self._file).st_size
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            _write_all(self._file, b"\n")
+
+
+def _frame(item: Item) -> bytes:
+    document: dict[str, Any] = {"seq": item.seq, "kind": item.kind, "body": item.body}
+    if item.segments is not None:
+        document["segments"] = item.segments
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return b"%08x " % crc32(text) + text + b"\n"
+
+
+def _parse(line: bytes) -> Item | None:
+    if len(line) < 11 or not line.endswith(b"\n") or line[8:9] != b" ":
+        return None
+    text = line[9:-1]
+    try:
+        if int(line[:8], 16) != crc32(text):
+            return None
+        document = json.loads(text)
+        return Item(int(document["seq"]), ItemKind(document["kind"]), document["body"], document.get("segments"))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
