@@ -1,0 +1,34 @@
+"""What a request carries: who asks, what they may do, and where the answers are kept.
+
+Made anew for every request by the service, from the credential; the schema must never take a tenant from a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from strawberry.fastapi import BaseContext
+
+from headwater.graph.records import RecordStore
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graphql.loaders import Loaders
+from headwater.graphql.replays import ReplayService
+
+
+@dataclass(kw_only=True)
+class Context(BaseContext):
+    """`holds_key` opens the mutations. `pending` counts log entries that the graph has not taken in yet; `store` names the graph store."""
+
+    tenant: str
+    graph: GraphStore
+    records: RecordStore
+    holds_key: bool
+    store: str
+    pending: Callable[[], Awaitable[int]]
+    replays: ReplayService | None = None
+    loaders: Loaders = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.loaders = Loaders(self.graph, self.tenant)

@@ -1,0 +1,48 @@
+"""How much one request may ask for, so that a query written by accident or in malice cannot hold the service.
+
+The document is bounded before it runs (depth, aliases, tokens); the nodes that it touches are counted while it runs, since what a nested
+list costs is known only then. What is over a limit is refused by name, never cut silently.
+"""
+
+from __future__ import annotations
+
+from headwater.errors import InvalidQueryError
+
+MAX_DEPTH = 12
+MAX_ALIASES = 40
+MAX_TOKENS = 4_000
+MAX_NODES = 50_000
+MAX_PAGE = 1_000
+MAX_RECORDS = 100_000
+MAX_HOPS = 100
+
+
+class Budget:
+    """Counts the nodes that one request loads."""
+
+    def __init__(self, nodes: int = MAX_NODES) -> None:
+        self._limit = nodes
+        self._spent = 0
+
+    def spend(self, nodes: int) -> None:
+        """Count `nodes` more.
+
+        Raises:
+            InvalidQueryError: the request has loaded more than its budget.
+        """
+        self._spent += nodes
+        if self._spent > self._limit:
+            raise InvalidQueryError(
+                f"This query loads more than {self._limit:,} nodes.", hint="Ask for smaller pages (first, limit) or fewer nested lists."
+            )
+
+
+def bounded(value: int, field: str, *, low: int, high: int) -> int:
+    """`value`, if it lies within the limits of the argument `field`.
+
+    Raises:
+        InvalidQueryError: it does not; the message says the limits.
+    """
+    if low <= value <= high:
+        return value
+    raise InvalidQueryError(f"{field} is {value:,}.", field=field, hint=f"It may be from {low:,} to {high:,}.")

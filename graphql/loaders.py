@@ -1,0 +1,56 @@
+"""Loads nodes in batches, once a request, so that a list of n nodes costs one query a level and not n."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from strawberry.dataloader import DataLoader
+
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.stores.protocol import GraphStore, Page
+from headwater.graphql.limits import Budget
+
+
+class ChildrenKey(NamedTuple):
+    """One page of one parent's children."""
+
+    parent: str
+    kinds: tuple[NodeKind, ...]
+    first: int
+    after: str | None
+
+
+class Loaders:
+    """The loaders of one request of one tenant. Everything loaded is counted against the request's budget."""
+
+    def __init__(self, graph: GraphStore, tenant: str) -> None:
+        self._graph = graph
+        self._tenant = tenant
+        self.budget = Budget()
+        self.node: DataLoader[str, Node | None] = DataLoader(load_fn=self._nodes)
+        self.containers: DataLoader[str, list[Node]] = DataLoader(load_fn=self._containers)
+        self.children: DataLoader[ChildrenKey, Page] = DataLoader(load_fn=self._children)
+
+    async def _nodes(self, ids: list[str]) -> Sequence[Node | None]:
+        found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
+        self.budget.spend(len(found))
+        return [found.get(identifier) for identifier in ids]
+
+    async def _containers(self, ids: list[str]) -> Sequence[list[Node]]:
+        ancestors = await self._graph.ancestors(self._tenant, ids)
+        self.budget.spend(sum(map(len, ancestors.values())))
+        return [list(ancestors.get(identifier, ())) for identifier in ids]
+
+    async def _children(self, keys: list[ChildrenKey]) -> Sequence[Page]:
+        """The store pages one parent at a time; the pages of a level are asked for together."""
+        self.budget.spend(len(keys))
+
+        async def page(key: ChildrenKey) -> Page:
+            result = await self._graph.children(self._tenant, key.parent, kinds=key.kinds, first=key.first, after=key.after)
+            self.budget.spend(len(result.nodes))
+            return result
+
+        return await asyncio.gather(*(page(key) for key in keys))
+

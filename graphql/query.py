@@ -1,0 +1,120 @@
+"""The questions. Each checks its bounds, asks the domain, and wraps the answer."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+import strawberry
+from strawberry import UNSET
+
+from headwater import __version__
+from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.records import preview
+from headwater.graph.stores.protocol import Direction
+from headwater.graph.trace import trace as run_trace
+from headwater.graph.trace.answer import Semantics, TraceRequest
+from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
+from headwater.graphql.mutation import replay_service
+from headwater.graphql.replays import Replay
+from headwater.graphql.types import Info, LineageGraph, Node, NodePage, RowPage, RowRef, Service, Trace, references
+
+_FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+
+
+@strawberry.type
+class Query:
+    """The root of all queries."""
+
+    @strawberry.field(description="The state of the service.")
+    async def service(self, info: Info) -> Service:
+        """Counts are those of the tenant."""
+        context = info.context
+        counts = await context.graph.counts(context.tenant)
+        return Service(
+            version=__version__, store=context.store, nodes=sum(counts.values()), runs=counts.get(NodeKind.RUN, 0),
+            captures=await context.records.count(context.tenant), pending=await context.pending(),
+        )  # fmt: skip
+
+    @strawberry.field(description="A node by its id; null where there is none.")
+    async def node(self, info: Info, id: strawberry.ID) -> Node | None:
+        """Batched with the other nodes of the request."""
+        node = await info.context.loaders.node.load(id)
+        return Node.of(node) if node else None
+
+    @strawberry.field(description="Nodes whose name holds the text, whatever its case; all nodes where it is empty.")
+    async def search(
+        self, info: Info, text: str = "", kinds: list[NodeKind] | None = UNSET, first: int = 20, after: str | None = UNSET
+    ) -> NodePage:
+        """Ordered by name and id."""
+        context = info.context
+        size = bounded(first, "first", low=1, high=MAX_PAGE)
+        page = await context.graph.search(context.tenant, text, kinds=tuple(kinds or ()), first=size, after=after or None)
+        context.loaders.budget.spend(len(page.nodes))
+        return NodePage.of(page)
+
+    @strawberry.field(description="What lies upstream and downstream of the focus, nearest first. Without `kinds`: datasets and jobs, by READS and WRITES.")
+    async def lineage(
+        self,
+        info: Info,
+        focus: list[strawberry.ID],
+        direction: Direction = Direction.BOTH,
+        depth: int = 8,
+        kinds: list[EdgeKind] | None = UNSET,
+        limit: int = 2000,
+    ) -> LineageGraph:
+        """A limit that cut the answer is in `truncated`."""
+        context = info.context
+        graph = await context.graph.reach(
+            context.tenant,
+            list(focus),
+            direction=direction,
+            kinds=tuple(kinds or _FLOWS),
+            depth=bounded(depth, "depth", low=0, high=MAX_HOPS),
+            limit=bounded(limit, "limit", low=1, high=MAX_NODES),
+        )
+        context.loaders.budget.spend(len(graph.nodes))
+        return LineageGraph.of(graph)
+
+    @strawberry.field(description="Rows of a dataset, read from its current files. `where` is DuckDB SQL over its columns.")
+    async def rows(self, info: Info, dataset: strawberry.ID, where: str | None = UNSET, first: int = 50, offset: int = 0) -> RowPage:
+        """One page."""
+        context = info.context
+        size = bounded(first, "first", low=0, high=MAX_PAGE)
+        skipped = bounded(offset, "offset", low=0, high=2**31 - 1)
+        page = await preview(context.graph, context.records, context.tenant, dataset, where=where or None, first=size, offset=skipped)
+        return RowPage.of(page)
+
+    @strawberry.field(description="Where records came from, or where they went. The records are those that the predicate selects, or `rows`.")
+    async def trace(
+        self,
+        info: Info,
+        dataset: str,
+        where: str | None = UNSET,
+        rows: list[RowRef] | None = UNSET,
+        column: str | None = UNSET,
+        semantics: Semantics = Semantics.INFLUENCE,
+        forward: bool = False,
+        to: str | None = UNSET,
+        limit: int = 1000,
+    ) -> Trace:
+        """`dataset` and `to` are an id, a name or a path."""
+        context = info.context
+        request = TraceRequest(
+            dataset=dataset, where=where or None, rows=references(rows), column=column or None, semantics=semantics, forward=forward,
+            to=to or None, limit=bounded(limit, "limit", low=0, high=MAX_RECORDS),
+        )  # fmt: skip
+        answer = await run_trace(context.graph, context.records, context.tenant, request)
+        return Trace.of(answer, column=request.column, forward=forward)
+
+    @strawberry.field(description="A replay as it stands; null where there is none of that id.")
+    async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
+        """Of the tenant."""
+        found = await replay_service(info).get(info.context.tenant, id)
+        return Replay.of(found) if found else None
+
+    @strawberry.field(description="The latest replays, newest first.")
+    async def replays(self, info: Info, first: int = 20) -> list[Replay]:
+        """Of the tenant."""
+        size = bounded(first, "first", low=1, high=MAX_PAGE)
+        return [Replay.of(found) for found in await replay_service(info).list(info.context.tenant, size)]

@@ -1,0 +1,54 @@
+"""The schema, with its limits, and the router that serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import strawberry
+from graphql import GraphQLError
+from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
+from strawberry.fastapi import GraphQLRouter
+from strawberry.scalars import JSON
+from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
+
+from headwater.graphql.context import Context
+from headwater.graphql.errors import DomainErrors, is_internal, logger
+from headwater.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
+from headwater.graphql.mutation import Mutation
+from headwater.graphql.query import Query
+from headwater.graphql.values import to_json
+
+
+class _Schema(strawberry.Schema):
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+        """Log what is a fault of ours; what the caller did wrong is told to the caller alone."""
+        for error in errors:
+            if is_internal(error):
+                logger.error("GraphQL field %s failed", error.path, exc_info=error.original_error)
+
+
+_JSON = strawberry.scalar(name="JSON", description="Any JSON value. Integers beyond 2^53, NaN and infinities are text; times are ISO 8601.", serialize=to_json)
+
+schema: strawberry.Schema = _Schema(
+    query=Query,
+    mutation=Mutation,
+    config=StrawberryConfig(scalar_map={JSON: _JSON}),
+    extensions=[
+        lambda: QueryDepthLimiter(max_depth=MAX_DEPTH),
+        lambda: MaxAliasesLimiter(max_alias_count=MAX_ALIASES),
+        lambda: MaxTokensLimiter(max_token_count=MAX_TOKENS),
+        DomainErrors,
+    ],
+)
+
+
+def build_router(context_getter: Callable[..., Context | Awaitable[Context]]) -> GraphQLRouter[Context, Any]:
+    """The router of `POST /graphql`. `context_getter` is a FastAPI dependency that makes the context from the request's credential.
+
+    Queries come by POST alone, so that no link can cause one; there is no console, since it would load scripts of others.
+    """
+    return GraphQLRouter(
+        schema, path="/graphql", context_getter=context_getter, graphql_ide=None, allow_queries_via_get=False, subscription_protocols=()
+    )

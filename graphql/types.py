@@ -1,0 +1,249 @@
+"""The output types, each a view of a domain object. What costs a query of its own (containers, children, names, a trace's graph) is loaded only when asked for."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import strawberry
+from strawberry import UNSET
+from strawberry.scalars import JSON
+
+from headwater.graph import model
+from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.stores.protocol import Direction, Page, Subgraph
+from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer
+from headwater.graph.trace.answer import Hop as DomainHop
+from headwater.graph.trace.answer import TracedRecord as DomainRecord
+from headwater.graph.trace.path import path_graph
+from headwater.graphql.context import Context
+from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.loaders import ChildrenKey
+
+Info = strawberry.Info[Context, None]
+
+strawberry.enum(NodeKind, description="A level of one of the two containment hierarchies: data and actors.")
+strawberry.enum(EdgeKind, description="CONTAINS joins a container and its child; the others are flows of data.")
+strawberry.enum(Direction, description="UPSTREAM is where data came from, DOWNSTREAM where it went.")
+strawberry.enum(Semantics, description="INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again.")
+strawberry.enum(Grain, description="How finely an entry of an answer is known. Anything but RECORD makes the answer inexact.")
+
+
+@strawberry.type(description="A container of data or of actors, at any level.")
+class Node:
+    """`name` is what people read; `properties` are JSON values."""
+
+    id: strawberry.ID
+    kind: NodeKind
+    name: str
+    properties: JSON
+
+    @classmethod
+    def of(cls, node: model.Node) -> Node:
+        """The view of a node."""
+        return cls(id=strawberry.ID(node.id), kind=node.kind, name=node.name, properties=JSON(dict(node.properties)))
+
+    @strawberry.field(description="What contains this node, innermost first.")
+    async def containers(self, info: Info) -> list[Node]:
+        """One query for all nodes of a level."""
+        return [Node.of(node) for node in await info.context.loaders.containers.load(self.id)]
+
+    @strawberry.field(description="What this node contains directly, by name.")
+    async def children(
+        self, info: Info, kinds: list[NodeKind] | None = UNSET, first: int = 100, after: str | None = UNSET
+    ) -> NodePage:
+        """One page."""
+        key = ChildrenKey(self.id, tuple(kinds or ()), bounded(first, "first", low=1, high=MAX_PAGE), after or None)
+        return NodePage.of(await info.context.loaders.children.load(key))
+
+
+@strawberry.type(description="A link, in the direction in which data flows (containment: from the container to the child).")
+class Edge:
+    """One exists for each source, destination and kind."""
+
+    src: strawberry.ID
+    dst: strawberry.ID
+    kind: EdgeKind
+    properties: JSON
+
+
+@strawberry.type(description="One page of nodes. `cursor` fetches the next one; null: this was the last.")
+class NodePage:
+    """`total` counts all pages."""
+
+    nodes: list[Node]
+    cursor: str | None
+    total: int
+
+    @classmethod
+    def of(cls, page: Page) -> NodePage:
+        """The view of a page."""
+        return cls(nodes=[Node.of(node) for node in page.nodes], cursor=page.cursor, total=page.total)
+
+
+@strawberry.type(description="Nodes and the links between them. `truncated` counts the nodes that the limit kept out.")
+class LineageGraph:
+    """Nothing is cut silently."""
+
+    nodes: list[Node]
+    edges: list[Edge]
+    truncated: int
+
+    @classmethod
+    def of(cls, graph: Subgraph) -> LineageGraph:
+        """The view of a subgraph."""
+        edges = [
+            Edge(src=strawberry.ID(edge.src), dst=strawberry.ID(edge.dst), kind=edge.kind, properties=JSON(dict(edge.properties)))
+            for edge in graph.edges
+        ]
+        return cls(nodes=[Node.of(node) for node in graph.nodes], edges=edges, truncated=graph.truncated)
+
+
+@strawberry.type(description="A column of a dataset, with its type as the reader of the rows sees it.")
+class Column:
+    """Of a row page."""
+
+    name: str
+    type: str
+
+
+@strawberry.type(description="A record. `row` is 0-based in its file (a CSV header is none), `line` 1-based, for text formats. `values` follow the page's columns.")
+class Row:
+    """`values` is a list."""
+
+    file: str
+    row: int
+    line: int | None
+    values: JSON
+
+
+@strawberry.type(description="Rows of a dataset, read now from its current files.")
+class RowPage:
+    """`note` says what one must know about the rows (changed since the run, say)."""
+
+    dataset: strawberry.ID
+    columns: list[Column]
+    rows: list[Row]
+    total: int
+    has_record_lineage: bool
+    note: str | None
+
+
+@strawberry.type(description="An entry of a trace. `file` and `row` are null at coarser grains; `values` is an object of column names and values.")
+class TracedRecord:
+    """See `Row` for `row` and `line`."""
+
+    dataset: strawberry.ID
+    file: str | None
+    row: int | None
+    line: int | None
+    grain: Grain
+    values: JSON
+
+    @classmethod
+    def of(cls, record: DomainRecord) -> TracedRecord:
+        """The view of a record."""
+        return cls(
+            dataset=strawberry.ID(record.dataset), file=record.file, row=record.row, line=record.line, grain=record.grain,
+            values=JSON(dict(record.values)),
+        )  # fmt: skip
+
+    @strawberry.field(description="The dataset's name.")
+    async def dataset_name(self, info: Info) -> str:
+        """The id, where the graph does not know the dataset."""
+        node = await info.context.loaders.node.load(self.dataset)
+        return node.name if node else self.dataset
+
+
+@strawberry.type(description="One run on the path of a trace: what it wrote from what, and the operations between, outermost first.")
+class Hop:
+    """`records` counts the run's output records that are part of the trace."""
+
+    job: strawberry.ID
+    run: strawberry.ID
+    output: strawberry.ID
+    inputs: list[strawberry.ID]
+    operations: list[str]
+    records: int
+    grain: Grain
+
+    @classmethod
+    def of(cls, hop: DomainHop) -> Hop:
+        """The view of a hop."""
+        return cls(
+            job=strawberry.ID(hop.job), run=strawberry.ID(hop.run), output=strawberry.ID(hop.output),
+            inputs=[strawberry.ID(dataset) for dataset in hop.inputs], operations=list(hop.operations), records=hop.records, grain=hop.grain,
+        )  # fmt: skip
+
+
+@strawberry.type(description="What an answer lacks or overstates: `effect` is superset, missing or unreadable.")
+class Incomplete:
+    """`what` is an operator, a file or a run."""
+
+    what: str
+    reason: str
+    effect: str
+
+
+@strawberry.type(description="Where records came from, or where they went. Says what it means, whether it is exact, and what is missing.")
+class Trace:
+    """`total` counts the records before the limit cut the list; `selected` are those that the trace began with."""
+
+    semantics: Semantics
+    exact: bool
+    records: list[TracedRecord]
+    total: int
+    selected: list[TracedRecord]
+    path: list[Hop]
+    incomplete: list[Incomplete]
+    elapsed_ms: float
+    answer: strawberry.Private[TraceAnswer]
+    column: strawberry.Private[str | None]
+    forward: strawberry.Private[bool]
+
+    @classmethod
+    def of(cls, answer: TraceAnswer, *, column: str | None, forward: bool) -> Trace:
+        """The view of an answer; `column` and `forward` are as asked."""
+        return cls(
+            semantics=answer.semantics, exact=answer.exact, total=answer.total, elapsed_ms=answer.elapsed_ms, answer=answer, column=column,
+            forward=forward,
+            records=[TracedRecord.of(record) for record in answer.records], selected=[TracedRecord.of(record) for record in answer.selected],
+            path=[Hop.of(hop) for hop in answer.path],
+            incomplete=[Incomplete(what=item.what, reason=item.reason, effect=item.effect) for item in answer.incomplete],
+        )  # fmt: skip
+
+    @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")
+    async def graph(self, info: Info) -> LineageGraph:
+        """Made only when asked for."""
+        graph = await path_graph(info.context.graph, info.context.tenant, self.answer, column=self.column, forward=self.forward)
+        info.context.loaders.budget.spend(len(graph.nodes))
+        return LineageGraph.of(graph)
+
+
+@strawberry.type(description="The state of the service. `pending` counts what was taken in and is not in the graph yet.")
+class Service:
+    """Counts of the caller's tenant."""
+
+    version: str
+    store: str
+    nodes: int
+    runs: int
+    captures: int
+    pending: int
+
+
+@strawberry.input(description="A record, by file and 0-based row.")
+class RowRef:
+    """As `Row` and `TracedRecord` give them."""
+
+    file: str
+    row: int
+
+
+def references(rows: Sequence[RowRef] | None) -> list[tuple[str, int]]:
+    """The rows as the domain wants them."""
+    return [(row.file, row.row) for row in rows or ()]
+
+

@@ -1,0 +1,33 @@
+"""Values of records as JSON that every client reads alike.
+
+JavaScript rounds integers beyond 2^53 and JSON has no NaN, infinity, decimal, time or bytes: these become text, so that a value shown
+is the value stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from typing import Any
+
+_EXACT = 2**53
+
+
+def to_json(value: Any) -> Any:
+    """`value` as JSON; nested lists, rows and maps alike."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if -_EXACT <= value <= _EXACT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json(item) for item in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    return str(value)
