@@ -60,7 +60,9 @@ class Stamp:
             try:
                 instant = datetime.fromisoformat(instant)
             except ValueError:
-                raise InvalidInputError(f"{instant!r} is not an instant.", hint="Write it as 2026-01-31T23:59:59.123Z (ISO 8601).") from None
+                raise InvalidInputError(
+                    f"{instant!r} is not an instant.", hint="Write it as 2026-01-31T23:59:59.123Z (ISO 8601)."
+                ) from None
         zoned = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
         return cls(zoned.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"), key)
 

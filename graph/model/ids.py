@@ -49,7 +49,9 @@ def kind_of(identifier: str) -> NodeKind:
     """
     kind = _KINDS.get(identifier.partition(":")[0])
     if kind is None or ":" not in identifier:
-        raise InvalidInputError(f"{identifier[:200]!r} is not a node id.", field="id", hint=f"It must begin with one of: {', '.join(_KINDS)}.")
+        raise InvalidInputError(
+            f"{identifier[:200]!r} is not a node id.", field="id", hint=f"It must begin with one of: {', '.join(_KINDS)}."
+        )
     if len(identifier) > MAX_ID:
         raise InvalidInputError(
             f"The id {identifier[:80]}… has {len(identifier)} characters; a graph store holds {MAX_ID}.",

@@ -104,7 +104,9 @@ def collect(batches: Iterable[GraphBatch]) -> Changes:
         name_precedence = (0, batch.stamp.time, batch.stamp.key)
         for node in batch.nodes:
             if kind_of(node.id) is not node.kind:
-                raise InvalidInputError(f"The node {node.id} is stated to be a {node.kind}.", field="kind", hint="The kind must be that of the id.")
+                raise InvalidInputError(
+                    f"The node {node.id} is stated to be a {node.kind}.", field="kind", hint="The kind must be that of the id."
+                )
             facts = changes.nodes.setdefault(node.id, Facts())
             facts.state(NAME, node.name, name_precedence)
             facts.state_all(node.properties, node.ranks, batch.stamp)

@@ -71,14 +71,10 @@ class GraphStore(Protocol):
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
         """The nodes that exist, in the order asked for."""
 
-    async def search(
-        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None
-    ) -> Page:
+    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
         """Nodes whose name holds `text` (case-insensitive; empty: all), ordered by name (its case folded) and id."""
 
-    async def neighbours(
-        self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]
-    ) -> list[Edge]:
+    async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         """Edges one hop away from `ids`."""
 
     async def reach(

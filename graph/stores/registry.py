@@ -1,9 +1,9 @@
 """Finds the store that a URL names. Implementations are imported only when they are asked for.
 
-    sqlite:///graph.db           a file in the working folder
-    sqlite:////var/hw/graph.db   a file by its absolute path
-    neo4j://host:7687            a Neo4j server or cluster (also bolt://, and +s, +ssc for TLS); user, password and database may
-                                 stand in the URL: neo4j://user:password@host:7687/database
+sqlite:///graph.db           a file in the working folder
+sqlite:////var/hw/graph.db   a file by its absolute path
+neo4j://host:7687            a Neo4j server or cluster (also bolt://, and +s, +ssc for TLS); user, password and database may
+                             stand in the URL: neo4j://user:password@host:7687/database
 """
 
 from __future__ import annotations

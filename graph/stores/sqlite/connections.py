@@ -78,7 +78,9 @@ class Connections:
         connection: sqlite3.Connection | None = getattr(self._threads, "connection", None)
         if connection is None:
             # Closed by another thread than its own, hence check_same_thread; each is used by one thread only.
-            connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256)
+            connection = sqlite3.connect(
+                self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+            )
             _use_wal(connection)
             # A power cut may take the last transactions with it, offset and effect together: the log brings them back.
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -97,11 +99,17 @@ def _translated(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # without the extended part
         if code == sqlite3.SQLITE_CANTOPEN:
-            raise ConfigurationError(f"The graph file {path} cannot be opened.", hint="Check that its folder exists and may be written to.") from error
+            raise ConfigurationError(
+                f"The graph file {path} cannot be opened.", hint="Check that its folder exists and may be written to."
+            ) from error
         if code in _TRANSIENT:
-            raise UnavailableError(f"The graph file {path} does not answer: {error}.", hint="Another process may hold it, or the disk is full.") from error
+            raise UnavailableError(
+                f"The graph file {path} does not answer: {error}.", hint="Another process may hold it, or the disk is full."
+            ) from error
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise ConfigurationError(f"{path} is not a sound graph file: {error}.", hint="Move it away; the log rebuilds the graph.") from error
+            raise ConfigurationError(
+                f"{path} is not a sound graph file: {error}.", hint="Move it away; the log rebuilds the graph."
+            ) from error
         raise
 
 

@@ -21,7 +21,8 @@ _Row = tuple[str, str, str, str]
 def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> list[Node]:
     """The nodes that exist, in the order asked for."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value", (json.dumps(ids), tenant)
+        f"SELECT {_COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
+        (json.dumps(ids), tenant),
     )
     return [to_node(row) for row in rows]
 

@@ -21,7 +21,9 @@ def ways(direction: Direction) -> list[Direction]:
     return [Direction.UPSTREAM, Direction.DOWNSTREAM] if direction is Direction.BOTH else [direction]
 
 
-def neighbours(connection: sqlite3.Connection, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
+def neighbours(
+    connection: sqlite3.Connection, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
+) -> list[Edge]:
     """Edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
     found: dict[tuple[str, str, str], str] = {}
     for way in ways(direction):
@@ -39,13 +41,20 @@ def neighbours(connection: sqlite3.Connection, tenant: str, ids: Sequence[str], 
 
 
 def reach(
-    connection: sqlite3.Connection, tenant: str, focus: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
+    connection: sqlite3.Connection,
+    tenant: str,
+    focus: Sequence[str],
+    direction: Direction,
+    kinds: Sequence[EdgeKind],
+    depth: int,
+    limit: int,
 ) -> Subgraph:
     """See `GraphStore.reach`."""
     start = {
         key
         for (key,) in connection.execute(
-            "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value", (json.dumps(list(focus)), tenant)
+            "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
+            (json.dumps(list(focus)), tenant),
         )
     }
     distance: dict[int, int] = {}
@@ -95,7 +104,8 @@ def _nearest(connection: sqlite3.Connection, distance: dict[int, int], limit: in
         )
         ordered = whole + [key for (key,) in last]
     return connection.execute(
-        "SELECT n.key, n.id, n.kind, n.name, n.properties FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value", (json.dumps(ordered),)
+        "SELECT n.key, n.id, n.kind, n.name, n.properties FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value",
+        (json.dumps(ordered),),
     ).fetchall()
 
 
@@ -108,7 +118,10 @@ def _edges_among(connection: sqlite3.Connection, tenant: str, ids: dict[int, str
         """,
         (keys, tenant, *kinds, keys),
     )
-    return [Edge(ids[src], ids[dst], EdgeKind(kind), json.loads(properties) if properties != "{}" else {}) for src, dst, kind, properties in rows]
+    return [
+        Edge(ids[src], ids[dst], EdgeKind(kind), json.loads(properties) if properties != "{}" else {})
+        for src, dst, kind, properties in rows
+    ]
 
 
 def _marks(kinds: Sequence[EdgeKind]) -> str:

@@ -77,7 +77,9 @@ def _merged_edges(
         if not stated:
             continue
         place = (tenant, keys[dst], kind, keys[src])
-        row = connection.execute("SELECT properties, stamps FROM edge WHERE tenant = ? AND dst = ? AND kind = ? AND src = ?", place).fetchone()
+        row = connection.execute(
+            "SELECT properties, stamps FROM edge WHERE tenant = ? AND dst = ? AND kind = ? AND src = ?", place
+        ).fetchone()
         facts = stated
         if row is not None:
             facts = Facts.load("", *row)

@@ -1,0 +1,135 @@
+"""A capture's manifest (docs/reference/capture-format.md) → graph batch: the block that a run wrote, its files, the files it read, its plan.
+
+A file is a partition node whose id is path, length and modification time: the file that one capture wrote and another read is one
+node, which joins them without time or name taking part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from posixpath import basename
+from typing import Any
+
+from headwater.backend.projection.facets import given, mapping, objects, required
+from headwater.backend.projection.statement import Statement
+from headwater.errors import InvalidCaptureError, InvalidInputError
+from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
+
+_BLOCKS = {"overwrite": "base", "append": "delta"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file of a capture's sink, as the footers of its segments name it. `modified` is in milliseconds since the epoch."""
+
+    path: str
+    length: int
+    modified: int
+    rows: int
+
+
+def capture_stamp(manifest: Mapping[str, Any], key: str) -> Stamp:
+    """The stamp of a manifest: when the capture ended, and its key in the log.
+
+    Raises:
+        InvalidCaptureError: it says no such time.
+    """
+    with _refusing():
+        return Stamp.at(required(manifest, "ended", "$"), key)
+
+
+def project_capture(manifest: Mapping[str, Any], stamp: Stamp, files: Sequence[WrittenFile] = ()) -> GraphBatch:
+    """What the manifest states; `files` are those that the segments of its sink name (the manifest itself does not).
+
+    Raises:
+        InvalidCaptureError: the manifest lacks what its format requires.
+    """
+    statement = Statement(stamp)
+    with _refusing():
+        _state(statement, manifest, files)
+    return statement.batch()
+
+
+def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[WrittenFile]) -> None:
+    run_id = required(manifest.get("run"), "runId", "$.run").lower()
+    job = statement.job(required(manifest["run"], "namespace", "$.run"), required(manifest["run"], "job", "$.run"))
+    run = statement.run(job, run_id)
+    capture = required(manifest, "capture", "$")
+    reads = {
+        _state_source(statement, source, f"$.sources[{index}]", job, run) for index, source in enumerate(objects(manifest.get("sources")))
+    }
+    ledger = {name: manifest[name] for name in ("capture", "mode", "status", "problems", "cost", "started", "ended") if name in manifest}
+    # Rank −1: an event may know more of the same input than that it was read.
+    inputs: dict[str, Any] = {f"input:{dataset}": {} for dataset in reads}
+    statement.describe(run, {"capture": ledger, **inputs}, ranks=dict.fromkeys(inputs, -1))
+    _state_operators(statement, manifest, run, capture)
+    if manifest.get("sink"):
+        _state_sink(statement, manifest, job, run, run_id, capture, files)
+
+
+def _state_source(statement: Statement, source: Mapping[str, Any], path: str, job: str, run: str) -> str:
+    dataset = statement.dataset(*_names(source, path))
+    statement.link(dataset, job, EdgeKind.READS)
+    for index, file in enumerate(objects(source.get("files"))):
+        partition = _partition(required(file, "path", f"{path}.files[{index}]"), file.get("length"), file.get("modified"))
+        values = given(length=file.get("length"), modified=file.get("modified"), values=file.get("partition") or None)
+        _state_partition(statement, dataset, partition, file["path"], values)
+        statement.link(partition, run, EdgeKind.READS)
+    return dataset
+
+
+def _state_sink(
+    statement: Statement, manifest: Mapping[str, Any], job: str, run: str, run_id: str, capture: str, files: Sequence[WrittenFile]
+) -> None:
+    sink = mapping(manifest["sink"])
+    namespace, name = _names(sink, "$.sink")
+    version = statement.version(namespace, name, run_id)
+    statement.link(job, statement.dataset(namespace, name), EdgeKind.WRITES)
+    statement.link(run, version, EdgeKind.WRITES)
+    about = given(
+        block=_BLOCKS.get(str(sink.get("mode")).lower()),
+        path=sink.get("path"),
+        format=sink.get("format"),
+        partition_columns=sink.get("partition_columns"),
+        capture=capture,
+        writtenAt=Stamp.at(required(manifest, "ended", "$"), "").time,
+    )
+    if files:
+        about |= {"files": len(files), "bytes": sum(file.length for file in files), "rows": sum(file.rows for file in files)}
+    statement.describe(version, about)
+    for file in files:
+        partition = _partition(file.path, file.length, file.modified)
+        _state_partition(statement, version, partition, file.path, {"length": file.length, "modified": file.modified, "rows": file.rows})
+        statement.link(run, partition, EdgeKind.WRITES)
+
+
+def _state_partition(statement: Statement, container: str, partition: str, path: str, properties: dict[str, Any]) -> None:
+    statement.describe(statement.contain(container, partition), {"path": path, **properties}, name=basename(path) or path)
+
+
+def _state_operators(statement: Statement, manifest: Mapping[str, Any], run: str, capture: str) -> None:
+    for index, operator in enumerate(objects(manifest.get("operators"))):
+        op = required(operator, "op", f"$.operators[{index}]")
+        identifier = statement.contain(run, node_id(NodeKind.OPERATOR, capture, str(operator.get("id"))))
+        children = [node_id(NodeKind.OPERATOR, capture, str(child)) for child in operator.get("children") or ()]
+        about = given(op=op, text=operator.get("text"), boundary=operator.get("boundary"), source=operator.get("source"))
+        statement.describe(identifier, {**about, "children": children, "ordinal": index}, name=op)
+
+
+def _names(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
+    return required(holder.get("dataset"), "namespace", f"{path}.dataset"), required(holder["dataset"], "name", f"{path}.dataset")
+
+
+def _partition(path: str, length: Any, modified: Any) -> str:
+    return node_id(NodeKind.PARTITION, path, str(length), str(modified))
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """What is wrong with a document, said of a capture."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidCaptureError(error.message, field=error.field, hint=error.hint) from error

@@ -1,0 +1,78 @@
+"""What an event says of a dataset: its facets, its columns, and what its columns derive from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
+from headwater.backend.projection.statement import Statement
+from headwater.graph.model import EdgeKind
+
+# Facets of one reading that tell of the dataset as such: kept there too, as last seen.
+_QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
+
+
+def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | None = None) -> str:
+    """State a dataset of an event, wherever it stands in it; returns its id.
+
+    Raises:
+        InvalidEventError: it has no namespace or name.
+    """
+    namespace, name = required(dataset, "namespace", path), required(dataset, "name", path)
+    facets = mapping(dataset.get("facets"))
+    readings = mapping(dataset.get("inputFacets"))
+    properties = facet_properties(facets) | facet_properties({facet: readings[facet] for facet in _QUALITY if facet in readings})
+    columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")))
+    _state_derivations(statement, namespace, name, mapping(facets.get("columnLineage")), columns, job)
+    return statement.describe(statement.dataset(namespace, name), properties)
+
+
+def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any]) -> list[str]:
+    """State the columns that the schema facet lists; a nested field stays within its column. Returns their names."""
+    columns = []
+    for ordinal, field in enumerate(objects(schema.get("fields"))):
+        column = text(field.get("name"))
+        if column is None:
+            continue
+        columns.append(column)
+        properties = given(
+            type=text(field.get("type")), description=text(field.get("description")), ordinal=ordinal, fields=field.get("fields")
+        )
+        statement.describe(statement.column(namespace, name, column), properties)
+    return columns
+
+
+def _state_derivations(
+    statement: Statement, namespace: str, name: str, lineage: Mapping[str, Any], columns: list[str], job: str | None
+) -> None:
+    """State an edge for each input column of an output column.
+
+    What affects the whole dataset (a filter, a join condition) is stated for every one of its columns, as the older form of the
+    facet does: reachability then needs no second rule.
+    """
+    fields = mapping(lineage.get("fields"))
+    for column, field in fields.items():
+        for source in objects(mapping(field).get("inputFields")):
+            _derive(statement, source, statement.column(namespace, name, column), _transformations(source, mapping(field)), job)
+    for source in objects(lineage.get("dataset")):
+        for column in dict.fromkeys([*fields, *columns]):
+            _derive(statement, source, statement.column(namespace, name, column), _transformations(source, {}), job)
+
+
+def _derive(statement: Statement, source: Mapping[str, Any], column: str, transformations: list[Any], job: str | None) -> None:
+    origin = [text(source.get(part)) for part in ("namespace", "name", "field")]
+    if None in origin:
+        return  # Names no column; the facet keeps it as it came.
+    # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's.
+    properties = given(transformations=transformations or None)
+    if job is not None:
+        properties[f"by:{job}"] = transformations
+    statement.link(statement.column(*[part or "" for part in origin]), column, EdgeKind.DERIVES, properties)
+
+
+def _transformations(source: Mapping[str, Any], field: Mapping[str, Any]) -> list[Any]:
+    """Those of the input field; in the facet's first version they stood with the output field."""
+    stated: list[Any] = list(objects(source.get("transformations")))
+    older = given(type=text(field.get("transformationType")), description=text(field.get("transformationDescription")))
+    return stated or ([older] if older else [])

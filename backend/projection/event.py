@@ -1,0 +1,141 @@
+"""An OpenLineage event (RunEvent, JobEvent, DatasetEvent; of any producer, any facet may be absent) → graph batch.
+
+A run's state does not depend on the order of its events: COMPLETE, FAIL and ABORT outrank RUNNING, which outranks START; OTHER says
+nothing of it. A version is what a run wrote or set out to write: the state of its run, and `writtenAt`, tell which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from headwater.backend.projection.datasets import state_dataset
+from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
+from headwater.backend.projection.statement import Statement
+from headwater.errors import InvalidEventError, InvalidInputError
+from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
+
+_STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "FAIL": 3, "ABORT": 3}
+_ENDED = 3
+_BASE = {"OVERWRITE", "CREATE", "TRUNCATE"}
+
+
+def event_stamp(event: Mapping[str, Any], key: str) -> Stamp:
+    """The stamp of an event: its own time, and its key in the log.
+
+    Raises:
+        InvalidEventError: it has no time.
+    """
+    try:
+        return Stamp.at(required(event, "eventTime", "$"), key)
+    except InvalidInputError as error:
+        raise InvalidEventError(error.message, field="$.eventTime", hint=error.hint) from error
+
+
+def project_event(event: Mapping[str, Any], stamp: Stamp) -> GraphBatch:
+    """What the event states.
+
+    Raises:
+        InvalidEventError: it is no OpenLineage event; `field` names what is wrong.
+    """
+    statement = Statement(stamp)
+    if "run" in event:
+        _state_run(statement, event, stamp)
+    elif "job" in event:
+        job = _state_job(statement, event)
+        _state_flows(statement, event, job)
+    elif "dataset" in event:
+        state_dataset(statement, event["dataset"], "$.dataset")
+    else:
+        raise InvalidEventError(
+            "The event has no run, job or dataset.", field="$", hint="Send a RunEvent, a JobEvent or a DatasetEvent of OpenLineage 2."
+        )
+    return statement.batch()
+
+
+def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> None:
+    run_id = required(event["run"], "runId", "$.run").lower()
+    facets = mapping(event["run"].get("facets"))
+    parent = mapping(facets.get("parent"))
+    job = _state_job(statement, event, parent)
+    run = statement.run(job, run_id)
+    statement.describe(job, {"lastRun": run})
+    properties, ranks = _run_state(text(event.get("eventType")), stamp)
+    properties |= facet_properties(facets)
+    properties |= given(
+        producer=text(event.get("producer")),
+        error=text(mapping(facets.get("errorMessage")).get("message")),
+        parentRun=_run_of(parent),
+        rootRun=_run_of(mapping(parent.get("root"))),
+    )
+    for dataset, stated in _state_flows(statement, event, job):
+        about = given(inputFacets=stated.get("inputFacets"), version=mapping(stated.get("facets")).get("version"))
+        # Later events of a run often repeat an input without its facets: what is known of it stays.
+        properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
+    statement.describe(run, properties, ranks=ranks)
+    for index, output in enumerate(objects(event.get("outputs"))):
+        _state_version(
+            statement, output, f"$.outputs[{index}]", run_id, properties.get("endedAt") if properties.get("state") == "COMPLETE" else None
+        )
+
+
+def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str, int]]:
+    """State and times of a run. The earliest start stays, and the time of the event that gave the state."""
+    state = (kind or "OTHER").upper()
+    rank = _STATE_RANK.get(state)
+    if rank is None:
+        return {"updatedAt": stamp.time}, {}
+    properties, ranks = {"state": state, "updatedAt": stamp.time}, {"state": rank}
+    if state == "START":
+        properties["startedAt"], ranks["startedAt"] = stamp.time, -int(datetime.fromisoformat(stamp.time).timestamp() * 1_000_000)
+    if rank == _ENDED:
+        properties["endedAt"] = stamp.time
+    return properties, ranks
+
+
+def _state_job(statement: Statement, event: Mapping[str, Any], parent: Mapping[str, Any] | None = None) -> str:
+    namespace, name = required(event.get("job"), "namespace", "$.job"), required(event["job"], "name", "$.job")
+    job = statement.describe(statement.job(namespace, name), facet_properties(event["job"].get("facets")))
+    inner = _state_pipeline(statement, parent or {})
+    outer = _state_pipeline(statement, mapping((parent or {}).get("root")))
+    if inner:
+        statement.contain(inner, job)
+    if outer and outer != inner:
+        statement.contain(outer, inner or job)
+    return job
+
+
+def _state_pipeline(statement: Statement, parent: Mapping[str, Any]) -> str | None:
+    """The pipeline that a parent facet, or its root, names; None where it names none."""
+    job = mapping(parent.get("job"))
+    namespace, name = text(job.get("namespace")), text(job.get("name"))
+    if namespace is None or name is None:
+        return None
+    return statement.describe(statement.pipeline(namespace, name), facet_properties(job.get("facets")))
+
+
+def _run_of(parent: Mapping[str, Any]) -> str | None:
+    run = text(mapping(parent.get("run")).get("runId"))
+    return node_id(NodeKind.RUN, run.lower()) if run else None
+
+
+def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """State what the job reads and writes; returns the inputs, each with its id."""
+    inputs = [
+        (state_dataset(statement, item, f"$.inputs[{index}]", job=job), item) for index, item in enumerate(objects(event.get("inputs")))
+    ]
+    for dataset, _ in inputs:
+        statement.link(dataset, job, EdgeKind.READS)
+    for index, item in enumerate(objects(event.get("outputs"))):
+        statement.link(job, state_dataset(statement, item, f"$.outputs[{index}]", job=job), EdgeKind.WRITES)
+    return inputs
+
+
+def _state_version(statement: Statement, output: Mapping[str, Any], path: str, run_id: str, written_at: str | None) -> None:
+    version = statement.version(required(output, "namespace", path), required(output, "name", path), run_id)
+    statement.link(node_id(NodeKind.RUN, run_id), version, EdgeKind.WRITES)
+    facets = mapping(output.get("facets"))
+    change = text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
+    about = facet_properties(output.get("outputFacets")) | facet_properties({"version": facets["version"]} if "version" in facets else {})
+    statement.describe(version, about | given(block="base" if change in _BASE else None, writtenAt=written_at))

@@ -1,0 +1,85 @@
+"""Facets as properties, and safe ways into documents whose producers keep to the specification more or less.
+
+A facet is kept whole under its own name. Where that name is one of ours, or could be taken for one, it becomes `facet:{name}`. A
+facet that says `_deleted` retracts what was stated before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwater.errors import InvalidEventError
+
+# Properties that the projection makes. Those with a colon (`input:{dataset}`, `by:{job}`) need no place here.
+_OWN = frozenset(
+    [
+        "state",
+        "startedAt",
+        "endedAt",
+        "updatedAt",
+        "error",
+        "producer",
+        "parentRun",
+        "rootRun",
+        "lastRun",
+        "capture",
+        "ordinal",
+        "type",
+        "description",
+        "block",
+        "writtenAt",
+        "files",
+        "bytes",
+        "rows",
+        "path",
+        "format",
+        "length",
+        "modified",
+        "op",
+        "text",
+        "children",
+        "transformations",
+    ]
+)
+
+
+def facet_properties(facets: Any) -> dict[str, Any]:
+    """The facets of a map as properties."""
+    properties: dict[str, Any] = {}
+    for name, facet in mapping(facets).items():
+        key = f"facet:{name}" if not name or name in _OWN or ":" in name else name
+        properties[key] = None if mapping(facet).get("_deleted") is True else facet
+    return properties
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value if it is an object; else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """The objects of a value that should be a list of objects."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, Sequence) and not isinstance(value, str) else []
+
+
+def text(value: Any) -> str | None:
+    """The value if it is a text that is not empty; else None."""
+    return value if isinstance(value, str) and value else None
+
+
+def required(holder: Any, name: str, path: str) -> str:
+    """The text `holder[name]`.
+
+    Raises:
+        InvalidEventError: it is missing or no text; the error names `path` and `name`.
+    """
+    value = mapping(holder).get(name)
+    if not isinstance(value, str) or not value:
+        raise InvalidEventError(f"{path}.{name} is {value!r}.", field=f"{path}.{name}", hint="It must be a text that is not empty.")
+    return value
+
+
+def given(**properties: Any) -> dict[str, Any]:
+    """Those of the properties that are there (None would retract)."""
+    return {name: value for name, value in properties.items() if value is not None}

@@ -1,0 +1,61 @@
+"""Gathers what one log entry states, and the ways to name it: every node here gets its id, its container and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, bare_name, kind_of, node_id
+
+
+class Statement:
+    """A batch in the making. The verbs name a node, put it into its container, and return its id.
+
+    A node that has nothing but its id needs no statement of its own: the edge to its container makes it.
+    """
+
+    def __init__(self, stamp: Stamp) -> None:
+        self._stamp = stamp
+        self._nodes: list[Node] = []
+        self._edges: dict[tuple[str, str, EdgeKind], Edge] = {}
+
+    def describe(
+        self, identifier: str, properties: Mapping[str, Any], *, name: str | None = None, ranks: Mapping[str, int] | None = None
+    ) -> str:
+        """State properties of a node (none: nothing is stated)."""
+        if properties or name is not None:
+            self._nodes.append(Node(identifier, kind_of(identifier), name or bare_name(identifier), properties, ranks or {}))
+        return identifier
+
+    def link(self, src: str, dst: str, kind: EdgeKind, properties: Mapping[str, Any] | None = None) -> None:
+        """State an edge."""
+        if properties or (src, dst, kind) not in self._edges:
+            known = self._edges.get((src, dst, kind))
+            self._edges[src, dst, kind] = Edge(src, dst, kind, {**(known.properties if known else {}), **(properties or {})})
+
+    def contain(self, container: str, child: str) -> str:
+        """State that the container holds the child; returns the child."""
+        self.link(container, child, EdgeKind.CONTAINS)
+        return child
+
+    def dataset(self, namespace: str, name: str) -> str:
+        return self.contain(node_id(NodeKind.PLATFORM, namespace), node_id(NodeKind.DATASET, namespace, name))
+
+    def column(self, namespace: str, name: str, column: str) -> str:
+        return self.contain(self.dataset(namespace, name), node_id(NodeKind.COLUMN, namespace, name, column))
+
+    def version(self, namespace: str, name: str, run: str) -> str:
+        return self.contain(self.dataset(namespace, name), node_id(NodeKind.VERSION, namespace, name, run))
+
+    def pipeline(self, namespace: str, name: str) -> str:
+        return self.contain(node_id(NodeKind.SYSTEM, namespace), node_id(NodeKind.PIPELINE, namespace, name))
+
+    def job(self, namespace: str, name: str) -> str:
+        return self.contain(node_id(NodeKind.SYSTEM, namespace), node_id(NodeKind.JOB, namespace, name))
+
+    def run(self, job: str, run: str) -> str:
+        return self.contain(job, node_id(NodeKind.RUN, run))
+
+    def batch(self) -> GraphBatch:
+        """All that was stated."""
+        return GraphBatch(self._stamp, self._nodes, list(self._edges.values()))
