@@ -53,7 +53,7 @@ class Difference(BaseModel):
 
 
 class Replay(BaseModel):
-    """The whole of one replay. `exclude` maps a file to the 0-based numbers of the records left out; `shadow` is where it wrote."""
+    """The whole of one replay. `exclude` maps a file to the 0-based numbers of the records left out; `shadow` is where it wrote; `process` runs it."""
 
     id: str
     tenant: str
@@ -62,6 +62,7 @@ class Replay(BaseModel):
     started_at: str
     ended_at: str | None = None
     shadow: str
+    process: int
     exclude: Mapping[str, Sequence[int]]
     steps: list[Step] = []
     differences: list[Difference] = []

@@ -1,0 +1,200 @@
+"""Replays of one home: start them, watch them, keep them.
+
+For the schema's mutation and the command line. One replay runs at a time (each starts whole Spark applications); others queue. A
+replay that was running when the service died is failed when it is next looked at, never resumed by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from headwater.backend.replay.compare import compare
+from headwater.backend.replay.invocations import upstream_of
+from headwater.backend.replay.model import Difference, Replay, ReplayState, Step
+from headwater.backend.replay.plan import applications_between
+from headwater.backend.replay.runner import run_steps
+from headwater.errors import HeadwaterError, InvalidQueryError
+from headwater.graph.model import parse_id
+from headwater.graph.stores import GraphStore
+from headwater.graph.trace import Grain, TraceAnswer, TraceRequest
+from headwater.spark_listener.replay import ShadowPaths
+
+_FILE = "replay.json"
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Tracer(Protocol):
+    """Answers a trace request of one tenant."""
+
+    def __call__(self, tenant: str, request: TraceRequest) -> Awaitable[TraceAnswer]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Records to leave out: `files` maps a file to record numbers, `datasets` are theirs, `outputs` those that they reach."""
+
+    files: Mapping[str, Sequence[int]]
+    datasets: Sequence[str]
+    outputs: Sequence[str]
+
+
+def _selection(request: TraceRequest, answer: TraceAnswer) -> Selection:
+    if not answer.selected:
+        raise InvalidQueryError(
+            f"No record of {request.dataset} was selected.", field="where", hint="Look at the records first: `headwater trace … --where …`."
+        )
+    files: dict[str, list[int]] = {}
+    for record in answer.selected:
+        if record.grain is not Grain.RECORD or record.file is None or record.row is None:
+            raise InvalidQueryError(f"{record.dataset} is known at the grain of a {record.grain}; only records can be left out.")
+        files.setdefault(record.file, []).append(record.row)
+    outputs = list(dict.fromkeys(record.dataset for record in answer.records))
+    if not outputs:
+        reason = f"The selected records of {request.dataset} had no part in {request.to or 'any output'}."
+        raise InvalidQueryError(reason, hint="There is nothing to replay.")
+    if request.to is None and len(outputs) > 1:
+        raise InvalidQueryError(f"The selected records reach {', '.join(outputs)}.", field="output", hint="Say which one to replay.")
+    return Selection(files, list(dict.fromkeys(record.dataset for record in answer.selected)), outputs)
+
+
+class Replays:
+    """Implements the schema's `ReplayService` over the folder `replays/` of a home."""
+
+    def __init__(self, folder: Path, graph: GraphStore, trace: Tracer) -> None:
+        self._folder = folder
+        self._graph = graph
+        self._trace = trace
+        self._one_at_a_time = asyncio.Lock()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
+        """Plan a replay without the selected records and queue it; returns its id.
+
+        Raises:
+            InvalidQueryError: the selection is empty, or not of records.
+            NotFoundError, UnsupportedError: nothing leads to `output`, or a program in between cannot be started again.
+        """
+        replay = await self.plan(tenant, dataset, where, rows, output)
+        task = asyncio.create_task(self._run_in_turn(replay))
+        self._tasks[replay.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(replay.id, None))
+        return replay.id
+
+    async def plan(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> Replay:
+        """The replay that `start` would run, kept as queued. Raises as `start` does."""
+        selection = await self._select(tenant, dataset, where, rows, output)
+        target = selection.outputs[0]
+        upstream = await upstream_of(self._graph, tenant, target)
+        applications = applications_between(upstream.flows, selection.datasets, target)
+        steps = [Step(job=upstream.names.get(one, one), invocation=upstream.invocation(one)) for one in applications]
+        identifier = uuid.uuid4().hex
+        replay = Replay(
+            id=identifier, tenant=tenant, output=target, started_at=_now(), shadow=str(self._folder / identifier / "data"),
+            exclude=selection.files, steps=steps, process=os.getpid(),
+        )  # fmt: skip
+        self._save(replay)
+        return replay
+
+    async def run(self, replay: Replay, changed: Callable[[Replay], None] = lambda _: None) -> Replay:
+        """Run a planned replay to its end, in threads; `changed` hears of each step."""
+
+        def save(now: Replay) -> None:
+            self._save(now)
+            changed(now)
+
+        replay.state = ReplayState.RUNNING
+        save(replay)
+        try:
+            await asyncio.to_thread(run_steps, replay, self._folder / replay.id, save)
+            replay.differences, replay.differing = await asyncio.to_thread(self._compare, replay)
+            replay.state = ReplayState.COMPLETE
+        except HeadwaterError as error:
+            replay.state, replay.error = ReplayState.FAILED, str(error)
+        except Exception as error:  # the state must never stay "running" when nothing runs
+            replay.state, replay.error = ReplayState.FAILED, f"A fault of ours: {error!r}"
+            raise
+        finally:
+            replay.ended_at = _now()
+            save(replay)
+        return replay
+
+    async def get(self, tenant: str, identifier: str) -> Replay | None:
+        """The replay as it stands; None where there is none of that id."""
+        if not _ID.fullmatch(identifier):
+            raise InvalidQueryError(f"{identifier!r} is not the id of a replay.", hint="An id is 32 hexadecimal digits.")
+        replay = await asyncio.to_thread(self._load, self._folder / identifier / _FILE)
+        return self._settled(replay) if replay and replay.tenant == tenant else None
+
+    async def list(self, tenant: str, first: int) -> Sequence[Replay]:
+        """The latest replays, newest first."""
+        found = await asyncio.to_thread(lambda: [self._load(file) for file in self._folder.glob(f"*/{_FILE}")])
+        mine = [self._settled(replay) for replay in found if replay and replay.tenant == tenant]
+        return sorted(mine, key=lambda replay: replay.started_at, reverse=True)[:first]
+
+    async def remove(self, tenant: str, identifier: str) -> None:
+        """Forget a replay and its shadow folder."""
+        if await self.get(tenant, identifier) is not None:
+            await asyncio.to_thread(shutil.rmtree, self._folder / identifier)
+
+    async def close(self) -> None:
+        """Stop waiting for what runs. Programs already started run on to their own end, in their shadow folder."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _run_in_turn(self, replay: Replay) -> None:
+        async with self._one_at_a_time:
+            await self.run(replay)
+
+    async def _select(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> Selection:
+        request = TraceRequest(dataset=dataset, where=where, rows=rows, forward=True, to=output, values=False)
+        return _selection(request, await self._trace(tenant, request))
+
+    def _compare(self, replay: Replay) -> tuple[list[Difference], int]:
+        path = parse_id(replay.output)[1][1]
+        return compare(replay.output, Path(path), Path(ShadowPaths(replay.shadow).write(path)))
+
+    @staticmethod
+    def _settled(replay: Replay) -> Replay:
+        """A replay whose process is gone and whose file says that it runs was cut short."""
+        if replay.state in (ReplayState.QUEUED, ReplayState.RUNNING) and not _alive(replay.process):
+            replay.error = "The process that ran this replay stopped before its end. Start it again."
+            replay.state = ReplayState.FAILED
+        return replay
+
+    def _save(self, replay: Replay) -> None:
+        folder = self._folder / replay.id
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial = folder / f"{_FILE}.tmp"
+        partial.write_text(replay.model_dump_json(indent=1), encoding="utf-8")
+        partial.replace(folder / _FILE)
+
+    @staticmethod
+    def _load(file: Path) -> Replay | None:
+        try:
+            return Replay.model_validate_json(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
