@@ -1,4 +1,4 @@
-"""How errors leave the API: ours with code (the name of its class), hint, field and `transient`; others masked, with the details in the log alone."""
+"""How errors leave the API: ours with code (the class), hint, field and `transient`; others masked, with the details in the log alone."""
 
 from __future__ import annotations
 

@@ -16,4 +16,3 @@ def sdl() -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(sdl(), encoding="utf-8")
-    print(f"Wrote {TARGET}.")

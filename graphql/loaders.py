@@ -53,4 +53,3 @@ class Loaders:
             return result
 
         return await asyncio.gather(*(page(key) for key in keys))
-

@@ -29,7 +29,7 @@ class Mutation:
     """The root of all mutations."""
 
     @strawberry.mutation(
-        description="Run a pipeline again, with the records that a trace selects left out of every source (exclusive), into a shadow folder."
+        description="Run a pipeline again into a shadow folder, with the records that a trace selects left out of every source (exclusive)."
     )
     async def start_replay(
         self, info: Info, dataset: str, where: str | None = UNSET, rows: list[RowRef] | None = UNSET, output: str | None = UNSET
@@ -37,10 +37,10 @@ class Mutation:
         """`rows` or `where` say which records of `dataset` are left out."""
         if not info.context.holds_key:
             raise KeyRequiredError(
-                "Starting a replay needs the key.", hint="Send it as: Authorization: Bearer KEY. The key is in the home folder's file `key`."
+                "Starting a replay needs the key.", hint="Send it as `Authorization: Bearer KEY`; the home folder's file `key` holds it."
             )
         if not where and not rows:
-            raise InvalidQueryError("Neither rows nor where selects a record.", field="where", hint="Say which records the replay leaves out.")
+            raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Say which records the replay leaves out.")
         replays = replay_service(info)
         identifier = await replays.start(info.context.tenant, dataset, where or None, references(rows), output or None)
         started = await replays.get(info.context.tenant, identifier)

@@ -32,9 +32,13 @@ class Query:
         context = info.context
         counts = await context.graph.counts(context.tenant)
         return Service(
-            version=__version__, store=context.store, nodes=sum(counts.values()), runs=counts.get(NodeKind.RUN, 0),
-            captures=await context.records.count(context.tenant), pending=await context.pending(),
-        )  # fmt: skip
+            version=__version__,
+            store=context.store,
+            nodes=sum(counts.values()),
+            runs=counts.get(NodeKind.RUN, 0),
+            captures=await context.records.count(context.tenant),
+            pending=await context.pending(),
+        )
 
     @strawberry.field(description="A node by its id; null where there is none.")
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:
@@ -53,7 +57,7 @@ class Query:
         context.loaders.budget.spend(len(page.nodes))
         return NodePage.of(page)
 
-    @strawberry.field(description="What lies upstream and downstream of the focus, nearest first. Without `kinds`: datasets and jobs, by READS and WRITES.")
+    @strawberry.field(description="What lies around the focus, nearest first. Without `kinds`: by READS and WRITES.")
     async def lineage(
         self,
         info: Info,
@@ -85,7 +89,7 @@ class Query:
         page = await preview(context.graph, context.records, context.tenant, dataset, where=where or None, first=size, offset=skipped)
         return RowPage.of(page)
 
-    @strawberry.field(description="Where records came from, or where they went. The records are those that the predicate selects, or `rows`.")
+    @strawberry.field(description="Where records came from, or went. They are those that the predicate selects, or `rows`.")
     async def trace(
         self,
         info: Info,
@@ -101,9 +105,15 @@ class Query:
         """`dataset` and `to` are an id, a name or a path."""
         context = info.context
         request = TraceRequest(
-            dataset=dataset, where=where or None, rows=references(rows), column=column or None, semantics=semantics, forward=forward,
-            to=to or None, limit=bounded(limit, "limit", low=0, high=MAX_RECORDS),
-        )  # fmt: skip
+            dataset=dataset,
+            where=where or None,
+            rows=references(rows),
+            column=column or None,
+            semantics=semantics,
+            forward=forward,
+            to=to or None,
+            limit=bounded(limit, "limit", low=0, high=MAX_RECORDS),
+        )
         answer = await run_trace(context.graph, context.records, context.tenant, request)
         return Trace.of(answer, column=request.column, forward=forward)
 

@@ -61,7 +61,7 @@ class ReplayService(Protocol):
     """Runs pipelines again without the records of a selection. The tenant comes from the credential."""
 
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
-        """Queue a replay and return its id at once. `rows` are (file, 0-based row); `output` is the dataset to compare (None: `dataset`)."""
+        """Queue a replay and return its id at once. `rows` are (file, 0-based row); `output` is the dataset to compare, where one is."""
 
     async def get(self, tenant: str, identifier: str) -> ReplayView | None:
         """The replay as it stands; None where there is none of that id."""
@@ -98,7 +98,7 @@ class ReplayDifference:
     columns: list[str]
 
 
-@strawberry.type(description="A pipeline run again without the selected records, into a shadow folder. The original outputs are never touched.")
+@strawberry.type(description="A pipeline run again without the selected records, into a shadow folder; the originals stay.")
 class Replay:
     """`shadow` is the folder that holds the outputs."""
 
@@ -115,15 +115,23 @@ class Replay:
     def of(cls, view: ReplayView) -> Replay:
         """The replay as it stands."""
         return cls(
-            id=strawberry.ID(view.id), state=ReplayState(view.state), started_at=view.started_at, ended_at=view.ended_at,
-            shadow=view.shadow, error=view.error, steps=[ReplayStep(job=step.job, state=ReplayState(step.state)) for step in view.steps],
+            id=strawberry.ID(view.id),
+            state=ReplayState(view.state),
+            started_at=view.started_at,
+            ended_at=view.ended_at,
+            shadow=view.shadow,
+            error=view.error,
+            steps=[ReplayStep(job=step.job, state=ReplayState(step.state)) for step in view.steps],
             differences=[
                 ReplayDifference(
-                    dataset=strawberry.ID(change.dataset), before=_row(change.before), after=_row(change.after), columns=list(change.columns)
+                    dataset=strawberry.ID(change.dataset),
+                    before=_row(change.before),
+                    after=_row(change.after),
+                    columns=list(change.columns),
                 )
                 for change in view.differences
             ],
-        )  # fmt: skip
+        )
 
 
 def _row(values: Mapping[str, Any] | None) -> JSON | None:

@@ -22,14 +22,16 @@ from headwater.graphql.values import to_json
 
 
 class _Schema(strawberry.Schema):
-    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:  # noqa: ARG002 - strawberry's signature
         """Log what is a fault of ours; what the caller did wrong is told to the caller alone."""
         for error in errors:
             if is_internal(error):
                 logger.error("GraphQL field %s failed", error.path, exc_info=error.original_error)
 
 
-_JSON = strawberry.scalar(name="JSON", description="Any JSON value. Integers beyond 2^53, NaN and infinities are text; times are ISO 8601.", serialize=to_json)
+_JSON = strawberry.scalar(
+    name="JSON", description="Any JSON value. Integers beyond 2^53, NaN and infinities are text; times are ISO 8601.", serialize=to_json
+)
 
 schema: strawberry.Schema = _Schema(
     query=Query,

@@ -1,4 +1,4 @@
-"""The output types, each a view of a domain object. What costs a query of its own (containers, children, names, a trace's graph) is loaded only when asked for."""
+"""The output types, each a view of a domain object. What costs a query of its own (containers, names, graphs) waits until it is asked for."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
@@ -51,9 +51,7 @@ class Node:
         return [Node.of(node) for node in await info.context.loaders.containers.load(self.id)]
 
     @strawberry.field(description="What this node contains directly, by name.")
-    async def children(
-        self, info: Info, kinds: list[NodeKind] | None = UNSET, first: int = 100, after: str | None = UNSET
-    ) -> NodePage:
+    async def children(self, info: Info, kinds: list[NodeKind] | None = UNSET, first: int = 100, after: str | None = UNSET) -> NodePage:
         """One page."""
         key = ChildrenKey(self.id, tuple(kinds or ()), bounded(first, "first", low=1, high=MAX_PAGE), after or None)
         return NodePage.of(await info.context.loaders.children.load(key))
@@ -109,7 +107,9 @@ class Column:
     type: str
 
 
-@strawberry.type(description="A record. `row` is 0-based in its file (a CSV header is none), `line` 1-based, for text formats. `values` follow the page's columns.")
+@strawberry.type(
+    description="A record. `row` is 0-based in its file (a CSV header is none), `line` 1-based. `values` follow the page's columns."
+)
 class Row:
     """`values` is a list."""
 
@@ -131,7 +131,7 @@ class RowPage:
     note: str | None
 
 
-@strawberry.type(description="An entry of a trace. `file` and `row` are null at coarser grains; `values` is an object of column names and values.")
+@strawberry.type(description="An entry of a trace. `file` and `row` are null at coarser grains; `values` is an object by column.")
 class TracedRecord:
     """See `Row` for `row` and `line`."""
 
@@ -146,9 +146,13 @@ class TracedRecord:
     def of(cls, record: DomainRecord) -> TracedRecord:
         """The view of a record."""
         return cls(
-            dataset=strawberry.ID(record.dataset), file=record.file, row=record.row, line=record.line, grain=record.grain,
+            dataset=strawberry.ID(record.dataset),
+            file=record.file,
+            row=record.row,
+            line=record.line,
+            grain=record.grain,
             values=JSON(dict(record.values)),
-        )  # fmt: skip
+        )
 
     @strawberry.field(description="The dataset's name.")
     async def dataset_name(self, info: Info) -> str:
@@ -173,9 +177,14 @@ class Hop:
     def of(cls, hop: DomainHop) -> Hop:
         """The view of a hop."""
         return cls(
-            job=strawberry.ID(hop.job), run=strawberry.ID(hop.run), output=strawberry.ID(hop.output),
-            inputs=[strawberry.ID(dataset) for dataset in hop.inputs], operations=list(hop.operations), records=hop.records, grain=hop.grain,
-        )  # fmt: skip
+            job=strawberry.ID(hop.job),
+            run=strawberry.ID(hop.run),
+            output=strawberry.ID(hop.output),
+            inputs=[strawberry.ID(dataset) for dataset in hop.inputs],
+            operations=list(hop.operations),
+            records=hop.records,
+            grain=hop.grain,
+        )
 
 
 @strawberry.type(description="What an answer lacks or overstates: `effect` is superset, missing or unreadable.")
@@ -207,12 +216,18 @@ class Trace:
     def of(cls, answer: TraceAnswer, *, column: str | None, forward: bool) -> Trace:
         """The view of an answer; `column` and `forward` are as asked."""
         return cls(
-            semantics=answer.semantics, exact=answer.exact, total=answer.total, elapsed_ms=answer.elapsed_ms, answer=answer, column=column,
+            semantics=answer.semantics,
+            exact=answer.exact,
+            total=answer.total,
+            elapsed_ms=answer.elapsed_ms,
+            answer=answer,
+            column=column,
             forward=forward,
-            records=[TracedRecord.of(record) for record in answer.records], selected=[TracedRecord.of(record) for record in answer.selected],
+            records=[TracedRecord.of(record) for record in answer.records],
+            selected=[TracedRecord.of(record) for record in answer.selected],
             path=[Hop.of(hop) for hop in answer.path],
             incomplete=[Incomplete(what=item.what, reason=item.reason, effect=item.effect) for item in answer.incomplete],
-        )  # fmt: skip
+        )
 
     @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")
     async def graph(self, info: Info) -> LineageGraph:
@@ -245,5 +260,3 @@ class RowRef:
 def references(rows: Sequence[RowRef] | None) -> list[tuple[str, int]]:
     """The rows as the domain wants them."""
     return [(row.file, row.row) for row in rows or ()]
-
-

@@ -15,10 +15,11 @@ _COLUMN_LIMIT = 2_000
 
 
 async def path_graph(graph: GraphStore, tenant: str, answer: TraceAnswer, *, column: str | None = None, forward: bool = False) -> Subgraph:
-    """Nodes and edges of `answer.path`; with `column`, also that column of the dataset asked about and those it comes from (forward: goes to)."""
+    """Nodes and edges of `answer.path`; with `column`, also that column of what was selected, and those it comes from (forward: goes to)."""
     flows = _flows(answer)
     jobs = {hop.job for hop in answer.path}
-    datasets = {entry.dataset for entry in (*answer.selected, *answer.records)} | {end for edge in flows for end in (edge.src, edge.dst)} - jobs
+    ends = {end for edge in flows for end in (edge.src, edge.dst)}
+    datasets = {entry.dataset for entry in (*answer.selected, *answer.records)} | ends - jobs
     stated = await graph.neighbours(tenant, sorted(jobs), direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES]) if jobs else []
     as_stated = {_key(edge): edge for edge in stated}
     nodes = await _nodes(graph, tenant, sorted(datasets | jobs))

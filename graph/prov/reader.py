@@ -1,0 +1,29 @@
+"""What an export asks of the graph: the reading half of a `GraphStore`, so that a service at the other end of a line serves as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.stores.protocol import Direction, Page, Subgraph
+
+
+class GraphReader(Protocol):
+    """See `GraphStore` for what the verbs mean."""
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]: ...
+
+    async def search(
+        self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None
+    ) -> Page: ...
+
+    async def reach(
+        self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
+    ) -> Subgraph: ...
+
+    async def children(
+        self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
+    ) -> Page: ...
+
+    async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]: ...
