@@ -1,0 +1,36 @@
+"""What every test shares: workers by resource, and an environment in which nothing of the developer's own home is touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+# One worker runs all tests of a group (`--dist loadgroup`): a JVM a worker is all that two cores and their memory bear.
+_GROUPS = {"cluster": "spark", "spark": "spark", "neo4j": "neo4j", "e2e": "e2e"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        group = next((_GROUPS[name] for name in _GROUPS if item.get_closest_marker(name)), None)
+        if group and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_configure() -> None:
+    """Settings of the developer's shell reach no test, nor any fixture that lives longer than one."""
+    for name in [name for name in os.environ if name.startswith("HEADWATER_")]:
+        del os.environ[name]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that forgets `home=` writes into a folder of its own, not into ~/.headwater."""
+    monkeypatch.setenv("HEADWATER_HOME", str(tmp_path_factory.mktemp("home", numbered=True)))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The root of the repository."""
+    return Path(__file__).resolve().parent.parent
