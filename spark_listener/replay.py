@@ -78,10 +78,10 @@ class ShadowPaths:
                 raise UnsupportedError(f"The pattern {path} reaches into data that this replay wrote again.", hint="Read the folder instead.")
             return path
         shadow = self._shadow_of(path)
-        if not shadow.exists():
-            return path
         if self._is_dataset(shadow):
             return str(shadow)
+        if not shadow.exists():
+            return path
         raise UnsupportedError(
             f"{path} was written again only in part ({', '.join(sorted(p.name for p in shadow.iterdir())[:5])}).",
             hint="Read each written folder by its own path.",
@@ -98,7 +98,7 @@ class ShadowPaths:
 
     @staticmethod
     def _is_dataset(folder: Path) -> bool:
-        """Spark's committers leave `_SUCCESS` in what they wrote; a path inside such a folder belongs to it."""
+        """Spark's committers leave `_SUCCESS` in what they wrote. A path inside belongs to it, also one that is no more (a partition that went)."""
         if folder.is_file():
             return True
         return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))

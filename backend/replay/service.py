@@ -115,7 +115,7 @@ class Replays:
         save(replay)
         try:
             await asyncio.to_thread(run_steps, replay, self._folder / replay.id, save)
-            replay.differences, replay.differing = await asyncio.to_thread(self._compare, replay)
+            replay.differences, replay.differing = await asyncio.to_thread(_differences, replay)
             replay.state = ReplayState.COMPLETE
         except HeadwaterError as error:
             replay.state, replay.error = ReplayState.FAILED, str(error)
@@ -159,10 +159,6 @@ class Replays:
         request = TraceRequest(dataset=dataset, where=where, rows=rows, forward=True, to=output, values=False)
         return _selection(request, await self._trace(tenant, request))
 
-    def _compare(self, replay: Replay) -> tuple[list[Difference], int]:
-        path = parse_id(replay.output)[1][1]
-        return compare(replay.output, Path(path), Path(ShadowPaths(replay.shadow).write(path)))
-
     @staticmethod
     def _settled(replay: Replay) -> Replay:
         """A replay whose process is gone and whose file says that it runs was cut short."""
@@ -184,6 +180,11 @@ class Replays:
             return Replay.model_validate_json(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
+
+
+def _differences(replay: Replay) -> tuple[list[Difference], int]:
+    path = parse_id(replay.output)[1][1]
+    return compare(replay.output, Path(path), Path(ShadowPaths(replay.shadow).write(path)))
 
 
 def _alive(process: int) -> bool:
