@@ -1,1 +1,48 @@
 """Manifests and segments: the capture format (docs/reference/capture-format.md). Light by rule: pyarrow only."""
+
+from headwater.graph.associations.expressions import Attribute, Definition, Expression, Frame, Operator, Ordering
+from headwater.graph.associations.manifest import (
+    Application,
+    Boundary,
+    BoundaryColumn,
+    DatasetName,
+    Manifest,
+    Problem,
+    RunName,
+    SegmentEntry,
+    Sink,
+    SinkColumn,
+    Source,
+    SourceColumn,
+    SourceFile,
+    Split,
+    is_segment_name,
+)
+from headwater.graph.associations.references import NONE, pack, unpack
+
+__all__ = [
+    "NONE",
+    "Application",
+    "Attribute",
+    "Boundary",
+    "BoundaryColumn",
+    "DatasetName",
+    "Definition",
+    "Expression",
+    "Frame",
+    "Manifest",
+    "Operator",
+    "Ordering",
+    "Problem",
+    "RunName",
+    "SegmentEntry",
+    "Sink",
+    "SinkColumn",
+    "Source",
+    "SourceColumn",
+    "SourceFile",
+    "Split",
+    "is_segment_name",
+    "pack",
+    "unpack",
+]

@@ -1,0 +1,120 @@
+"""Expressions and operators of a captured plan: what a trace must know of a query to say which records a row needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.graph.associations.codec import Wire
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expression(Wire):
+    """`fn` is the lower-case name by which Spark prints the function; `sql` is Spark's own text of the outermost expression."""
+
+    fn: str
+    args: tuple[Expression, ...] = ()
+    type: str | None = None
+    attr: int | None = None
+    value: str | None = None
+    name: str | None = None
+    aggregate: bool = False
+    distinct: bool = False
+    filter: Expression | None = None
+    sql: str | None = None
+
+    def walk(self) -> Iterator[Expression]:
+        """This expression and all below it, outermost first."""
+        yield self
+        for child in self.args:
+            yield from child.walk()
+        if self.filter is not None:
+            yield from self.filter.walk()
+
+    @property
+    def attrs(self) -> frozenset[int]:
+        """The attributes that it reads."""
+        return frozenset(part.attr for part in self.walk() if part.fn == "attr" and part.attr is not None)
+
+    @property
+    def text(self) -> str:
+        """Spark's text, or one made of the parts."""
+        if self.sql is not None:
+            return self.sql
+        if self.fn == "attr":
+            return self.name or f"#{self.attr}"
+        if self.fn == "literal":
+            return "NULL" if self.value is None else self.value
+        return f"{self.name or self.fn}({', '.join(arg.text for arg in self.args)})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute(Wire):
+    """A column that an operator puts out."""
+
+    attr: int
+    name: str
+    type: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition(Wire):
+    """A column that an operator computes. `frame` is an index into the window's `frames`."""
+
+    attr: int
+    name: str
+    expr: Expression
+    type: str = ""
+    frame: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordering(Wire):
+    """A sort key of a window."""
+
+    expr: Expression
+    descending: bool = False
+    nulls_last: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame(Wire):
+    """`start`, `end`: None for unbounded, a number of rows (0: the current one), or the text of a bound of values."""
+
+    unit: str
+    start: Any = None
+    end: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator(Wire):
+    """A node of the plan. Which of the further fields it has depends on `op`; so does what `columns` holds."""
+
+    id: int
+    op: str
+    children: tuple[int, ...] = ()
+    text: str = ""
+    source: int | None = None
+    boundary: int | None = None
+    reads: tuple[int, ...] = ()
+    condition: Expression | None = None
+    how: str | None = None
+    defines: tuple[Definition, ...] = ()
+    keys: tuple[Expression, ...] = ()
+    partition: tuple[Expression, ...] = ()
+    order: tuple[Ordering, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    columns: tuple[Any, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What a scan or a local relation puts out."""
+        return tuple(
+            Attribute.from_json(column, f"$.operators[{self.id}].columns") for column in self.columns if isinstance(column, Mapping)
+        )
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The attributes that a write puts into its columns, in their order."""
+        return tuple(column for column in self.columns if isinstance(column, int))

@@ -1,0 +1,163 @@
+"""Reading a segment's frame: magic, blocks with their checksums, footer (docs/reference/capture-format.md, section 4).
+
+What the longs in a block mean is left to the reader of the boundary; here only the container is opened, and every damage is said
+with the file and the block.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations.codec import Wire
+from headwater.graph.associations.manifest import Split
+
+MAGIC = b"HWSEG001"
+MAX_ROWS = 65_536
+BLOCK = struct.Struct("<III")  # raw length, compressed length, crc32 of the compressed bytes
+LENGTH = struct.Struct("<I")
+ROWS = struct.Struct("<IH")
+COLUMN = struct.Struct("<BBq")  # width, delta, base
+WIDTHS = (0, 1, 2, 4, 8)
+_MAX_COLUMNS = 1_024
+_MAX_RAW = ROWS.size + _MAX_COLUMNS * (COLUMN.size + 8 * MAX_ROWS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenFile(Wire):
+    """A file that a sink wrote: its final path, in bytes and in milliseconds since the epoch."""
+
+    path: str
+    length: int
+    modified: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footer(Wire):
+    """What a segment says of itself. `runs`: the next `count` rows went to `files[file]`, at its next positions."""
+
+    capture: str
+    boundary: int
+    stage: int
+    stage_attempt: int
+    partition: int
+    attempt: int
+    rows: int
+    columns: Any
+    files: tuple[WrittenFile, ...] = ()
+    runs: tuple[tuple[int, ...], ...] = ()
+    splits: tuple[Split, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PackedColumn:
+    """A column of a block as it lies in the file: `base` and `width` bytes a row, as differences where `delta`."""
+
+    width: int
+    delta: bool
+    base: int
+    payload: memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`rows` rows, a column after the other."""
+
+    rows: int
+    columns: tuple[PackedColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """An opened segment: its footer, and its blocks on demand. `name` stands in errors."""
+
+    name: str
+    data: memoryview = field(repr=False)
+    footer: Footer
+    end: int
+
+    @classmethod
+    def open(cls, name: str, data: bytes | memoryview) -> Segment:
+        """Check the frame and read the footer.
+
+        Raises:
+            InvalidCaptureError: the file is cut off or is no segment.
+        """
+        view = memoryview(data)
+        tail = LENGTH.size + len(MAGIC)
+        if len(view) < len(MAGIC) + LENGTH.size + tail or view[: len(MAGIC)] != MAGIC or view[-len(MAGIC) :] != MAGIC:
+            raise _damaged(name, f"it does not begin and end with {MAGIC.decode()}; it has {len(view)} bytes")
+        (length,) = LENGTH.unpack_from(view, len(view) - tail)
+        begin = len(view) - tail - length
+        if begin - LENGTH.size < len(MAGIC) or LENGTH.unpack_from(view, begin - LENGTH.size)[0] != 0:
+            raise _damaged(name, f"its footer of {length} bytes does not fit into its {len(view)} bytes")
+        try:
+            text: Mapping[str, Any] = json.loads(bytes(view[begin : begin + length]))
+        except ValueError as error:
+            raise _damaged(name, f"its footer is not JSON: {error}") from error
+        return cls(name=name, data=view, footer=Footer.from_json(text, f"{name}.footer"), end=begin - LENGTH.size)
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks in their order, each checked.
+
+        Raises:
+            InvalidCaptureError: a block is damaged, or rows are missing.
+        """
+        at, number, rows = len(MAGIC), 0, 0
+        while at < self.end:
+            if at + BLOCK.size > self.end:
+                raise _damaged(self.name, f"block {number} is cut off")
+            raw_length, length, checksum = BLOCK.unpack_from(self.data, at)
+            at += BLOCK.size
+            packed = self.data[at : min(at + length, self.end)]
+            if len(packed) != length or not 0 < raw_length <= _MAX_RAW:
+                raise _damaged(self.name, f"block {number} is cut off or states impossible lengths ({raw_length} from {length} bytes)")
+            if zlib.crc32(packed) != checksum:
+                raise _damaged(self.name, f"block {number} does not match its checksum")
+            block = _block(self.name, number, _decompress(self.name, number, packed, raw_length))
+            at, number, rows = at + length, number + 1, rows + block.rows
+            yield block
+        if rows != self.footer.rows:
+            raise _damaged(self.name, f"its footer states {self.footer.rows} rows, its blocks hold {rows}")
+
+
+def _decompress(name: str, number: int, packed: memoryview, raw_length: int) -> memoryview:
+    try:
+        return memoryview(pa.Codec("zstd").decompress(packed, decompressed_size=raw_length))
+    except (OSError, ValueError) as error:
+        raise _damaged(name, f"block {number} cannot be decompressed: {error}") from error
+
+
+def _block(name: str, number: int, raw: memoryview) -> Block:
+    problem = f"block {number} does not hold what its header states"
+    if len(raw) < ROWS.size:
+        raise _damaged(name, problem)
+    rows, count = ROWS.unpack_from(raw)
+    if rows > MAX_ROWS or count > _MAX_COLUMNS:
+        raise _damaged(name, f"block {number} states {rows} rows and {count} columns")
+    at = ROWS.size
+    columns: list[PackedColumn] = []
+    for _ in range(count):
+        if at + COLUMN.size > len(raw):
+            raise _damaged(name, problem)
+        width, delta, base = COLUMN.unpack_from(raw, at)
+        at += COLUMN.size
+        payload = raw[at : at + width * rows]
+        if width not in WIDTHS or delta > 1 or len(payload) != width * rows:
+            raise _damaged(name, problem)
+        at += width * rows
+        columns.append(PackedColumn(width, bool(delta), base, payload))
+    if at != len(raw):
+        raise _damaged(name, problem)
+    return Block(rows, tuple(columns))
+
+
+def _damaged(name: str, reason: str) -> InvalidCaptureError:
+    return InvalidCaptureError(f"Segment {name} is damaged: {reason}.", field=name, hint="Send it again from the spool.")
