@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -28,11 +29,9 @@ class Settings(BaseSettings):
     port: int = Field(default=8765, ge=0, le=65535, description="Port of the service; 0 takes any free one.")
     allowed_hosts: tuple[str, ...] = Field(default=(), description='Names by which the service may be called besides loopback, as a JSON list: ["lineage.example.org"].')
     api_key: SecretStr | None = Field(default=None, description="The API key, instead of the one in the home folder.")
-    store: Literal["sqlite", "neo4j"] = Field(default="sqlite", description="Where the graph is kept.")
-    neo4j_uri: str | None = Field(default=None, description="Address of the Neo4j server, as neo4j://localhost:7687.")
-    neo4j_user: str = Field(default="neo4j", description="User of the Neo4j server.")
-    neo4j_password: SecretStr | None = Field(default=None, description="Password of the Neo4j server; none where it asks for none.")
-    neo4j_database: str = Field(default="neo4j", description="Database on the Neo4j server.")
+    store: str | None = Field(default=None, description="Where the graph is kept: sqlite:///path or neo4j://host:7687; a file in the home folder if not given.")
+    store_user: str | None = Field(default=None, description="User of the graph store, where it asks for one.")
+    store_password: SecretStr | None = Field(default=None, description="Password of the graph store.")
     max_body_bytes: int = Field(default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked.")
     max_segment_bytes: int = Field(default=1024 * _MB, gt=0, description="Largest association segment.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level of the service's own log lines.")
@@ -42,6 +41,11 @@ class Settings(BaseSettings):
     def folder(self) -> Home:
         """The home folder, as something to ask for its parts."""
         return Home.at(self.home)
+
+    @property
+    def store_url(self) -> str:
+        """The graph store's URL."""
+        return self.store or f"sqlite:///{quote(str(self.folder.graph))}"
 
     def key(self) -> str:
         """The API key that callers must show."""

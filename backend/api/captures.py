@@ -1,0 +1,80 @@
+"""The capture intake: segments by `PUT`, then the manifest by `POST`. Each answer comes after what it acknowledges is on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Request
+from starlette.responses import JSONResponse, Response
+
+from headwater.backend.api.context import Service, service, tenant
+from headwater.backend.intake.bodies import unpack
+from headwater.backend.intake.captures import MissingSegmentsError
+from headwater.errors import InvalidCaptureError
+
+router = APIRouter(prefix="/api/v1/captures", tags=["intake"])
+
+_MANIFEST = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
+_SEGMENT = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+
+
+@router.put(
+    "/{capture}/segments/{name}",
+    status_code=204,
+    openapi_extra=_SEGMENT,
+    responses={204: {"description": "The segment is durable."}, 400: {"description": "The name is none, or the bytes do not have the stated hash."}},
+)
+async def put_segment(
+    capture: str,
+    name: str,
+    request: Request,
+    owner: Annotated[str, Depends(tenant)],
+    parts: Annotated[Service, Depends(service)],
+    stated: Annotated[str, Header(alias="X-Headwater-Sha256", description="SHA-256 of the segment's bytes, in hexadecimal.")],
+) -> Response:
+    """Keep one segment of a capture until its manifest comes."""
+    folder = parts.workspace.home.associations
+    with NamedTemporaryFile(dir=folder, prefix=".incoming-") as file:
+        digest, length = sha256(), 0
+        async for chunk in request.stream():
+            digest.update(chunk)
+            length += len(chunk)
+            await asyncio.to_thread(file.write, chunk)
+        file.flush()
+        if digest.hexdigest() != stated.lower():
+            raise InvalidCaptureError(
+                f"{name}: the bytes have the hash {digest.hexdigest()}, stated was {stated}.", field="X-Headwater-Sha256", hint="Send the segment again."
+            )
+        await asyncio.to_thread(parts.workspace.captures.stage, owner, capture, name, Path(file.name), digest.hexdigest())
+    parts.metrics.segments.inc()
+    parts.metrics.segment_bytes.inc(length)
+    return Response(status_code=204)
+
+
+@router.post(
+    "",
+    status_code=201,
+    openapi_extra=_MANIFEST,
+    responses={
+        201: {"description": "The manifest is durable: `{offset, duplicate}`."},
+        400: {"description": "It is no manifest; `field` names what is wrong. It is kept as a dead letter."},
+        409: {"description": "Segments have not arrived; `missing` lists them."},
+    },
+)
+async def post_manifest(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
+    """Take the manifest of a capture whose segments are here."""
+    body = unpack(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    try:
+        receipt = await asyncio.to_thread(parts.workspace.captures.submit, owner, body)
+    except MissingSegmentsError:
+        parts.metrics.captures.labels("incomplete").inc()
+        raise
+    except InvalidCaptureError:
+        parts.metrics.captures.labels("rejected").inc()
+        raise
+    parts.metrics.captures.labels("duplicate" if receipt.duplicate else "accepted").inc()
+    return JSONResponse({"offset": receipt.offset, "duplicate": receipt.duplicate}, 201)

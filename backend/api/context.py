@@ -1,0 +1,42 @@
+"""What an endpoint may ask for: the parts of the service, and whom the request is from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from headwater.backend.api.credentials import Credentials, Principal
+from headwater.backend.api.metrics import Metrics
+from headwater.backend.settings import Settings
+from headwater.backend.workspace import Workspace
+from headwater.errors import KeyRequiredError
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The parts of one running service."""
+
+    settings: Settings
+    workspace: Workspace
+    credentials: Credentials
+    metrics: Metrics
+
+
+def service(request: Request) -> Service:
+    """The service that the request came to."""
+    parts: Service = request.app.state.service
+    return parts
+
+
+def principal(request: Request) -> Principal:
+    """Whom the request is from. The guard refuses those without a credential; this is the second look."""
+    found: Principal | None = getattr(request.state, "principal", None)
+    if found is None:
+        raise KeyRequiredError("This needs the service's key.", hint="Send it as `Authorization: Bearer KEY`.")
+    return found
+
+
+def tenant(request: Request) -> str:
+    """The tenant of the credential."""
+    return principal(request).tenant

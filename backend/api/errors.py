@@ -1,0 +1,90 @@
+"""How errors leave the service: a status, and a JSON object that names what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from headwater.backend.intake.bodies import BodyTooLargeError
+from headwater.backend.intake.captures import MissingSegmentsError
+from headwater.errors import (
+    HeadwaterError,
+    InvalidEventError,
+    InvalidInputError,
+    KeyRequiredError,
+    NotFoundError,
+    SourceChangedError,
+    UnavailableError,
+    UnsupportedError,
+)
+
+_log = structlog.get_logger("headwater.api")
+
+
+class ForbiddenError(HeadwaterError):
+    """The caller's name for this service, or the page that it calls from, is not one that may."""
+
+
+# The first that fits counts: the special before the general.
+_STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
+    (BodyTooLargeError, 413),
+    (MissingSegmentsError, 409),
+    (InvalidEventError, 422),
+    (InvalidInputError, 400),
+    (KeyRequiredError, 401),
+    (ForbiddenError, 403),
+    (NotFoundError, 404),
+    (SourceChangedError, 409),
+    (UnsupportedError, 422),
+    (UnavailableError, 503),
+)
+
+
+def error_response(error: HeadwaterError) -> Response:
+    """The answer that stands for an error of ours."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    content: dict[str, Any] = {
+        "error": type(error).__name__.removesuffix("Error"),
+        "message": error.message,
+        "field": error.field if isinstance(error, InvalidInputError) else None,
+        "hint": error.hint,
+        "transient": error.transient,
+    }
+    if isinstance(error, MissingSegmentsError):
+        content["missing"] = list(error.missing)
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(status)
+    return JSONResponse(content, status, headers=headers)
+
+
+def install(app: FastAPI) -> None:
+    """Give every error this form; what is not ours is logged whole and told as one sentence."""
+
+    async def ours(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HeadwaterError)
+        return error_response(error)
+
+    async def http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return JSONResponse({"error": "Http", "message": str(error.detail), "field": None, "hint": None, "transient": False}, error.status_code, headers=error.headers)
+
+    async def parameter(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        return error_response(InvalidInputError(f"{field}: {first['msg']}.", field=field, hint="See /openapi.json."))
+
+    async def fault(request: Request, error: Exception) -> Response:
+        _log.error("request failed", path=request.url.path, exc_info=error)
+        return JSONResponse(
+            {"error": "Internal", "message": "The service failed at this request.", "field": None, "hint": "Its log has the details.", "transient": False}, 500
+        )
+
+    app.add_exception_handler(HeadwaterError, ours)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, parameter)
+    app.add_exception_handler(Exception, fault)

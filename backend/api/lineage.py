@@ -1,0 +1,60 @@
+"""`POST /api/v1/lineage`: OpenLineage events of any producer, one or an array of them, plain or gzip."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import JSONResponse, Response
+
+from headwater.backend.api.context import Service, service, tenant
+from headwater.backend.intake.bodies import BodyTooLargeError, unpack
+from headwater.errors import InvalidInputError
+
+_INLINE = 128 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
+
+router = APIRouter(prefix="/api/v1", tags=["intake"])
+
+_EVENT = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}}}}}
+
+
+@router.post(
+    "/lineage",
+    status_code=201,
+    openapi_extra=_EVENT,
+    responses={
+        201: {"description": "All events are durable: `{accepted, duplicates, rejected: []}`. An event sent again counts as a duplicate and changes nothing."},
+        422: {"description": "Some events are refused; `rejected` names the field of each. They are kept as dead letters; the others are durable."},
+        413: {"description": "The body is too large, packed or unpacked."},
+        503: {"description": "Nothing is acknowledged; send again."},
+    },
+)
+async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
+    """Take OpenLineage events. The answer comes after they are on the disk."""
+    raw = await request.body()
+    try:
+        body = unpack(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    except BodyTooLargeError:
+        parts.metrics.events.labels("rejected").inc()
+        raise
+    except InvalidInputError as error:
+        await asyncio.wrap_future(parts.workspace.events.refuse(owner, raw, error))
+        parts.metrics.events.labels("rejected").inc()
+        raise
+    events = parts.workspace.events
+    submission = events.submit(owner, body) if len(body) < _INLINE else await asyncio.to_thread(events.submit, owner, body)
+    report = await submission.durable()
+    parts.metrics.events.labels("accepted").inc(report.accepted - report.duplicates)
+    parts.metrics.events.labels("duplicate").inc(report.duplicates)
+    parts.metrics.events.labels("rejected").inc(len(report.rejected))
+    return JSONResponse(_content(asdict(report)), 422 if report.rejected else 201)
+
+
+def _content(report: dict[str, Any]) -> dict[str, Any]:
+    """The report; where something was refused, with the first refusal in the form of every other error."""
+    if not report["rejected"]:
+        return report
+    first = report["rejected"][0]
+    return {"error": "InvalidEvent", "message": first["message"], "field": first["field"], "hint": first["hint"], "transient": False, **report}

@@ -1,0 +1,29 @@
+"""What the service measures of itself, for Prometheus. Labels hold routes and reasons, never names of users' things."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import generate_latest
+
+
+class Metrics:
+    """The measures of one service, in a registry of their own."""
+
+    def __init__(self) -> None:
+        registry = CollectorRegistry()
+        self._registry = registry
+        self.events = Counter("headwater_events", "Events by what became of them.", ["outcome"], registry=registry)
+        self.captures = Counter("headwater_captures", "Manifests by what became of them.", ["outcome"], registry=registry)
+        self.segments = Counter("headwater_segments", "Segments kept.", registry=registry)
+        self.segment_bytes = Counter("headwater_segment_bytes", "Bytes of the segments kept.", registry=registry)
+        self.projected = Counter("headwater_projected_entries", "Log entries projected by this process.", registry=registry)
+        self.pending = Gauge("headwater_pending_entries", "Log entries that wait for the projector.", registry=registry)
+        self.dead_letters = Gauge("headwater_dead_letters", "Documents in the dead-letter area.", registry=registry)
+        self.requests = Histogram(
+            "headwater_request_seconds", "Time to answer a request.", ["method", "route", "status"], registry=registry,
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+        )  # fmt: skip
+
+    def exposition(self) -> bytes:
+        """The measures in Prometheus' text format."""
+        return generate_latest(self._registry)

@@ -1,0 +1,68 @@
+"""The built page, and how a browser comes to see it: a link with a ticket, once, then a cookie.
+
+The page's own files hold no data and are open; the page itself is only shown to who came by the link, so that a stranger sees a
+sentence and not an application that fails. Unknown paths are the page's own routes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+
+from headwater.backend.api.context import Service
+
+PAGE = Path(__file__).resolve().parent.parent / "page"
+
+_NOTICE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headwater</title>
+<body style="font:16px system-ui;max-width:40em;margin:15vh auto;padding:0 1em"><h1>Headwater</h1><p>{text}</p></body></html>"""
+_NO_SESSION = "This page opens by the link that <code>headwater serve</code> prints: it works once, then this browser is known. Run it again for a new link."
+_NOT_BUILT = "The service runs, and its page has not been built. Run <code>make demo</code>, or use the command line."
+
+
+def build_router(page: Path = PAGE) -> APIRouter:
+    """The routes of the page; to be mounted last, since it takes every path that is left."""
+    router = APIRouter(include_in_schema=False)
+    root = page.resolve()
+
+    @router.api_route("/{path:path}", methods=["GET", "HEAD"])
+    async def show(path: str, request: Request) -> Response:
+        if path.split("/")[0] in ("api", "graphql"):
+            raise HTTPException(404, f"There is no /{path}.")
+        asset = (root / path).resolve()
+        if path and asset.is_file() and asset.is_relative_to(root) and asset != root / "index.html":
+            return FileResponse(asset, headers={"Cache-Control": "public, max-age=31536000, immutable" if path.startswith("assets/") else "no-cache"})
+        if "." in path.rsplit("/", 1)[-1] and path.startswith("assets/"):
+            raise HTTPException(404, f"There is no /{path}.")
+        return _index(root, request)
+
+    return router
+
+
+def _index(root: Path, request: Request) -> Response:
+    service: Service = request.app.state.service
+    ticket = request.query_params.get("ticket")
+    if ticket is not None and request.method == "GET":
+        cookie = service.credentials.redeem(ticket)
+        if cookie is not None or request.state.principal is not None:
+            return _without_ticket(request, cookie)
+    if request.state.principal is None:
+        return HTMLResponse(_NOTICE.format(text=_NO_SESSION), 401)
+    index = root / "index.html"
+    if not index.is_file():
+        return HTMLResponse(_NOTICE.format(text=_NOT_BUILT), 200)
+    return FileResponse(index, headers={"Cache-Control": "no-store"})
+
+
+def _without_ticket(request: Request, cookie: str | None) -> Response:
+    """The same page, with the ticket out of the address bar and the history."""
+    rest = [(name, value) for name, value in request.query_params.multi_items() if name != "ticket"]
+    # One leading slash: two would name another host.
+    target = "/" + request.url.path.lstrip("/") + (f"?{urlencode(rest)}" if rest else "")
+    response = RedirectResponse(target, 303, headers={"Cache-Control": "no-store"})
+    if cookie is not None:
+        response.headers["Set-Cookie"] = cookie
+    return response

@@ -1,0 +1,61 @@
+"""Every request gets an id, a log line and a place in the measures.
+
+An id that the caller sends in `X-Request-Id` is kept if it is harmless; the answer carries it. The line never holds a query string, a
+header or a body: secrets travel there.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from uuid import uuid4
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.backend.api.metrics import Metrics
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+_log = structlog.get_logger("headwater.request")
+
+
+class RequestLog:
+    """ASGI middleware, the outermost."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        stated = Headers(scope=scope).get("x-request-id", "")
+        request_id = stated if _ID.fullmatch(stated) else uuid4().hex
+        status, began = 500, time.perf_counter()
+
+        async def with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._app(scope, receive, with_id)
+            finally:
+                self._note(scope, status, time.perf_counter() - began)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        method, path = scope["method"], scope["path"]
+        # The route's pattern, not the path: a label a path would grow without bound.
+        route = getattr(scope.get("route"), "path", None) or ("/graphql" if path == "/graphql" else "other")
+        self._metrics.requests.labels(method if method in _METHODS else "other", route, str(status)).observe(seconds)
+        level = "debug" if path in _QUIET else "error" if status >= 500 else "info"
+        getattr(_log, level)("request", method=method, path=path, status=status, ms=round(seconds * 1000, 1))
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -1,0 +1,73 @@
+"""What applications on this machine left in the spool, taken into the log without a service between.
+
+For `headwater run` at its end, and for the service, which clears up after applications that died. It is to the spool what HTTP delivery
+is: an item is acknowledged after the log has it, and refused for good only where the same bytes could never be taken.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+from headwater.backend.intake.captures import CaptureIntake
+from headwater.backend.intake.receive import EventIntake
+from headwater.errors import InvalidCaptureError, InvalidEventError, InvalidInputError
+from headwater.spark_listener.delivery.http import open_segment
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.spool import Item, SpoolFolder
+
+_CHUNK = 1024 * 1024
+
+
+class LogDelivery:
+    """Takes items of a spool into one home's log, for one tenant. `incoming` is a folder for segments on their way."""
+
+    def __init__(self, tenant: str, events: EventIntake, captures: CaptureIntake, incoming: Path) -> None:
+        self._tenant = tenant
+        self._events = events
+        self._captures = captures
+        self._incoming = incoming
+
+    def send(self, item: Item, folder: SpoolFolder) -> None:
+        """Take one item; returns when it is durable.
+
+        Raises:
+            UnavailableError: the log cannot be written now.
+            InvalidInputError: the item is refused for good, and kept as a dead letter.
+        """
+        body = json.dumps(item.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        if item.kind == "event":
+            self._take_event(body)
+        else:
+            self._take_capture(item, folder, body)
+
+    def _take_event(self, body: bytes) -> None:
+        rejected = self._events.submit(self._tenant, body).result().rejected
+        if rejected:
+            raise InvalidEventError(rejected[0].message, field=rejected[0].field, hint=rejected[0].hint)
+
+    def _take_capture(self, item: Item, folder: SpoolFolder, body: bytes) -> None:
+        try:
+            for segment in item.body.get("segments") or ():
+                self._stage(item, folder, str(segment["name"]))
+        except InvalidInputError as error:
+            self._captures.refuse(self._tenant, body, error)
+            raise
+        except (KeyError, TypeError) as error:
+            refusal = InvalidCaptureError(f"The manifest's segments cannot be read: {error!r}.", field="$.segments")
+            self._captures.refuse(self._tenant, body, refusal)
+            raise refusal from error
+        self._captures.submit(self._tenant, body)
+
+    def _stage(self, item: Item, folder: SpoolFolder, name: str) -> None:
+        digest = sha256()
+        with open_segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=".incoming-") as file:
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+                file.write(chunk)
+            file.flush()
+            self._captures.stage(self._tenant, str(item.body["capture"]), name, Path(file.name), digest.hexdigest())

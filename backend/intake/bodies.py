@@ -1,0 +1,45 @@
+"""Request bodies, unpacked within bounds: a small body must not become a large one unseen."""
+
+from __future__ import annotations
+
+import zlib
+
+from headwater.errors import InvalidInputError
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class BodyTooLargeError(InvalidInputError):
+    """A body that is larger than the service takes, packed or unpacked."""
+
+
+def unpack(body: bytes, *, encoding: str | None, limit: int) -> bytes:
+    """The body without its content encoding (`gzip`, `identity` or none).
+
+    Raises:
+        BodyTooLargeError: it would unpack to more than `limit` bytes; no more than that is ever unpacked.
+        InvalidInputError: it is not gzip, or is cut short, or the encoding is another one.
+    """
+    name = (encoding or "identity").strip().lower()
+    if name == "identity":
+        return body
+    if name not in ("gzip", "x-gzip"):
+        raise InvalidInputError(f"Content-Encoding {name!r} is not known.", field="Content-Encoding", hint="Send gzip or nothing.")
+    return _gunzip(body, limit)
+
+
+def _gunzip(body: bytes, limit: int) -> bytes:
+    unpacked = bytearray()
+    rest = body
+    while rest:
+        member = zlib.decompressobj(_GZIP)
+        try:
+            unpacked += member.decompress(rest, limit + 1 - len(unpacked))
+        except zlib.error as error:
+            raise InvalidInputError(f"The body is not gzip: {error}.", field="body", hint="Send what Content-Encoding promises.") from error
+        if len(unpacked) > limit:
+            raise BodyTooLargeError(f"The body unpacks to more than {limit} bytes.", field="body", hint="Send fewer events at once.")
+        if not member.eof:
+            raise InvalidInputError("The gzip body is cut short.", field="body", hint="Send it again.")
+        rest = member.unused_data
+    return bytes(unpacked)

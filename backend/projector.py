@@ -1,0 +1,112 @@
+"""The projector: folds the log into the graph and the kept associations, entry after entry, tenant after tenant.
+
+For the service (on a thread of its own) and for the command line (when no service runs). A batch and its offset go into the graph in one
+transaction, and publishing a capture twice is as publishing it once, so it may be stopped anywhere and started again. An entry that
+cannot be projected must not stop those behind it: it becomes a dead letter with the reason. What may work later (a store that is
+away) is no such entry: it is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import structlog
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
+
+from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
+from headwater.backend.projection import WrittenFile, capture_stamp, event_stamp, fold, project_capture, project_event
+from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.graph.model import GraphBatch
+from headwater.graph.stores import GraphStore
+
+_BATCH = 64
+_log = structlog.get_logger("headwater.projector")
+
+
+class Publisher(Protocol):
+    """What the projector asks of the association store."""
+
+    def publish(self, tenant: str, manifest: Mapping[str, Any]) -> Sequence[WrittenFile]:
+        """Keep what a manifest states, once, however often it is asked; the files that its sink wrote."""
+
+
+class Projector:
+    """Projects one home's log. Whoever uses it holds the projector's role (`role.ProjectorRole`)."""
+
+    def __init__(self, log: IngestLog, graph: GraphStore, publisher: Publisher, *, patience: float = 30.0) -> None:
+        self._ingest = log
+        self._graph = graph
+        self._publisher = publisher
+        self._patience = patience
+
+    async def catch_up(self) -> int:
+        """Project all that waits, of every tenant; the number of entries. Raises `UnavailableError` when a store stays away."""
+        return sum([await self._catch_up(tenant) for tenant in self._ingest.tenants()])
+
+    async def rebuild(self, tenant: str) -> int:
+        """Forget the tenant's graph and make it again from the log; the number of entries."""
+        await self._graph.drop(tenant)
+        return await self._catch_up(tenant)
+
+    async def pending(self, tenant: str) -> int:
+        """Entries of a tenant that wait."""
+        return self._ingest.pending(tenant, after=await self._graph.offset(tenant))
+
+    async def _catch_up(self, tenant: str) -> int:
+        offset, done = await self._graph.offset(tenant), 0
+        while entries := self._ingest.read(tenant, after=offset, limit=_BATCH):
+            async for attempt in self._retrying():
+                with attempt:
+                    await self._project(tenant, entries)
+            offset, done = entries[-1].offset, done + len(entries)
+        return done
+
+    async def _project(self, tenant: str, entries: Sequence[Entry]) -> None:
+        batches = [await self._batch(tenant, entry) for entry in entries]
+        try:
+            await fold(self._graph, tenant, [batch for batch in batches if batch is not None], offset=entries[-1].offset)
+        except Exception as error:  # any refusal of the store: find the entry that it refuses
+            if _is_transient(error):
+                raise
+            for entry, batch in zip(entries, batches, strict=True):
+                await self._apply_alone(tenant, entry, batch)
+
+    async def _apply_alone(self, tenant: str, entry: Entry, batch: GraphBatch | None) -> None:
+        try:
+            await fold(self._graph, tenant, [batch] if batch is not None else [], offset=entry.offset)
+        except Exception as error:
+            if _is_transient(error):
+                raise
+            await self._bury(tenant, entry, error)
+            await self._graph.apply(tenant, [], offset=entry.offset)
+
+    async def _batch(self, tenant: str, entry: Entry) -> GraphBatch | None:
+        try:
+            document = json.loads(entry.body)
+            if entry.kind is EntryKind.EVENT:
+                return project_event(document, event_stamp(document, entry.key))
+            files = await asyncio.to_thread(self._publisher.publish, tenant, document)
+            return project_capture(document, capture_stamp(document, entry.key), files)
+        except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on
+            if _is_transient(error):
+                raise
+            await self._bury(tenant, entry, error)
+            return None
+
+    async def _bury(self, tenant: str, entry: Entry, error: Exception) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        _log.error("entry cannot be projected", tenant=tenant, offset=entry.offset, kind=entry.kind.value, reason=reason, exc_info=error)
+        field = error.field if isinstance(error, InvalidInputError) else None
+        await asyncio.wrap_future(self._ingest.bury(tenant, [DeadLetter(Stage.PROJECTION, reason, entry.body, field, entry.offset)]))
+
+    def _retrying(self) -> AsyncRetrying:
+        return AsyncRetrying(
+            retry=retry_if_exception(_is_transient), stop=stop_after_delay(self._patience), wait=wait_exponential_jitter(initial=0.1, max=2.0), reraise=True
+        )
+
+
+def _is_transient(error: BaseException) -> bool:
+    return isinstance(error, HeadwaterError) and error.transient
