@@ -57,8 +57,9 @@ async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> ProvD
     """
     if not await graph.get(tenant, [dataset]):
         raise NotFoundError(f"There is no dataset {dataset}.", hint="`headwater lineage` names those that are near.")
-    versions = await _versions(graph, tenant, dataset)
-    reached = await _reach(graph, tenant, versions, Direction.UPSTREAM, MAX_DEPTH)
+    versions = await _children(graph, tenant, dataset, NodeKind.VERSION)
+    files = [file for version in versions for file in await _children(graph, tenant, version, NodeKind.PARTITION)]
+    reached = await _reach(graph, tenant, [*versions, *files], Direction.UPSTREAM, MAX_DEPTH)
     export = _Export(dataset)
     describe_dataset(export.statements, dataset)
     describe_flows(export.statements, await Flows.of(graph, tenant, reached))
@@ -138,12 +139,12 @@ async def _reach(graph: GraphReader, tenant: str, focus: Sequence[str], directio
     return await graph.reach(tenant, focus, direction=direction, kinds=_FLOWS, depth=depth, limit=MAX_NODES)
 
 
-async def _versions(graph: GraphReader, tenant: str, dataset: str) -> list[str]:
-    versions: list[str] = []
+async def _children(graph: GraphReader, tenant: str, parent: str, kind: NodeKind) -> list[str]:
+    children: list[str] = []
     cursor: str | None = None
     while True:
-        page = await graph.children(tenant, dataset, kinds=[NodeKind.VERSION], first=_PAGE, after=cursor)
-        versions += [node.id for node in page.nodes]
+        page = await graph.children(tenant, parent, kinds=[kind], first=_PAGE, after=cursor)
+        children += [node.id for node in page.nodes]
         cursor = page.cursor
         if cursor is None:
-            return versions
+            return children

@@ -97,8 +97,9 @@ def describe_partition(statements: Statements, partition: Node, containers: Iter
 
 def _describe_run(statements: Statements, run: Node, containers: Sequence[Node]) -> None:
     started, ended = instant(run.properties.get("startedAt")), instant(run.properties.get("endedAt"))
-    statements.activity(run.id, "Run", run.name, started, ended, _scalars({"state": run.properties.get("state")}))
     job = next((node for node in containers if node.kind is NodeKind.JOB), None)
+    label = f"Run of {job.name}" if job else run.name
+    statements.activity(run.id, "Run", label, started, ended, _scalars({"state": run.properties.get("state")}))
     actors = [node for node in containers if node.kind in (NodeKind.PIPELINE, NodeKind.SYSTEM)]
     if job is not None:
         statements.entity(job.id, "Job", job.name, types=["Plan"])
@@ -111,14 +112,14 @@ def _describe_run(statements: Statements, run: Node, containers: Sequence[Node])
 
 
 def _describe_flow(statements: Statements, run: Node, flows: Flows) -> None:
-    started, ended = instant(run.properties.get("startedAt")), instant(run.properties.get("endedAt"))
+    ended = instant(run.properties.get("endedAt"))
     written = flows.writes.get(run.id, [])
     for output in written:
         _describe_block(statements, output, flows)
         statements.generated(output, run.id, ended)
     sources = _describe_inputs(statements, run, flows)
     for source in sources:
-        statements.used(run.id, source, started)
+        statements.used(run.id, source)
         writer = flows.writer.get(source) or (_writer_of(source) if kind_of(source) is NodeKind.VERSION else None)
         if writer is not None and writer in flows.runs:
             statements.informed(run.id, writer, "implicit")

@@ -65,10 +65,10 @@ class Statements:
         elif self._new("generated", entity, activity):
             self._bundle.generation(qname(entity), qname(activity), time)
 
-    def used(self, activity: str, entity: str, time: datetime | None = None) -> None:
-        """`activity` read `entity`."""
+    def used(self, activity: str, entity: str) -> None:
+        """`activity` read `entity`; at what time within it is not known."""
         if self._new("used", activity, entity):
-            self._bundle.usage(qname(activity), qname(entity), time)
+            self._bundle.usage(qname(activity), qname(entity))
 
     def derived(self, entity: str, source: str, activity: str | None) -> None:
         """`entity` comes from `source`; `activity` is the run that made it so, where one alone did."""
