@@ -5,23 +5,65 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 PYTHON := .venv/bin/python
+NODE_MODULES := ui/node_modules/.package-lock.json
+PAGE := backend/page/index.html
+PAGE_SOURCES = $(shell find ui/src ui/public ui/index.html ui/*.json ui/*.ts -type f -not -name '*.test.*')
+UNIT := not (spark or cluster or neo4j or e2e or slow)
+
 PATHS ?=
 ARGS ?=
+SUITE ?= demo
 
-.PHONY: help demo test quick lint types format bench schema page bootstrap clean
+.PHONY: help demo test quick lint types format bench readme schema page bootstrap clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+demo: bootstrap $(PAGE) ## Install what is missing, then run the demo and serve its page (ARGS=--no-serve: exit instead).
+	@. .tools/env && .venv/bin/headwater demo $(ARGS)
+
+test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS="unit spark": those steps alone).
+	@scripts/bootstrap test
+	@. .tools/env && $(PYTHON) scripts/check.py $(ARGS)
+
+quick: bootstrap ## The unit tests alone (PATHS=tests/graph: those of that folder).
+	@$(PYTHON) -m pytest -q -n 2 -m "$(UNIT)" $(PATHS)
+
 lint: ## Ruff's rules and format, and the page's (PATHS=folder: those files alone, without the page).
 	@$(PYTHON) -m ruff check $(or $(PATHS),.)
-	@$(PYTHON) -m ruff format --check --quiet $(or $(PATHS),.) || { echo "not formatted: make format PATHS=…"; exit 1; }
+	@$(PYTHON) -m ruff format --check $(or $(PATHS),.) || { echo "Not formatted; type: make format"; exit 1; }
 	@$(if $(PATHS),,scripts/npm run --silent lint)
 
 types: ## mypy --strict over every package (PATHS=graph/stores: that folder and what it imports).
 	@$(PYTHON) -m mypy $(addprefix headwater/,$(PATHS))
 
-format: ## Sort imports and format (PATHS=folder: those files alone).
+format: ## Sort imports and format (PATHS=folder: those files alone, without the page).
 	@$(PYTHON) -m ruff check --quiet --fix --select I $(or $(PATHS),.)
 	@$(PYTHON) -m ruff format $(or $(PATHS),.)
 	@$(if $(PATHS),,scripts/npm run --silent format)
+
+bench: bootstrap ## Measure one suite into bench/results (SUITE=demo|trace, ARGS="--rounds 5").
+	@. .tools/env && $(PYTHON) -m bench.run $(SUITE) $(ARGS)
+
+readme: ## Fill the README's figures from bench/results.
+	@$(PYTHON) scripts/readme_figures.py
+
+schema: ## Export the GraphQL schema, and the page's types from it.
+	@$(PYTHON) -m headwater.graphql.export
+	@scripts/npm run --silent codegen
+
+page: bootstrap $(PAGE) ## Build the page into backend/page, if its sources changed.
+
+bootstrap: ## Install what this machine lacks to run the demo.
+	@scripts/bootstrap run
+
+clean: ## Remove what was built or cached (not .venv, .tools or ui/node_modules).
+	rm -rf build dist backend/page headwater.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db
+
+$(NODE_MODULES): ui/package-lock.json | bootstrap
+	@scripts/npm ci --no-audit --no-fund
+	@touch $@
+
+$(PAGE): $(PAGE_SOURCES) $(NODE_MODULES) | bootstrap
+	@scripts/npm run --silent build
+	@touch $@

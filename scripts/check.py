@@ -1,0 +1,192 @@
+"""Run every check of the repository, as `make test` does: steps side by side where cores allow, one closing line for all.
+
+python scripts/check.py [STEP …]     those steps alone, in their order; --list names them
+
+A step is a command with a log of its own under build/test/. Nothing stops at the first failure: all steps run, and the log of each
+that failed is printed. What a failed step was needed for is not run and counts as failed too. The exit code is 1 if anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "test"
+_POLL_SECONDS = 0.2
+_STILL_RUNNING_SECONDS = 120
+_UNIT = "not (spark or cluster or neo4j or e2e or slow)"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command. `after` names the steps that must have passed; `{junit}` in the command is where its results are written."""
+
+    name: str
+    command: str
+    after: tuple[str, ...] = ()
+
+    @property
+    def log(self) -> Path:
+        """Where its output goes."""
+        return LOGS / f"{self.name}.log"
+
+    @property
+    def junit(self) -> Path:
+        """Where its results go, if it writes any."""
+        return LOGS / f"{self.name}.xml"
+
+
+def _pytest(marks: str, options: str = "") -> str:
+    return f'.venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}}'
+
+
+# In the order in which they start. Two run at a time on two cores: the long ones (Spark) start early, the page's in their shadow.
+STEPS = (
+    Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
+    Step("types", ".venv/bin/mypy"),
+    Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json"),
+    Step("unit", _pytest(_UNIT, "-n 2")),
+    Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
+    Step("page-lint", "scripts/npm run --silent lint && scripts/npm run --silent typecheck", ("page-install",)),
+    Step("page-schema", "scripts/npm run --silent codegen:check", ("page-install",)),
+    Step(
+        "page-unit",
+        "scripts/npm run --silent test -- --reporter=default --reporter=junit --outputFile.junit={junit}",
+        ("page-install",),
+    ),
+    Step("spark", _pytest("spark and not cluster", "--timeout=600")),
+    Step("neo4j", _pytest("neo4j and not (spark or cluster)")),
+    Step("slow", _pytest("slow and not (spark or cluster or neo4j or e2e)", "--timeout=600")),
+    Step("e2e", _pytest("e2e", "--timeout=900"), ("page-build",)),
+    Step("cluster", _pytest("cluster", "--timeout=600")),
+)
+
+
+@dataclass
+class Outcome:
+    """How a step ended, with the counts of its tests. A step without results of its own counts as one check."""
+
+    step: Step
+    seconds: float
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+@dataclass
+class _Running:
+    step: Step
+    process: subprocess.Popen[bytes]
+    since: float
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the steps named, or all; return the exit code."""
+    parser = argparse.ArgumentParser(prog="check.py", description="Run every check of the repository.")
+    parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run; all without")
+    parser.add_argument("--jobs", type=int, default=2, help="steps at a time (default 2)")
+    parser.add_argument("--list", action="store_true", help="list the steps and exit")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(step.name for step in STEPS))
+        return 0
+    if unknown := set(options.steps) - {step.name for step in STEPS}:
+        parser.error(f"no step {', '.join(sorted(unknown))}; there are: {', '.join(step.name for step in STEPS)}")
+    chosen = [step for step in STEPS if not options.steps or step.name in options.steps]
+    start = time.monotonic()
+    outcomes = _run(chosen, jobs=options.jobs)
+    return _close(outcomes, time.monotonic() - start)
+
+
+def _run(steps: list[Step], *, jobs: int) -> list[Outcome]:
+    LOGS.mkdir(parents=True, exist_ok=True)
+    chosen = {step.name for step in steps}
+    waiting, running, done = list(steps), list[_Running](), dict[str, Outcome]()
+    last_word = time.monotonic()
+    try:
+        while waiting or running:
+            for step in [step for step in waiting if any(name in done and done[name].failed for name in step.after)]:
+                waiting.remove(step)
+                done[step.name] = Outcome(step, 0.0, failed=1)
+                print(f"✗ {step.name:<13} not run: it needs {', '.join(step.after)}", flush=True)
+            ready = [step for step in waiting if all(name in done or name not in chosen for name in step.after)]
+            for step in ready[: jobs - len(running)]:
+                waiting.remove(step)
+                running.append(_start(step))
+            time.sleep(_POLL_SECONDS)
+            for run in [run for run in running if run.process.poll() is not None]:
+                running.remove(run)
+                done[run.step.name] = _finish(run)
+                last_word = time.monotonic()
+            if running and time.monotonic() - last_word > _STILL_RUNNING_SECONDS:
+                last_word = time.monotonic()
+                print("… " + ", ".join(f"{run.step.name} for {last_word - run.since:.0f} s" for run in running), flush=True)
+    finally:
+        for run in running:
+            os.killpg(run.process.pid, signal.SIGTERM)
+    return [done[step.name] for step in steps]
+
+
+def _start(step: Step) -> _Running:
+    step.junit.unlink(missing_ok=True)
+    with step.log.open("wb") as log:
+        process = subprocess.Popen(
+            ["/bin/bash", "-c", step.command.format(junit=step.junit)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return _Running(step, process, time.monotonic())
+
+
+def _finish(run: _Running) -> Outcome:
+    seconds, code = time.monotonic() - run.since, run.process.returncode
+    outcome = Outcome(run.step, seconds, *_counts(run.step.junit)) if run.step.junit.exists() else Outcome(run.step, seconds)
+    if code == 0 and not outcome.failed:
+        outcome.passed = outcome.passed or 1
+        tests = (
+            f"{outcome.passed} passed" + (f", {outcome.skipped} skipped" if outcome.skipped else "") if run.step.junit.exists() else "ok"
+        )
+        print(f"✓ {run.step.name:<13} {tests} in {seconds:.0f} s", flush=True)
+        return outcome
+    outcome.failed = outcome.failed or 1
+    print(f"✗ {run.step.name:<13} failed (exit code {code}) in {seconds:.0f} s; its log, also in {run.step.log.relative_to(ROOT)}:")
+    print(run.step.log.read_text(errors="replace"), flush=True)
+    return outcome
+
+
+def _counts(junit: Path) -> tuple[int, int, int]:
+    """Tests passed, failed and skipped."""
+    suites = ET.parse(junit).iter("testsuite")  # noqa: S314  our own file, written a moment ago
+    total = failed = skipped = 0
+    for suite in suites:
+        total += int(suite.get("tests", 0))
+        failed += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+        skipped += int(suite.get("skipped", 0))
+    return total - failed - skipped, failed, skipped
+
+
+def _close(outcomes: list[Outcome], seconds: float) -> int:
+    failed = [outcome.step.name for outcome in outcomes if outcome.failed]
+    counts = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in ("failed", "passed", "skipped")}
+    said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    minutes, rest = divmod(int(seconds), 60)
+    if failed:
+        print(f"\nFailed: {', '.join(failed)}. One alone: make test ARGS={failed[0]}")
+    print(f" {said} in {seconds:.2f}s ({minutes // 60}:{minutes % 60:02}:{rest:02}) ".center(100, "="), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
