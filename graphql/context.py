@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from strawberry.fastapi import BaseContext
 
-from headwater.graph.records import RecordStore
+from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
@@ -22,7 +22,7 @@ class Context(BaseContext):
 
     tenant: str
     graph: GraphStore
-    records: RecordStore
+    records: AssociationStore
     holds_key: bool
     store: str
     pending: Callable[[], Awaitable[int]]
