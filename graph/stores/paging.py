@@ -8,8 +8,8 @@ import json
 
 from headwater.errors import InvalidQueryError
 
-# Names longer than this are searched and ordered by their beginning: an index key must stay within what a page of the store holds.
-_SEARCHED = 1_000
+# Longer names are searched and ordered by their beginning: with the id they stand in one index key, which Neo4j bounds at 8 kB.
+_SEARCHED = 500
 
 
 def fold(name: str) -> str:

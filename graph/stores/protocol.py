@@ -27,6 +27,10 @@ class Direction(StrEnum):
     DOWNSTREAM = "downstream"
     BOTH = "both"
 
+    def ways(self) -> list[Direction]:
+        """The single ways that a direction consists of."""
+        return [Direction.UPSTREAM, Direction.DOWNSTREAM] if self is Direction.BOTH else [self]
+
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, MissingExtraError
 from headwater.graph.stores.protocol import GraphStore
 
 
@@ -28,10 +28,10 @@ def open_store(url: str, *, user: str | None = None, password: str | None = None
         raise ConfigurationError(
             f"No graph store has the URL {_without_password(url)!r}.", hint="Use sqlite:///path/graph.db or neo4j://host:7687."
         )
-    return loader(url, user, password)
+    return loader(url, user=user, password=password)
 
 
-def _sqlite(url: str, user: str | None, password: str | None) -> GraphStore:
+def _sqlite(url: str, **_login: str | None) -> GraphStore:
     from headwater.graph.stores.sqlite import SqliteStore
 
     path = unquote(urlsplit(url).path)[1:]
@@ -40,8 +40,13 @@ def _sqlite(url: str, user: str | None, password: str | None) -> GraphStore:
     return SqliteStore(path)
 
 
-def _neo4j(url: str, user: str | None, password: str | None) -> GraphStore:
-    from headwater.graph.stores.neo4j import Neo4jStore
+def _neo4j(url: str, *, user: str | None, password: str | None) -> GraphStore:
+    try:
+        from headwater.graph.stores.neo4j import Neo4jStore
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "neo4j":
+            raise
+        raise MissingExtraError("The Neo4j graph store", extra="neo4j") from error
 
     parts = urlsplit(url)
     if not parts.hostname:
@@ -61,7 +66,7 @@ def _without_password(url: str) -> str:
     return f"{head.partition('://')[0]}://…@{tail}" if at else url
 
 
-_LOADERS: dict[str, Callable[[str, str | None, str | None], GraphStore]] = {
+_LOADERS: dict[str, Callable[..., GraphStore]] = {
     "sqlite": _sqlite,
     **{f"{scheme}{security}": _neo4j for scheme in ("neo4j", "bolt") for security in ("", "+s", "+ssc")},
 }

@@ -16,17 +16,12 @@ from headwater.graph.stores.sqlite.read import to_node
 _STEP = {Direction.UPSTREAM: ("dst", "src"), Direction.DOWNSTREAM: ("src", "dst")}
 
 
-def ways(direction: Direction) -> list[Direction]:
-    """The single directions that a direction consists of."""
-    return [Direction.UPSTREAM, Direction.DOWNSTREAM] if direction is Direction.BOTH else [direction]
-
-
 def neighbours(
     connection: sqlite3.Connection, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
 ) -> list[Edge]:
     """Edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
     found: dict[tuple[str, str, str], str] = {}
-    for way in ways(direction):
+    for way in direction.ways():
         near, _ = _STEP[way]
         rows = connection.execute(
             f"""
@@ -58,7 +53,7 @@ def reach(
         )
     }
     distance: dict[int, int] = {}
-    for way in ways(direction):
+    for way in direction.ways():
         for key, hops in _cone(connection, tenant, start, way, kinds, depth).items():
             distance[key] = min(hops, distance.get(key, hops))
     rows = _nearest(connection, distance, limit)

@@ -1,0 +1,8 @@
+"""The graph store on a Neo4j server or cluster: `pip install "headwater[neo4j]"`.
+
+Tested on the community edition, 5.26. Nothing is used that other editions lack; a cluster was not tried.
+"""
+
+from headwater.graph.stores.neo4j.store import Neo4jStore
+
+__all__ = ["Neo4jStore"]

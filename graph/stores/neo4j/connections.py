@@ -1,0 +1,89 @@
+"""The driver of one Neo4j database: managed transactions, which it repeats after transient failures, and its errors as Headwater's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, LiteralString, TypeVar
+
+from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
+from neo4j.exceptions import AuthError, ClientError, DriverError, Neo4jError
+from neo4j.exceptions import ConfigurationError as DriverConfigurationError
+
+from headwater.errors import ConfigurationError, UnavailableError
+
+T = TypeVar("T")
+Work = Callable[[AsyncManagedTransaction], Awaitable[T]]
+
+
+class Connections:
+    """Runs functions of a transaction. `open` must have been awaited in the event loop that uses it."""
+
+    def __init__(self, uri: str, *, user: str | None, password: str | None, database: str | None) -> None:
+        self._uri = uri
+        self._auth = (user or "neo4j", password) if password else None
+        self._database = database
+        self._driver: AsyncDriver | None = None
+
+    async def open(self) -> None:
+        """Connect."""
+        await self.close()
+        with _translated(self._uri):
+            # A label that no node bears yet is no mistake in a new database.
+            self._driver = AsyncGraphDatabase.driver(self._uri, auth=self._auth, notifications_disabled_classifications=["UNRECOGNIZED"])
+            await self._driver.verify_connectivity()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._driver is not None:
+            await self._driver.close()
+            self._driver = None
+
+    async def write_with(self, work: Work[T]) -> T:
+        """Run `work` in a transaction; it may be run again after a transient failure."""
+        with _translated(self._uri):
+            async with self._connected().session(database=self._database) as session:
+                return await session.execute_write(work)
+
+    async def read_with(self, work: Work[T]) -> T:
+        """As `write_with`, for work that only reads."""
+        with _translated(self._uri):
+            async with self._connected().session(database=self._database) as session:
+                return await session.execute_read(work)
+
+    async def read(self, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
+        """The rows of one statement that only reads."""
+        return await self.read_with(lambda transaction: rows(transaction, statement, **parameters))
+
+    async def run(self, statement: LiteralString, **parameters: Any) -> None:
+        """Run one statement that makes its own transactions (a schema command, a deletion in portions)."""
+        with _translated(self._uri):
+            async with self._connected().session(database=self._database) as session:
+                await (await session.run(statement, parameters)).consume()
+
+    def _connected(self) -> AsyncDriver:
+        if self._driver is None:
+            raise ConfigurationError("The Neo4j store is not open.", hint="Await open() first.")
+        return self._driver
+
+
+async def rows(transaction: AsyncManagedTransaction, statement: LiteralString, **parameters: Any) -> list[list[Any]]:
+    """The rows of a statement, each as a list of its values."""
+    result = await transaction.run(statement, parameters)
+    return await result.values()
+
+
+@contextmanager
+def _translated(uri: str) -> Iterator[None]:
+    try:
+        yield
+    except AuthError as error:
+        raise ConfigurationError(f"Neo4j at {uri} refuses the login.", hint="Check user and password.") from error
+    except DriverConfigurationError as error:
+        raise ConfigurationError(f"Neo4j at {uri} cannot be used so: {error}.") from error
+    except (Neo4jError, DriverError) as error:
+        if isinstance(error, ClientError) and "DatabaseNotFound" in (error.code or ""):
+            raise ConfigurationError(f"Neo4j at {uri} has no such database: {error.message}.", hint="Name one that exists.") from error
+        if error.is_retryable():
+            raise UnavailableError(f"Neo4j at {uri} does not answer now: {error}.") from error
+        raise

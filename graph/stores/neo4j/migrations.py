@@ -1,0 +1,40 @@
+"""Constraints and indexes of a Neo4j database, in numbered steps that only go forward. A `HeadwaterMigration` node tells the last one."""
+
+from __future__ import annotations
+
+from headwater.errors import ConfigurationError
+from headwater.graph.stores.neo4j.connections import Connections
+
+# Step n is at index n - 1. Each statement must bear being repeated: schema and data do not change in one transaction.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    # 1. The constraints come before all data: MERGE without them duplicates under concurrency. The index serves pages of names.
+    (
+        "CREATE CONSTRAINT headwater_container IF NOT EXISTS FOR (n:Container) REQUIRE (n.tenant, n.id) IS UNIQUE",
+        "CREATE CONSTRAINT headwater_progress IF NOT EXISTS FOR (p:HeadwaterProgress) REQUIRE p.tenant IS UNIQUE",
+        "CREATE CONSTRAINT headwater_migration IF NOT EXISTS FOR (m:HeadwaterMigration) REQUIRE m.name IS UNIQUE",
+        "CREATE INDEX headwater_container_by_name IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.folded, n.id)",
+        "CALL db.awaitIndexes(300)",
+    ),
+)
+
+
+async def migrate(connections: Connections) -> None:
+    """Take the steps that the database has not taken. Safe when several processes start at once.
+
+    Raises:
+        ConfigurationError: a newer Headwater has been here.
+    """
+    rows = await connections.read("OPTIONAL MATCH (m:HeadwaterMigration {name: 'graph'}) RETURN coalesce(m.number, 0)")
+    version = int(rows[0][0])
+    if version > len(MIGRATIONS):
+        raise ConfigurationError(
+            f"The Neo4j database is of schema {version}; this Headwater knows schemas up to {len(MIGRATIONS)}.",
+            hint="Upgrade Headwater, or point it at another database.",
+        )
+    for number, step in enumerate(MIGRATIONS[version:], version + 1):
+        for statement in step:
+            await connections.run(statement)
+        await connections.run(
+            "MERGE (m:HeadwaterMigration {name: 'graph'}) SET m.number = CASE WHEN m.number > $number THEN m.number ELSE $number END",
+            number=number,
+        )

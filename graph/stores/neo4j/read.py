@@ -1,0 +1,124 @@
+"""Reading Neo4j: nodes by id and by name, children, containers, counts, the fingerprint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from neo4j import AsyncManagedTransaction
+
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.stores.containment import climb
+from headwater.graph.stores.fingerprint import Fingerprint
+from headwater.graph.stores.neo4j.connections import rows
+from headwater.graph.stores.neo4j.vocabulary import KIND
+from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
+from headwater.graph.stores.protocol import Page
+
+_COLUMNS: LiteralString = "n.id, n.kind, n.name, n.properties"
+_NEXT: LiteralString = " AND (n.folded > $folded OR n.folded = $folded AND n.id > $id) RETURN n.folded, "
+_ORDER: LiteralString = " ORDER BY n.folded, n.id LIMIT $limit"
+
+
+async def read_nodes(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> list[Node]:
+    """The nodes that exist, in the order asked for."""
+    found = await rows(
+        transaction, "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN " + _COLUMNS, ids=list(ids), tenant=tenant
+    )
+    nodes = {row[0]: to_node(row) for row in found}
+    return [nodes[identifier] for identifier in ids if identifier in nodes]
+
+
+async def search(
+    transaction: AsyncManagedTransaction, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None
+) -> Page:
+    """See `GraphStore.search`."""
+    matching: LiteralString = (
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds AND ($text = '' OR n.folded CONTAINS $text)"  # noqa: S608 - Cypher
+    )
+    return await _page(transaction, matching, first, after, tenant=tenant, text=fold(text), kinds=_names(kinds))
+
+
+async def children(
+    transaction: AsyncManagedTransaction, tenant: str, parent: str, kinds: Sequence[NodeKind], first: int, after: str | None
+) -> Page:
+    """What the parent contains directly: an edge that two steps of containment replace does not count."""
+    contained: LiteralString = """
+        MATCH (p:Container {tenant: $tenant, id: $parent})-[:CONTAINS]->(n:Container)
+        WHERE n.tenant = $tenant AND n.kind IN $kinds AND NOT EXISTS { MATCH (p)-[:CONTAINS]->(m:Container)-[:CONTAINS]->(n) WHERE m <> p }
+        """
+    return await _page(transaction, contained, first, after, tenant=tenant, parent=parent, kinds=_names(kinds))
+
+
+async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
+    """The containers of each id that exists, innermost first."""
+    known = await read_nodes(transaction, tenant, ids)
+    nodes = {node.id: node for node in known}
+    parents: dict[str, list[str]] = {}
+    frontier = list(nodes)
+    while frontier:
+        steps = await rows(
+            transaction,
+            "UNWIND $ids AS id MATCH (c:Container {tenant: $tenant, id: id})<-[:CONTAINS]-(n:Container) WHERE n.tenant = $tenant RETURN id, "
+            + _COLUMNS,
+            ids=frontier,
+            tenant=tenant,
+        )
+        frontier = []
+        for child, *row in steps:
+            node = to_node(row)
+            parents.setdefault(child, []).append(node.id)
+            if node.id not in nodes:
+                nodes[node.id] = node
+                frontier.append(node.id)
+    return {node.id: climb(node.id, parents, nodes) for node in known}
+
+
+async def counts(transaction: AsyncManagedTransaction, tenant: str) -> dict[str, int]:
+    """Number of nodes of each kind that there is."""
+    return {
+        kind: count
+        for kind, count in await rows(transaction, "MATCH (n:Container {tenant: $tenant}) RETURN n.kind, count(*)", tenant=tenant)
+    }
+
+
+async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
+    """The hash of all that the tenant has, streamed."""
+    result = Fingerprint()
+    nodes = await transaction.run("MATCH (n:Container {tenant: $tenant}) RETURN n.id, n.name, n.properties", tenant=tenant)
+    async for record in nodes:
+        result.nodes([tuple(record)])
+    edges = await transaction.run(
+        "MATCH (s:Container {tenant: $tenant})-[e]->(d:Container {tenant: $tenant}) RETURN s.id, d.id, type(e), coalesce(e.properties, '{}')",
+        tenant=tenant,
+    )
+    async for src, dst, relationship, properties in edges:
+        result.edges([(src, dst, KIND[relationship], properties)])
+    return result.hexdigest()
+
+
+async def offset(transaction: AsyncManagedTransaction, tenant: str) -> int:
+    """Offset of the last log entry applied."""
+    found = await rows(transaction, "MATCH (p:HeadwaterProgress {tenant: $tenant}) RETURN p.offset", tenant=tenant)
+    return int(found[0][0]) if found else 0
+
+
+def to_node(row: Sequence[str]) -> Node:
+    """A node from (id, kind, name, properties)."""
+    identifier, kind, name, properties = row
+    return Node(identifier, NodeKind(kind), name, json.loads(properties))
+
+
+async def _page(transaction: AsyncManagedTransaction, matching: LiteralString, first: int, after: str | None, **parameters: Any) -> Page:
+    """The page of what `matching` calls n; it must end in a WHERE."""
+    folded, identifier = decode_cursor(after)
+    total = (await rows(transaction, matching + " RETURN count(n)", **parameters))[0][0]
+    found = await rows(transaction, matching + _NEXT + _COLUMNS + _ORDER, **parameters, folded=folded, id=identifier, limit=first + 1)
+    shown = found[:first]
+    cursor = encode_cursor(shown[-1][0], shown[-1][1]) if len(found) > first and shown else None
+    return Page([to_node(row[1:]) for row in shown], cursor, total)
+
+
+def _names(kinds: Sequence[NodeKind]) -> list[str]:
+    return [NodeKind(kind).value for kind in kinds or NodeKind]

@@ -1,0 +1,66 @@
+"""`GraphStore` on Neo4j. Each verb is a function of the modules beside this one, run in a managed transaction of `Connections`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.model.merge import collect
+from headwater.graph.stores.neo4j import read, traverse, write
+from headwater.graph.stores.neo4j.connections import Connections
+from headwater.graph.stores.neo4j.migrations import migrate
+from headwater.graph.stores.protocol import Direction, Page, Subgraph
+
+
+class Neo4jStore:
+    """The graph in one database of the server at `uri`; without `database` the user's home database."""
+
+    def __init__(self, uri: str, *, user: str | None = None, password: str | None = None, database: str | None = None) -> None:
+        self._connections = Connections(uri, user=user, password=password, database=database)
+
+    async def open(self) -> None:
+        await self._connections.open()
+        await migrate(self._connections)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
+        changes = collect(batches)
+        await self._connections.write_with(lambda transaction: write.write_changes(transaction, tenant, changes, offset))
+
+    async def offset(self, tenant: str) -> int:
+        return await self._connections.read_with(lambda transaction: read.offset(transaction, tenant))
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
+        return await self._connections.read_with(lambda transaction: read.read_nodes(transaction, tenant, ids))
+
+    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
+        return await self._connections.read_with(lambda transaction: read.search(transaction, tenant, text, kinds, first, after))
+
+    async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
+        return await self._connections.read_with(lambda transaction: traverse.neighbours(transaction, tenant, ids, direction, kinds))
+
+    async def reach(
+        self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
+    ) -> Subgraph:
+        return await self._connections.read_with(
+            lambda transaction: traverse.reach(transaction, tenant, focus, direction, kinds, depth, limit)
+        )
+
+    async def children(
+        self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
+    ) -> Page:
+        return await self._connections.read_with(lambda transaction: read.children(transaction, tenant, parent, kinds, first, after))
+
+    async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
+        return await self._connections.read_with(lambda transaction: read.ancestors(transaction, tenant, ids))
+
+    async def counts(self, tenant: str) -> dict[str, int]:
+        return await self._connections.read_with(lambda transaction: read.counts(transaction, tenant))
+
+    async def fingerprint(self, tenant: str) -> str:
+        return await self._connections.read_with(lambda transaction: read.fingerprint(transaction, tenant))
+
+    async def drop(self, tenant: str) -> None:
+        await write.drop_tenant(self._connections, tenant)

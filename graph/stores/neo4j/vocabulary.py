@@ -1,0 +1,27 @@
+"""Labels and relationship types. Cypher takes no parameters in their places within a pattern, so they come from here, never from a text of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import LiteralString
+
+from headwater.graph.model import EdgeKind, NodeKind
+
+RELATIONSHIP: dict[EdgeKind, LiteralString] = {
+    EdgeKind.CONTAINS: "CONTAINS",
+    EdgeKind.READS: "READS",
+    EdgeKind.WRITES: "WRITES",
+    EdgeKind.DERIVES: "DERIVES",
+    EdgeKind.REPLAYS: "REPLAYS",
+}
+KIND = {relationship: kind for kind, relationship in RELATIONSHIP.items()}
+
+
+def label(kind: NodeKind) -> str:
+    """The label that a node bears beside `Container`, for people who look at the database: `Dataset`."""
+    return kind.value.capitalize()
+
+
+def any_of(kinds: Sequence[EdgeKind]) -> LiteralString:
+    """The kinds as a pattern takes them: `READS|WRITES`."""
+    return "|".join([RELATIONSHIP[EdgeKind(kind)] for kind in kinds])

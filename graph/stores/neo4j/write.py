@@ -1,0 +1,125 @@
+"""Applying batches to Neo4j: lock and read the touched elements, merge, write back, all in the caller's transaction.
+
+Per-property stamps need a read between two writes. The first statement writes to every node that is touched, which locks it until the end
+of the transaction; so what is read cannot change, and the edges between locked nodes cannot be made twice. Nodes are locked in the order of their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, LiteralString, TypeVar
+
+from neo4j import AsyncManagedTransaction
+
+from headwater.graph.model import EdgeKind, bare_name, kind_of
+from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts
+from headwater.graph.stores.neo4j.connections import Connections, rows
+from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP, label
+from headwater.graph.stores.paging import fold
+
+T = TypeVar("T")
+
+_PORTION = 5_000
+
+_LOCK_NODES: LiteralString = """
+    UNWIND $rows AS row
+    MERGE (n:Container {tenant: $tenant, id: row.id})
+    ON CREATE SET n:$(row.label), n.kind = row.kind, n.name = row.name, n.folded = row.folded, n.properties = '{}', n.stamps = '[]'
+    SET n.kind = row.kind
+    WITH n, row WHERE row.stated
+    RETURN n.id, n.name, n.properties, n.stamps
+    """
+_SET_NODES: LiteralString = """
+    UNWIND $rows AS row
+    MATCH (n:Container {tenant: $tenant, id: row.id})
+    SET n.name = row.name, n.folded = row.folded, n.properties = row.properties, n.stamps = row.stamps
+    """
+_ENDS: LiteralString = """
+    UNWIND $rows AS row
+    MATCH (s:Container {tenant: $tenant, id: row.src})
+    MATCH (d:Container {tenant: $tenant, id: row.dst})
+    """
+
+
+async def write_changes(transaction: AsyncManagedTransaction, tenant: str, changes: Changes, offset: int | None) -> None:
+    """Merge `changes` into the tenant's graph and remember the offset."""
+    await _write_nodes(transaction, tenant, changes.nodes)
+    for kind in EdgeKind:
+        of_kind = {key: facts for key, facts in changes.edges.items() if key[2] is kind}
+        await _write_edges(transaction, tenant, kind, of_kind)
+    if offset is not None:
+        await rows(
+            transaction,
+            "MERGE (p:HeadwaterProgress {tenant: $tenant}) SET p.offset = CASE WHEN p.offset > $offset THEN p.offset ELSE $offset END",
+            tenant=tenant,
+            offset=offset,
+        )
+
+
+async def drop_tenant(connections: Connections, tenant: str) -> None:
+    """Delete all that the tenant has. In portions, since a transaction of Neo4j lives in memory; the offset first, so that a crash between is healed by the log."""
+    await connections.run("MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
+    await connections.run(
+        "MATCH (n:Container {tenant: $tenant}) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS",
+        tenant=tenant,
+    )
+
+
+async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]) -> None:
+    touched = [_bare(identifier, stated=bool(nodes[identifier])) for identifier in sorted(nodes)]
+    updates: list[dict[str, str]] = []
+    for portion in _portions(touched):
+        for identifier, name, properties, stamps in await rows(transaction, _LOCK_NODES, tenant=tenant, rows=portion):
+            facts = Facts.load(name, properties, stamps)
+            facts.absorb(nodes[identifier])
+            merged = facts.dump()
+            if merged != (properties, stamps):
+                name = facts.values.get(NAME, name)
+                updates.append({"id": identifier, "name": name, "folded": fold(name), "properties": merged[0], "stamps": merged[1]})
+    for portion in _portions(updates):
+        await rows(transaction, _SET_NODES, tenant=tenant, rows=portion)
+
+
+async def _write_edges(transaction: AsyncManagedTransaction, tenant: str, kind: EdgeKind, edges: Mapping[EdgeKey, Facts]) -> None:
+    relationship = RELATIONSHIP[kind]
+    bare = [{"src": src, "dst": dst} for (src, dst, _), facts in edges.items() if not facts]
+    for portion in _portions(bare):
+        await rows(transaction, _ENDS + "MERGE (s)-[:" + relationship + "]->(d)", tenant=tenant, rows=portion)
+    stated = [{"src": src, "dst": dst} for (src, dst, _), facts in edges.items() if facts]
+    updates: list[dict[str, str]] = []
+    for portion in _portions(stated):
+        known = await rows(
+            transaction,
+            _ENDS
+            + "MERGE (s)-[e:"
+            + relationship
+            + "]->(d) RETURN row.src, row.dst, coalesce(e.properties, '{}'), coalesce(e.stamps, '[]')",
+            tenant=tenant,
+            rows=portion,
+        )
+        for src, dst, properties, stamps in known:
+            facts = Facts.load("", properties, stamps)
+            facts.absorb(edges[src, dst, kind])
+            merged = facts.dump()
+            if merged != (properties, stamps):
+                updates.append({"src": src, "dst": dst, "properties": merged[0], "stamps": merged[1]})
+    for portion in _portions(updates):
+        await rows(
+            transaction,
+            _ENDS + "MATCH (s)-[e:" + relationship + "]->(d) SET e.properties = row.properties, e.stamps = row.stamps",
+            tenant=tenant,
+            rows=portion,
+        )
+
+
+def _bare(identifier: str, *, stated: bool) -> dict[str, Any]:
+    """What a node is at first, before anything is stated of it."""
+    kind, name = kind_of(identifier), bare_name(identifier)
+    return {"id": identifier, "kind": kind.value, "label": label(kind), "name": name, "folded": fold(name), "stated": stated}
+
+
+def _portions(items: Iterable[T]) -> Iterator[Sequence[T]]:
+    iterator = iter(items)
+    while portion := list(islice(iterator, _PORTION)):
+        yield portion

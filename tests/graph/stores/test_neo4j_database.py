@@ -1,0 +1,75 @@
+"""What is particular to a server: logins, outages, concurrent writers."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import neo4j
+import pytest
+
+from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.stores import open_store
+from headwater.graph.stores.neo4j.migrations import MIGRATIONS
+from tests.graph.stores.samples import PIPELINE, dataset, stamp
+from tests.neo4j_server import Neo4jServer
+
+pytestmark = pytest.mark.neo4j
+
+
+async def test_a_wrong_password_is_a_matter_of_configuration(neo4j_server: Neo4jServer) -> None:
+    await refused(neo4j_server.uri, ConfigurationError, "refuses the login", password="wrong")
+
+
+async def test_a_database_that_is_not_there_is_named(neo4j_server: Neo4jServer) -> None:
+    await refused(f"{neo4j_server.uri}/nowhere", ConfigurationError, "nowhere", password=neo4j_server.password)
+
+
+async def test_a_server_that_does_not_answer_is_worth_a_retry() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        await refused(f"bolt://127.0.0.1:{taken.getsockname()[1]}", UnavailableError, "does not answer")
+
+
+async def refused(url: str, error: type[Exception], why: str, password: str | None = None) -> None:
+    store = open_store(url, user="neo4j", password=password)
+    with pytest.raises(error, match=why):
+        await store.open()
+    await store.close()
+
+
+async def test_concurrent_writers_lose_and_double_nothing(neo4j_server: Neo4jServer, tenant: str) -> None:
+    stores = [open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password) for _ in range(4)]
+    await asyncio.gather(*(store.open() for store in stores))
+
+    async def write(writer: int) -> None:
+        for index in range(15):
+            shared = Node("job:n:shared", NodeKind.JOB, "shared", {f"w{writer}": index})
+            edges = [Edge(dataset("a"), "job:n:shared", EdgeKind.READS, {f"w{writer}": index}), Edge("job:n:shared", f"run:{writer}-{index}", EdgeKind.CONTAINS)]
+            await stores[writer].apply(tenant, [GraphBatch(stamp(index), [shared], edges)], offset=index)
+
+    try:
+        await asyncio.gather(*(write(writer) for writer in range(4)))
+        assert await stores[0].counts(tenant) == {"dataset": 1, "job": 1, "run": 60}
+        last = {f"w{writer}": 14 for writer in range(4)}
+        assert (await stores[0].get(tenant, ["job:n:shared"]))[0].properties == last
+    finally:
+        await asyncio.gather(*(store.close() for store in stores))
+
+
+async def test_people_find_labels_and_constraints(neo4j_server: Neo4jServer, tenant: str) -> None:
+    store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password)
+    await store.open()
+    await store.open()  # taking the migrations again changes nothing
+    await store.apply(tenant, [PIPELINE])
+    await store.close()
+    async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+        found = await driver.execute_query(
+            "MATCH (s:Dataset {tenant: $tenant})-[:READS]->(:Job) RETURN count(DISTINCT s)", tenant=tenant, database_="neo4j"
+        )
+        constraints = await driver.execute_query("SHOW CONSTRAINTS YIELD name RETURN name", database_="neo4j")
+        migration = await driver.execute_query("MATCH (m:HeadwaterMigration) RETURN m.number", database_="neo4j")
+    assert found.records[0][0] == 4
+    assert {"headwater_container", "headwater_progress"} <= {record[0] for record in constraints.records}
+    assert migration.records[0][0] == len(MIGRATIONS)

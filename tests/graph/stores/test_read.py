@@ -1,0 +1,113 @@
+"""Finding nodes: by id, by name, by container."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, NodeKind
+from headwater.graph.stores import Direction, GraphStore, Page
+from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, stamp
+
+SYSTEM, PIPE, OUTER, RUN = "system:flights", "pipeline:flights:daily", "pipeline:flights:all", "run:1"
+
+
+def ids(page: Page) -> list[str]:
+    return [found.id for found in page.nodes]
+
+
+async def test_get_answers_in_the_order_asked_and_leaves_out_what_is_not_there(store: GraphStore, tenant: str) -> None:
+    await store.apply(tenant, [PIPELINE])
+    asked = [job("report"), dataset("nowhere"), dataset("weather"), "not an id", dataset("flights")]
+    assert [found.id for found in await store.get(tenant, asked)] == [job("report"), dataset("weather"), dataset("flights")]
+    assert await store.get(tenant, []) == []
+
+
+async def test_search_is_by_part_of_the_name_whatever_the_case(store: GraphStore, tenant: str) -> None:
+    names = ["Straße", "STRASSE 2", "hourly weather", "100%_a", "100x_a", "Ärger"]
+    await store.apply(tenant, [GraphBatch(stamp(1), [node(dataset(str(index)), name) for index, name in enumerate(names)])])
+    assert [found.name for found in (await store.search(tenant, "strasse")).nodes] == ["Straße", "STRASSE 2"]
+    assert [found.name for found in (await store.search(tenant, "%_")).nodes] == ["100%_a"]
+    assert [found.name for found in (await store.search(tenant, "ä")).nodes] == ["Ärger"]
+    assert ids(await store.search(tenant, "' OR 1=1 --")) == []
+
+
+async def test_search_can_keep_to_kinds(store: GraphStore, tenant: str) -> None:
+    await store.apply(tenant, [PIPELINE])
+    page = await store.search(tenant, "", kinds=[NodeKind.JOB])
+    assert (ids(page), page.total, page.cursor) == ([job("enrich"), job("hourly"), job("report")], 3, None)
+    assert (await store.search(tenant, "h", kinds=[NodeKind.JOB, NodeKind.DATASET])).total == 6
+
+
+async def test_pages_follow_one_another_without_gap_or_repeat(store: GraphStore, tenant: str) -> None:
+    # Equal names, so that the id must decide; and kinds mixed.
+    nodes = [node(dataset(f"{index:02}"), "same" if index % 2 else f"n{index}") for index in range(15)] + [node(job("x"), "same")]
+    await store.apply(tenant, [GraphBatch(stamp(1), nodes)])
+    seen: list[str] = []
+    cursor = None
+    for _ in range(6):
+        page = await store.search(tenant, "", first=3, after=cursor)
+        assert page.total == 16
+        seen += ids(page)
+        cursor = page.cursor
+    assert cursor is None
+    assert seen == [found.id for found in sorted(nodes, key=lambda found: (found.name, found.id))]
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "e30=", "WzEsMl0=", ""])
+async def test_a_cursor_that_no_page_carried_is_refused(store: GraphStore, tenant: str, cursor: str) -> None:
+    with pytest.raises(InvalidQueryError, match="not a cursor"):
+        await store.search(tenant, "", after=cursor)
+
+
+async def contained(store: GraphStore, tenant: str) -> None:
+    """all ⊃ daily ⊃ report ⊃ run, where events also said that the system contains each."""
+    edges = [contains(SYSTEM, PIPE), contains(SYSTEM, OUTER), contains(SYSTEM, job("report")), contains(OUTER, PIPE), contains(PIPE, job("report"))]
+    await store.apply(tenant, [GraphBatch(stamp(1), edges=[*edges, contains(SYSTEM, job("alone")), contains(job("report"), RUN)])])
+
+
+async def test_children_are_those_contained_directly(store: GraphStore, tenant: str) -> None:
+    await contained(store, tenant)
+    assert ids(await store.children(tenant, SYSTEM)) == [OUTER, job("alone")]
+    assert ids(await store.children(tenant, OUTER)) == [PIPE]
+    assert ids(await store.children(tenant, PIPE)) == [job("report")]
+    assert ids(await store.children(tenant, "run:nowhere")) == []
+
+
+async def test_children_come_in_pages_and_by_kind(store: GraphStore, tenant: str) -> None:
+    edges = [contains(dataset("a"), f"column:file:a:c{index}") for index in range(5)] + [contains(dataset("a"), "version:file:a:1")]
+    await store.apply(tenant, [GraphBatch(stamp(1), edges=edges)])
+    first = await store.children(tenant, dataset("a"), kinds=[NodeKind.COLUMN], first=3)
+    rest = await store.children(tenant, dataset("a"), kinds=[NodeKind.COLUMN], first=3, after=first.cursor)
+    assert ids(first) + ids(rest) == [f"column:file:a:c{index}" for index in range(5)]
+    assert (first.total, rest.total, rest.cursor) == (5, 5, None)
+
+
+async def test_ancestors_come_innermost_first(store: GraphStore, tenant: str) -> None:
+    await contained(store, tenant)
+    found = await store.ancestors(tenant, [RUN, SYSTEM, "run:nowhere"])
+    assert {start: [container.id for container in containers] for start, containers in found.items()} == {
+        RUN: [job("report"), PIPE, OUTER, SYSTEM],
+        SYSTEM: [],
+    }
+
+
+async def test_a_containment_cycle_ends(store: GraphStore, tenant: str) -> None:
+    await store.apply(tenant, [GraphBatch(stamp(1), edges=[contains(PIPE, OUTER), contains(OUTER, PIPE), contains(PIPE, PIPE)])])
+    assert [container.id for container in (await store.ancestors(tenant, [PIPE]))[PIPE]] == [OUTER]
+
+
+async def test_tenants_see_nothing_of_one_another(store: GraphStore, tenant: str) -> None:
+    other = f"{tenant}-other"
+    await store.apply(tenant, [PIPELINE], offset=5)
+    await store.apply(other, [GraphBatch(stamp(1), [node(dataset("weather"), secret=1)], [Edge(dataset("weather"), job("theirs"), EdgeKind.READS)])])
+    before = await store.fingerprint(tenant)
+    assert (await store.get(tenant, [dataset("weather")]))[0].properties == {}
+    assert await store.offset(other) == 0
+    assert (await store.search(tenant, "theirs")).total == 0
+    reached = await store.reach(tenant, [dataset("weather")], direction=Direction.BOTH, kinds=FLOWS, depth=9, limit=100)
+    assert job("theirs") not in reached.distance
+    assert job("theirs") not in {edge.dst for edge in await store.neighbours(tenant, [dataset("weather")], direction=Direction.BOTH, kinds=FLOWS)}
+    await store.drop(other)
+    assert await store.counts(other) == {}
+    assert await store.fingerprint(tenant) == before

@@ -1,0 +1,101 @@
+"""What is particular to a file: several processes, damage, age."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.stores import open_store
+from headwater.graph.stores.sqlite import connections
+from tests.graph.stores.samples import PIPELINE, dataset
+
+WRITER = """
+import asyncio, sys
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
+from headwater.graph.stores import open_store
+
+async def main(url, name):
+    store = open_store(url)
+    await store.open()
+    for index in range(40):
+        run = f"run:{name}-{index}"
+        stamp = Stamp(f"2026-01-01T00:00:00.{index:06}Z", name)
+        shared = Node("job:n:shared", NodeKind.JOB, "shared", {name: index})
+        await store.apply("t", [GraphBatch(stamp, [shared], [Edge("job:n:shared", run, EdgeKind.CONTAINS)])], offset=index)
+    await store.close()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_several_processes_write_one_new_file(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/graph.db"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, url, name]) for name in ("a", "b", "c", "d")]
+    assert [await asyncio.to_thread(writer.wait, 60) for writer in writers] == [0, 0, 0, 0]
+    store = open_store(url)
+    await store.open()
+    try:
+        assert await store.counts("t") == {"job": 1, "run": 160}
+        assert (await store.get("t", ["job:n:shared"]))[0].properties == dict.fromkeys("abcd", 39)
+    finally:
+        await store.close()
+
+
+async def test_readers_see_whole_batches_while_one_writes(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    await store.open()
+    try:
+        writing = asyncio.gather(*(store.apply(f"t{index}", [PIPELINE]) for index in range(30)))
+        seen = [await store.counts(f"t{index}") for index in range(30)]
+        await writing
+        assert all(found in ({}, {"dataset": 5, "job": 3}) for found in seen)
+        assert [await store.counts(f"t{index}") for index in range(30)] == [{"dataset": 5, "job": 3}] * 30
+    finally:
+        await store.close()
+
+
+async def test_a_file_of_a_newer_headwater_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "graph.db") as file:
+        file.execute("PRAGMA user_version = 99")
+    file.close()
+    await refused(tmp_path, "Upgrade Headwater")
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "graph.db").write_bytes(b"something else" * 100)
+    await refused(tmp_path, "not a sound graph file")
+
+
+async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    await refused(tmp_path / "nowhere", "nowhere.*cannot be opened")
+
+
+async def refused(folder: Path, why: str) -> None:
+    store = open_store(f"sqlite:///{folder}/graph.db")
+    with pytest.raises(ConfigurationError, match=why):
+        await store.open()
+    await store.close()
+
+
+async def test_a_lock_that_stays_is_reported_as_transient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_BUSY_SECONDS", 0.1)
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    await store.open()
+    other = sqlite3.connect(tmp_path / "graph.db", isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(UnavailableError) as failure:
+            await store.apply("t", [PIPELINE])
+        assert failure.value.transient
+        assert await store.get("t", [dataset("weather")]) == []
+        other.execute("ROLLBACK")
+        await store.apply("t", [PIPELINE])
+    finally:
+        other.close()
+        await store.close()
