@@ -7,8 +7,8 @@ is: an item is acknowledged after the log has it, and refused for good only wher
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,6 @@ from headwater.spark_listener.delivery.http import open_segment
 
 if TYPE_CHECKING:
     from headwater.spark_listener.spool import Item, SpoolFolder
-
-_CHUNK = 1024 * 1024
 
 
 class LogDelivery:
@@ -64,10 +62,7 @@ class LogDelivery:
         self._captures.submit(self._tenant, body)
 
     def _stage(self, item: Item, folder: SpoolFolder, name: str) -> None:
-        digest = sha256()
         with open_segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=".incoming-") as file:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
-                file.write(chunk)
+            copyfileobj(source, file)
             file.flush()
-            self._captures.stage(self._tenant, str(item.body["capture"]), name, Path(file.name), digest.hexdigest())
+            self._captures.stage(self._tenant, str(item.body["capture"]), name, Path(file.name))

@@ -59,7 +59,7 @@ class GroupCommit:
             try:
                 connection = connection or self._connect()
                 self._commit(connection, group)
-            except Exception as error:  # whatever it is, the callers must hear of it and the writer must live on
+            except Exception as error:  # noqa: BLE001 - whatever it is, the callers must hear of it and the writer must live on
                 for _, future in group:
                     failure = UnavailableError(f"The ingest log could not be written: {error}.", hint="Check the disk; then send again.")
                     failure.__cause__ = error

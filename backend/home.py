@@ -21,7 +21,7 @@ _DEFAULT = "~/.headwater"
 
 @dataclass(frozen=True, slots=True)
 class ServiceRecord:
-    """What `service.json` says: where a service answers, and which process it is. `born` tells a reused process id from the service's own."""
+    """What `service.json` says: where a service answers, and which process it is. `born` tells a process id that was given again."""
 
     url: str
     pid: int

@@ -27,12 +27,13 @@ _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
     """
     CREATE TABLE entry (
-        offset INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, kind TEXT NOT NULL, key BLOB NOT NULL, received TEXT NOT NULL, body BLOB NOT NULL,
-        UNIQUE (tenant, key));
+        offset INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, kind TEXT NOT NULL, key BLOB NOT NULL, received TEXT NOT NULL,
+        body BLOB NOT NULL, UNIQUE (tenant, key));
     CREATE INDEX entry_tenant ON entry (tenant);
     CREATE TABLE dead_letter (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, stage TEXT NOT NULL, hash BLOB NOT NULL, offset INTEGER NOT NULL, reason TEXT NOT NULL,
-        field TEXT, received TEXT NOT NULL, times INTEGER NOT NULL DEFAULT 1, body BLOB NOT NULL, UNIQUE (tenant, stage, hash, offset));
+        id INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, stage TEXT NOT NULL, hash BLOB NOT NULL, offset INTEGER NOT NULL,
+        reason TEXT NOT NULL, field TEXT, received TEXT NOT NULL, times INTEGER NOT NULL DEFAULT 1, body BLOB NOT NULL,
+        UNIQUE (tenant, stage, hash, offset));
     """,
 )
 
@@ -105,10 +106,14 @@ class IngestLog:
         _migrate(self._reader, path)
         self._writer = GroupCommit(self._connect, committed=self.appended.set)
 
-    def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[list[Receipt]]:
-        """Append documents in one transaction; the future is done when they are durable. Raises (through it) `UnavailableError`."""
+    def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
+        """Append documents in one transaction; the future is done when they are durable, or fails with `UnavailableError`."""
         received = _now()
-        return self._writer.submit(lambda connection: [_insert(connection, tenant, draft, received) for draft in drafts])
+
+        def write(connection: sqlite3.Connection) -> Sequence[Receipt]:
+            return [_insert(connection, tenant, draft, received) for draft in drafts]
+
+        return self._writer.submit(write)
 
     def bury(self, tenant: str, letters: Sequence[DeadLetter]) -> Future[None]:
         """Keep dead letters, durably. The same letter again only counts."""
@@ -117,7 +122,8 @@ class IngestLog:
         def write(connection: sqlite3.Connection) -> None:
             connection.executemany(
                 "INSERT INTO dead_letter (tenant, stage, hash, offset, reason, field, received, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (tenant, stage, hash, offset) DO UPDATE SET times = times + 1, reason = excluded.reason, field = excluded.field",
+                " ON CONFLICT (tenant, stage, hash, offset)"
+                " DO UPDATE SET times = times + 1, reason = excluded.reason, field = excluded.field",
                 [(tenant, x.stage, sha256(x.body).digest(), x.offset, x.reason, x.field, received, x.body) for x in letters],
             )
 
@@ -125,7 +131,12 @@ class IngestLog:
 
     def read(self, tenant: str, *, after: int, limit: int = 256) -> list[Entry]:
         """Entries of a tenant with an offset above `after`, in order."""
-        rows = self._rows("SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND offset > ? ORDER BY offset LIMIT ?", tenant, after, limit)
+        rows = self._rows(
+            "SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND offset > ? ORDER BY offset LIMIT ?",
+            tenant,
+            after,
+            limit,
+        )
         return [Entry(offset, EntryKind(kind), key.hex(), received, body) for offset, kind, key, received, body in rows]
 
     def latest(self, tenant: str) -> int:
@@ -137,9 +148,11 @@ class IngestLog:
         return int(self._rows("SELECT count(*) FROM entry WHERE tenant = ? AND offset > ?", tenant, after)[0][0])
 
     def tenants(self) -> list[str]:
-        """Tenants that have entries, in order of name. (Hops from name to name in the index, whatever the number of entries.)"""
+        """Tenants that have entries, in order of name."""
+        # Hops from name to name in the index, however many entries there are.
         rows = self._rows(
-            "WITH RECURSIVE t(name) AS (SELECT min(tenant) FROM entry UNION ALL SELECT (SELECT min(tenant) FROM entry WHERE tenant > name) FROM t WHERE name IS NOT NULL)"
+            "WITH RECURSIVE t(name) AS (SELECT min(tenant) FROM entry"
+            " UNION ALL SELECT (SELECT min(tenant) FROM entry WHERE tenant > name) FROM t WHERE name IS NOT NULL)"
             " SELECT name FROM t WHERE name IS NOT NULL"
         )
         return [name for (name,) in rows]
@@ -153,7 +166,11 @@ class IngestLog:
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0) -> list[DeadLetter]:
         """Dead letters with an id above `after`, oldest first."""
         rows = self._rows(
-            "SELECT stage, reason, body, field, offset, id, received, times FROM dead_letter WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", tenant, after, first
+            "SELECT stage, reason, body, field, offset, id, received, times FROM dead_letter WHERE tenant = ? AND id > ?"
+            " ORDER BY id LIMIT ?",
+            tenant,
+            after,
+            first,
         )
         return [DeadLetter(Stage(stage), *rest) for stage, *rest in rows]
 
@@ -176,7 +193,8 @@ class IngestLog:
 
 def _insert(connection: sqlite3.Connection, tenant: str, draft: Draft, received: str) -> Receipt:
     row = connection.execute(
-        "INSERT INTO entry (tenant, kind, key, received, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT (tenant, key) DO NOTHING RETURNING offset",
+        "INSERT INTO entry (tenant, kind, key, received, body) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (tenant, key) DO NOTHING RETURNING offset",
         (tenant, draft.kind, draft.key, received, draft.body),
     ).fetchone()
     if row is not None:
@@ -191,7 +209,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     if version > len(_MIGRATIONS):
         connection.execute("ROLLBACK")
         raise ConfigurationError(
-            f"{path} was written by a newer Headwater (its version is {version}, this one knows {len(_MIGRATIONS)}).", hint="Upgrade Headwater, or name another home."
+            f"{path} was written by a newer Headwater (its version is {version}, this one knows {len(_MIGRATIONS)}).",
+            hint="Upgrade Headwater, or name another home.",
         )
     for number, script in enumerate(_MIGRATIONS[version:], start=version + 1):
         for statement in script.split(";"):

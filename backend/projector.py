@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
 
 import structlog
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
@@ -19,45 +18,44 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_e
 from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
 from headwater.backend.projection import WrittenFile, capture_stamp, event_stamp, fold, project_capture, project_event
 from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.graph.associations import Manifest
 from headwater.graph.model import GraphBatch
+from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 
 _BATCH = 64
 _log = structlog.get_logger("headwater.projector")
 
 
-class Publisher(Protocol):
-    """What the projector asks of the association store."""
-
-    def publish(self, tenant: str, manifest: Mapping[str, Any]) -> Sequence[WrittenFile]:
-        """Keep what a manifest states, once, however often it is asked; the files that its sink wrote."""
-
-
 class Projector:
     """Projects one home's log. Whoever uses it holds the projector's role (`role.ProjectorRole`)."""
 
-    def __init__(self, log: IngestLog, graph: GraphStore, publisher: Publisher, *, patience: float = 30.0) -> None:
+    def __init__(self, log: IngestLog, graph: GraphStore, associations: AssociationStore, *, patience: float = 30.0) -> None:
         self._ingest = log
         self._graph = graph
-        self._publisher = publisher
+        self._associations = associations
         self._patience = patience
 
-    async def catch_up(self) -> int:
-        """Project all that waits, of every tenant; the number of entries. Raises `UnavailableError` when a store stays away."""
-        return sum([await self._catch_up(tenant) for tenant in self._ingest.tenants()])
+    async def catch_up(self, *, until: Callable[[], bool] = lambda: False) -> int:
+        """Project all that waits, of every tenant; the number of entries. `until` is asked after each batch whether to end early.
+
+        Raises:
+            UnavailableError: a store stays away.
+        """
+        return sum([await self._catch_up(tenant, until) for tenant in self._ingest.tenants()])
 
     async def rebuild(self, tenant: str) -> int:
         """Forget the tenant's graph and make it again from the log; the number of entries."""
         await self._graph.drop(tenant)
-        return await self._catch_up(tenant)
+        return await self._catch_up(tenant, lambda: False)
 
     async def pending(self, tenant: str) -> int:
         """Entries of a tenant that wait."""
         return self._ingest.pending(tenant, after=await self._graph.offset(tenant))
 
-    async def _catch_up(self, tenant: str) -> int:
+    async def _catch_up(self, tenant: str, until: Callable[[], bool]) -> int:
         offset, done = await self._graph.offset(tenant), 0
-        while entries := self._ingest.read(tenant, after=offset, limit=_BATCH):
+        while not until() and (entries := self._ingest.read(tenant, after=offset, limit=_BATCH)):
             async for attempt in self._retrying():
                 with attempt:
                     await self._project(tenant, entries)
@@ -88,8 +86,8 @@ class Projector:
             document = json.loads(entry.body)
             if entry.kind is EntryKind.EVENT:
                 return project_event(document, event_stamp(document, entry.key))
-            files = await asyncio.to_thread(self._publisher.publish, tenant, document)
-            return project_capture(document, capture_stamp(document, entry.key), files)
+            kept = await asyncio.to_thread(self._associations.publish, tenant, Manifest.from_json(document))
+            return project_capture(document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows) for file in kept])
         except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on
             if _is_transient(error):
                 raise
@@ -104,7 +102,10 @@ class Projector:
 
     def _retrying(self) -> AsyncRetrying:
         return AsyncRetrying(
-            retry=retry_if_exception(_is_transient), stop=stop_after_delay(self._patience), wait=wait_exponential_jitter(initial=0.1, max=2.0), reraise=True
+            retry=retry_if_exception(_is_transient),
+            stop=stop_after_delay(self._patience),
+            wait=wait_exponential_jitter(initial=0.1, max=2.0),
+            reraise=True,
         )
 
 

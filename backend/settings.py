@@ -27,14 +27,22 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path("~/.headwater"), description="Folder of all state of one user.")
     host: str = Field(default="127.0.0.1", description="Address that the service binds to.")
     port: int = Field(default=8765, ge=0, le=65535, description="Port of the service; 0 takes any free one.")
-    allowed_hosts: tuple[str, ...] = Field(default=(), description='Names by which the service may be called besides loopback, as a JSON list: ["lineage.example.org"].')
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(), description='Names by which the service may be called besides loopback, as a JSON list: ["lineage.example.org"].'
+    )
     api_key: SecretStr | None = Field(default=None, description="The API key, instead of the one in the home folder.")
-    store: str | None = Field(default=None, description="Where the graph is kept: sqlite:///path or neo4j://host:7687; a file in the home folder if not given.")
+    store: str | None = Field(
+        default=None, description="Where the graph is kept: sqlite:///path or neo4j://host:7687; a file in the home folder if not given."
+    )
     store_user: str | None = Field(default=None, description="User of the graph store, where it asks for one.")
     store_password: SecretStr | None = Field(default=None, description="Password of the graph store.")
-    max_body_bytes: int = Field(default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked.")
+    max_body_bytes: int = Field(
+        default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked."
+    )
     max_segment_bytes: int = Field(default=1024 * _MB, gt=0, description="Largest association segment.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level of the service's own log lines.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level of the service's own log lines."
+    )
     log_format: Literal["console", "json"] = Field(default="console", description="Form of the service's log lines, on standard error.")
 
     @property
@@ -64,5 +72,6 @@ def load_settings(**options: Any) -> Settings:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         raise ConfigurationError(
-            f"Setting {name} cannot be used: {first['msg']}; it was {first['input']!r}.", hint=f"Correct HEADWATER_{name.upper()} or the option --{name.replace('_', '-')}."
+            f"Setting {name} cannot be used: {first['msg']}; it was {first['input']!r}.",
+            hint=f"Correct HEADWATER_{name.upper()} or the option --{name.replace('_', '-')}.",
         ) from error

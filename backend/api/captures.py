@@ -26,7 +26,10 @@ _SEGMENT = {"requestBody": {"required": True, "content": {"application/octet-str
     "/{capture}/segments/{name}",
     status_code=204,
     openapi_extra=_SEGMENT,
-    responses={204: {"description": "The segment is durable."}, 400: {"description": "The name is none, or the bytes do not have the stated hash."}},
+    responses={
+        204: {"description": "The segment is durable."},
+        400: {"description": "The name is none, or the bytes do not have the stated hash."},
+    },
 )
 async def put_segment(
     capture: str,
@@ -47,9 +50,11 @@ async def put_segment(
         file.flush()
         if digest.hexdigest() != stated.lower():
             raise InvalidCaptureError(
-                f"{name}: the bytes have the hash {digest.hexdigest()}, stated was {stated}.", field="X-Headwater-Sha256", hint="Send the segment again."
+                f"{name}: the bytes have the hash {digest.hexdigest()}, stated was {stated}.",
+                field="X-Headwater-Sha256",
+                hint="Send the segment again.",
             )
-        await asyncio.to_thread(parts.workspace.captures.stage, owner, capture, name, Path(file.name), digest.hexdigest())
+        await asyncio.to_thread(parts.workspace.captures.stage, owner, capture, name, Path(file.name))
     parts.metrics.segments.inc()
     parts.metrics.segment_bytes.inc(length)
     return Response(status_code=204)

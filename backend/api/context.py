@@ -9,6 +9,7 @@ from fastapi import Request
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.settings import Settings
+from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import KeyRequiredError
 
@@ -21,6 +22,7 @@ class Service:
     workspace: Workspace
     credentials: Credentials
     metrics: Metrics
+    worker: Worker
 
 
 def service(request: Request) -> Service:

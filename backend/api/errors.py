@@ -64,16 +64,17 @@ def error_response(error: HeadwaterError) -> Response:
 def install(app: FastAPI) -> None:
     """Give every error this form; what is not ours is logged whole and told as one sentence."""
 
-    async def ours(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HeadwaterError)
+    async def ours(_: Request, error: HeadwaterError) -> Response:
         return error_response(error)
 
-    async def http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return JSONResponse({"error": "Http", "message": str(error.detail), "field": None, "hint": None, "transient": False}, error.status_code, headers=error.headers)
+    async def http(_: Request, error: HTTPException) -> Response:
+        return JSONResponse(
+            {"error": "Http", "message": str(error.detail), "field": None, "hint": None, "transient": False},
+            error.status_code,
+            headers=error.headers,
+        )
 
-    async def parameter(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
+    async def parameter(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         return error_response(InvalidInputError(f"{field}: {first['msg']}.", field=field, hint="See /openapi.json."))
@@ -81,10 +82,17 @@ def install(app: FastAPI) -> None:
     async def fault(request: Request, error: Exception) -> Response:
         _log.error("request failed", path=request.url.path, exc_info=error)
         return JSONResponse(
-            {"error": "Internal", "message": "The service failed at this request.", "field": None, "hint": "Its log has the details.", "transient": False}, 500
+            {
+                "error": "Internal",
+                "message": "The service failed at this request.",
+                "field": None,
+                "hint": "Its log has the details.",
+                "transient": False,
+            },
+            500,
         )
 
-    app.add_exception_handler(HeadwaterError, ours)
-    app.add_exception_handler(HTTPException, http)
-    app.add_exception_handler(RequestValidationError, parameter)
-    app.add_exception_handler(Exception, fault)
+    app.exception_handler(HeadwaterError)(ours)
+    app.exception_handler(HTTPException)(http)
+    app.exception_handler(RequestValidationError)(parameter)
+    app.exception_handler(Exception)(fault)

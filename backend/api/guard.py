@@ -54,7 +54,7 @@ class Guard:
             if principal is None and _protected(scope["path"]):
                 raise KeyRequiredError(
                     "This needs the service's key.",
-                    hint="Programs send it as `Authorization: Bearer KEY` (the file `key` in the home folder); a page opens by the link of `headwater serve`.",
+                    hint="Programs send `Authorization: Bearer KEY` (file `key` of the home folder); the page opens by the link of `headwater serve`.",
                 )
         except HeadwaterError as error:
             await error_response(error)(scope, receive, _with_headers(send))
@@ -67,7 +67,8 @@ class Guard:
         name = (urlsplit(f"//{host}").hostname or "") if host else ""
         if name.rstrip(".") not in self._hosts:
             raise ForbiddenError(
-                f"This service is not called {name!r}; it is called {', '.join(sorted(self._hosts))}.", hint="Add the name to HEADWATER_ALLOWED_HOSTS."
+                f"This service is not called {name!r}; it is called {', '.join(sorted(self._hosts))}.",
+                hint="Add the name to HEADWATER_ALLOWED_HOSTS.",
             )
 
     @staticmethod
@@ -105,7 +106,9 @@ def _bounded(receive: Receive, limit: int) -> Receive:
 
 
 def _too_large(limit: int) -> BodyTooLargeError:
-    return BodyTooLargeError(f"The body is larger than {limit} bytes.", field="body", hint="Send less at once, or raise HEADWATER_MAX_BODY_BYTES.")
+    return BodyTooLargeError(
+        f"The body is larger than {limit} bytes.", field="body", hint="Send less at once, or raise HEADWATER_MAX_BODY_BYTES."
+    )
 
 
 def _with_headers(send: Send) -> Send:

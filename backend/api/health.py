@@ -26,14 +26,14 @@ async def healthz() -> dict[str, str]:
 @router.get("/readyz", responses={503: {"description": "A part cannot work; `checks` says which."}})
 async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     """Log, graph store and projector can work."""
-    checks = {"log": "ok", "graph": "ok", "projector": parts.workspace.projection_state}
+    checks = {"log": "ok", "graph": "ok", "projector": parts.worker.state}
     pending: int | None = None
     try:
         await asyncio.to_thread(parts.workspace.log.latest, DEFAULT_TENANT)
-    except Exception as error:  # any fault of the log means: not ready
+    except Exception as error:  # noqa: BLE001 - any fault of the log means: not ready
         checks["log"] = type(error).__name__
     try:
-        pending = await parts.workspace.pending(DEFAULT_TENANT)
+        pending = await parts.workspace.projector.pending(DEFAULT_TENANT)
     except HeadwaterError as error:
         checks["graph"] = error.message
     ready = checks["log"] == checks["graph"] == "ok" and not checks["projector"].startswith("failed")
@@ -46,5 +46,5 @@ async def metrics(parts: Annotated[Service, Depends(service)]) -> Response:
     """Measures for Prometheus."""
     counts = await asyncio.to_thread(parts.workspace.log.counts, DEFAULT_TENANT)
     parts.metrics.dead_letters.set(counts["dead_letters"])
-    parts.metrics.pending.set(await parts.workspace.pending(DEFAULT_TENANT))
+    parts.metrics.pending.set(await parts.workspace.projector.pending(DEFAULT_TENANT))
     return Response(parts.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -17,20 +17,25 @@ _INLINE = 128 * 1024  # smaller bodies are read on the event loop: a thread's ha
 
 router = APIRouter(prefix="/api/v1", tags=["intake"])
 
-_EVENT = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}}}}}
+_EVENT = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}}},
+    }
+}
 
 
-@router.post(
-    "/lineage",
-    status_code=201,
-    openapi_extra=_EVENT,
-    responses={
-        201: {"description": "All events are durable: `{accepted, duplicates, rejected: []}`. An event sent again counts as a duplicate and changes nothing."},
-        422: {"description": "Some events are refused; `rejected` names the field of each. They are kept as dead letters; the others are durable."},
-        413: {"description": "The body is too large, packed or unpacked."},
-        503: {"description": "Nothing is acknowledged; send again."},
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    201: {
+        "description": "All events are durable: `{accepted, duplicates, rejected: []}`. Events sent again are duplicates and change nothing."
     },
-)
+    422: {"description": "Some events are refused; `rejected` names the field of each. They are dead letters now; the others are durable."},
+    413: {"description": "The body is too large, packed or unpacked."},
+    503: {"description": "Nothing is acknowledged; send again."},
+}
+
+
+@router.post("/lineage", status_code=201, openapi_extra=_EVENT, responses=_RESPONSES)
 async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
     """Take OpenLineage events. The answer comes after they are on the disk."""
     raw = await request.body()
@@ -57,4 +62,11 @@ def _content(report: dict[str, Any]) -> dict[str, Any]:
     if not report["rejected"]:
         return report
     first = report["rejected"][0]
-    return {"error": "InvalidEvent", "message": first["message"], "field": first["field"], "hint": first["hint"], "transient": False, **report}
+    return {
+        "error": "InvalidEvent",
+        "message": first["message"],
+        "field": first["field"],
+        "hint": first["hint"],
+        "transient": False,
+        **report,
+    }

@@ -19,7 +19,9 @@ PAGE = Path(__file__).resolve().parent.parent / "page"
 
 _NOTICE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headwater</title>
 <body style="font:16px system-ui;max-width:40em;margin:15vh auto;padding:0 1em"><h1>Headwater</h1><p>{text}</p></body></html>"""
-_NO_SESSION = "This page opens by the link that <code>headwater serve</code> prints: it works once, then this browser is known. Run it again for a new link."
+_NO_SESSION = (
+    "This page opens by the link that <code>headwater serve</code> prints, once; then this browser is known. Run it for a new link."
+)
 _NOT_BUILT = "The service runs, and its page has not been built. Run <code>make demo</code>, or use the command line."
 
 
@@ -30,11 +32,13 @@ def build_router(page: Path = PAGE) -> APIRouter:
 
     @router.api_route("/{path:path}", methods=["GET", "HEAD"])
     async def show(path: str, request: Request) -> Response:
-        if path.split("/")[0] in ("api", "graphql"):
+        if path.split("/", maxsplit=1)[0] in ("api", "graphql"):
             raise HTTPException(404, f"There is no /{path}.")
         asset = (root / path).resolve()
         if path and asset.is_file() and asset.is_relative_to(root) and asset != root / "index.html":
-            return FileResponse(asset, headers={"Cache-Control": "public, max-age=31536000, immutable" if path.startswith("assets/") else "no-cache"})
+            return FileResponse(
+                asset, headers={"Cache-Control": "public, max-age=31536000, immutable" if path.startswith("assets/") else "no-cache"}
+            )
         if "." in path.rsplit("/", 1)[-1] and path.startswith("assets/"):
             raise HTTPException(404, f"There is no /{path}.")
         return _index(root, request)

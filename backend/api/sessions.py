@@ -14,7 +14,9 @@ router = APIRouter(prefix="/api/v1", tags=["session"])
 
 
 @router.post("/tickets", status_code=201)
-async def post_ticket(request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> dict[str, str]:
+async def post_ticket(
+    request: Request, who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]
+) -> dict[str, str]:
     """A ticket that opens the page once: add it as `?ticket=` to any address of the page."""
     if who.method != "key":
         raise ForbiddenError("Tickets are given for the key alone.", hint="Run `headwater serve` for a new link.")

@@ -6,9 +6,10 @@ A module that holds a command has `app`, a `typer.Typer`: with one command it be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
@@ -29,7 +30,7 @@ class LazyCommand:
 class LazyGroup(TyperGroup):
     """Lists its commands from `lazy`, without importing them; imports the one that is called."""
 
-    lazy: dict[str, LazyCommand] = {}
+    lazy: ClassVar[Mapping[str, LazyCommand]] = {}
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

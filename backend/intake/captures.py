@@ -10,21 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt, Stage
 from headwater.backend.intake.documents import Document, document_key, read_documents
-from headwater.backend.intake.manifests import check_capture_id, check_manifest, check_segment_name
 from headwater.backend.intake.redaction import redact, redact_text
 from headwater.errors import InvalidCaptureError, InvalidInputError
-
-
-class SegmentStore(Protocol):
-    """What intake asks of the association store."""
-
-    def stage_segment(self, tenant: str, capture: str, name: str, source: Path, sha256: str) -> None: ...
-
-    def missing_segments(self, tenant: str, manifest: Mapping[str, Any]) -> Sequence[str]: ...
+from headwater.graph.associations import Manifest
+from headwater.graph.records import AssociationStore
 
 
 class MissingSegmentsError(InvalidCaptureError):
@@ -32,7 +25,9 @@ class MissingSegmentsError(InvalidCaptureError):
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
-            f"{len(missing)} segment(s) have not arrived: {', '.join(missing[:5])}.", field="$.segments", hint="Send them, then the manifest again."
+            f"{len(missing)} segment(s) have not arrived: {', '.join(missing[:5])}.",
+            field="$.segments",
+            hint="Send them, then the manifest again.",
         )
         self.missing = tuple(missing)
 
@@ -40,21 +35,17 @@ class MissingSegmentsError(InvalidCaptureError):
 class CaptureIntake:
     """Takes segments and manifests. Its methods block until the disk has what they took."""
 
-    def __init__(self, log: IngestLog, segments: SegmentStore) -> None:
+    def __init__(self, log: IngestLog, associations: AssociationStore) -> None:
         self._log = log
-        self._segments = segments
+        self._associations = associations
 
-    def stage(self, tenant: str, capture: str, name: str, source: Path, sha256: str) -> None:
+    def stage(self, tenant: str, capture: str, name: str, source: Path) -> None:
         """Keep the segment in the file `source` until its manifest comes.
 
         Raises:
-            InvalidCaptureError: the capture or name is none, or the bytes do not have that hash.
+            InvalidCaptureError: the capture or the name is not one of the format.
         """
-        try:
-            capture, name = check_capture_id(capture), check_segment_name(name)
-        except ValueError as error:
-            raise InvalidCaptureError(f"{capture}/{name}: {error}.", field="name", hint="See docs/reference/capture-format.md.") from error
-        self._segments.stage_segment(tenant, capture, name, source, sha256)
+        self._associations.stage_segment(tenant, capture, name, source)
 
     def submit(self, tenant: str, body: bytes) -> Receipt:
         """Take a manifest whose segments are all here.
@@ -65,12 +56,12 @@ class CaptureIntake:
         """
         try:
             document = _single(body)
-            manifest = check_manifest(document)
+            manifest = Manifest.from_json(document.value)
             drafted = _draft(document)
         except InvalidInputError as error:
             self.refuse(tenant, body, error)
             raise
-        if missing := self._segments.missing_segments(tenant, manifest):
+        if missing := self._associations.missing_segments(tenant, manifest):
             raise MissingSegmentsError(missing)
         return self._log.append(tenant, [drafted]).result()[0]
 
@@ -95,8 +86,10 @@ def _draft(document: Document) -> Draft:
 def _redacted(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Options and the texts of the plan, without secrets. Paths, names and partition values stay: traces find records by them."""
     clean = dict(manifest)
-    clean["sources"] = [{**source, "options": redact(source["options"])} if "options" in source else source for source in manifest["sources"]]
-    if isinstance(manifest["sink"], dict) and "options" in manifest["sink"]:
+    clean["sources"] = [
+        {**source, "options": redact(source["options"])} if "options" in source else source for source in manifest["sources"]
+    ]
+    if isinstance(manifest.get("sink"), dict) and "options" in manifest["sink"]:
         clean["sink"] = {**manifest["sink"], "options": redact(manifest["sink"]["options"])}
     clean["operators"] = [_in_texts(operator, redact_text) for operator in manifest["operators"]]
     return clean
@@ -106,5 +99,8 @@ def _in_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list):
         return [_in_texts(child, change) for child in value]
     if isinstance(value, dict):
-        return {name: change(child) if name in ("text", "sql") and isinstance(child, str) else _in_texts(child, change) for name, child in value.items()}
+        return {
+            name: change(child) if name in ("text", "sql") and isinstance(child, str) else _in_texts(child, change)
+            for name, child in value.items()
+        }
     return value

@@ -39,7 +39,9 @@ def read_documents(body: bytes) -> list[Document]:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidEventError(f"The body is not UTF-8: byte {error.start} is {body[error.start]:#04x}.", field="$", hint="Send JSON in UTF-8.") from error
+        raise InvalidEventError(
+            f"The body is not UTF-8: byte {error.start} is {body[error.start]:#04x}.", field="$", hint="Send JSON in UTF-8."
+        ) from error
     try:
         return _array(text) if text.lstrip()[:1] == "[" else [Document(_DECODER.decode(text), body, "$")]
     except json.JSONDecodeError as error:
@@ -53,7 +55,7 @@ def read_documents(body: bytes) -> list[Document]:
 def document_key(value: Any) -> bytes:
     """The SHA-256 of a document's canonical form: equal for equal documents, however they are written.
 
-    RFC 8785 has no integers beyond 2^53; Spark's statistics do. They enter as `{"integer": text}`, so that no two of them are taken for one.
+    RFC 8785 has no integers beyond 2^53; Spark's statistics do. They enter as `{"integer": text}`: no two of them are taken for one.
 
     Raises:
         InvalidEventError: a text holds a lone surrogate, or the document is nested too deeply.
@@ -64,7 +66,9 @@ def document_key(value: Any) -> bytes:
         except rfc8785.IntegerDomainError:
             canonical = rfc8785.dumps(_with_large_integers(value))
     except rfc8785.CanonicalizationError as error:
-        raise InvalidEventError(f"The document has no canonical form: {error}.", field="$", hint="Send text without lone surrogates.") from error
+        raise InvalidEventError(
+            f"The document has no canonical form: {error}.", field="$", hint="Send text without lone surrogates."
+        ) from error
     except RecursionError as error:
         raise InvalidEventError("The document is nested too deeply.", field="$") from error
     return sha256(canonical).digest()

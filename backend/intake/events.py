@@ -177,12 +177,16 @@ def check_event(document: Document) -> None:
     """
     value = document.value
     if not isinstance(value, dict):
-        raise InvalidEventError(f"{document.path} is {_kind(value)}, not an event.", field=document.path, hint="Send an OpenLineage event, or an array of them.")
+        raise InvalidEventError(
+            f"{document.path} is {_kind(value)}, not an event.", field=document.path, hint="Send an OpenLineage event, or an array of them."
+        )
     try:
         _model_for(value, document.path).model_validate(value)
     except ValidationError as error:
         field, reason = describe(error, document.path)
-        raise InvalidEventError(f"{field}: {reason}.", field=field, hint=f"{error.error_count()} field(s) are wrong; see https://openlineage.io/spec.") from error
+        raise InvalidEventError(
+            f"{field}: {reason}.", field=field, hint=f"{error.error_count()} field(s) are wrong; see https://openlineage.io/spec."
+        ) from error
 
 
 def describe(error: ValidationError, path: str) -> tuple[str, str]:

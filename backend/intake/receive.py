@@ -40,10 +40,10 @@ class EventsReport:
 
 @dataclass(slots=True)
 class Submission:
-    """A body on its way to the disk. `result` and `durable` wait for it, from a thread or from the event loop; both may raise `UnavailableError`."""
+    """A body on its way to the disk. `result` and `durable` wait for it, in a thread or on the loop; both may raise `UnavailableError`."""
 
     rejected: list[Rejection] = field(default_factory=list)
-    appended: Future[list[Receipt]] | None = None
+    appended: Future[Sequence[Receipt]] | None = None
     buried: Future[None] | None = None
 
     def result(self) -> EventsReport:
@@ -69,7 +69,7 @@ class EventIntake:
         self._log = log
 
     def submit(self, tenant: str, body: bytes) -> Submission:
-        """Check a body (one event, or an array) and hand it to the log. Valid events of an array are taken, whatever their neighbours are."""
+        """Check a body (one event, or an array) and hand it to the log. Valid events are taken, whatever their neighbours are."""
         submission = Submission()
         drafts: list[Draft] = []
         letters: list[DeadLetter] = []

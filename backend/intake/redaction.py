@@ -1,7 +1,7 @@
 """Secrets taken out at intake, whatever the sender did about them.
 
-For events of any producer: Spark properties, JDBC addresses, command lines. A secret is known by the name that it stands under or by its own
-shape. Only text is replaced, and only the secret part of it, so that an address still names its dataset. It must give the
+For events of any producer: Spark properties, JDBC addresses, command lines. A secret is known by the name that it stands under or
+by its own shape. Only text is replaced, and only the secret part of it, so that an address still names its dataset. It must give the
 same result for the same input, since names are identities; and it cannot know a password that looks like a word.
 """
 
@@ -18,7 +18,9 @@ _SECRET_NAME = re.compile(
     r"(access|session|refresh|bearer|id|sas)[_.-]?token|^token$|[_.-]token$|connection[_.-]?string|cookie",
     re.IGNORECASE,
 )
-_NAMES = r"(password|passwd|pwd|secret|sig|signature|access_?key|account_?key|secret_?key|api_?key|token|x-amz-signature|x-amz-security-token)"
+_NAMES = (
+    r"(password|passwd|pwd|secret|sig|signature|access_?key|account_?key|secret_?key|api_?key|token|x-amz-signature|x-amz-security-token)"
+)
 # What may be taken out of a name without making two names one: a partition folder `token=7` is no secret.
 _SECRET_ADDRESS = (
     # user:password@ in an address

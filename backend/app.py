@@ -1,0 +1,75 @@
+"""The application: guard, endpoints, GraphQL and page around one workspace.
+
+Only wiring: what a part does stands in the part. The order of the middleware matters: request ids outermost, so that a refusal has one too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request
+
+import headwater
+from headwater.backend.api import captures, errors, health, lineage, page, sessions
+from headwater.backend.api.context import Service, principal
+from headwater.backend.api.credentials import Credentials
+from headwater.backend.api.guard import Guard
+from headwater.backend.api.metrics import Metrics
+from headwater.backend.api.requests import RequestLog
+from headwater.backend.replay import Replays
+from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.worker import Worker
+from headwater.backend.workspace import Workspace
+from headwater.graphql.context import Context
+from headwater.graphql.schema import build_router
+
+_SEGMENTS = "/api/v1/captures/"
+
+
+def create_app(settings: Settings, *, credentials: Credentials | None = None, built_page: Path = page.PAGE) -> FastAPI:
+    """The ASGI application of one home. The workspace is open between start-up and shut-down."""
+    known = credentials or Credentials(settings.key(), tenant=DEFAULT_TENANT)
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with await Workspace.open(settings) as workspace:
+            worker = Worker(workspace, metrics)
+            app.state.service = Service(settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker)
+            app.state.replays = Replays(workspace.home.replays, workspace.graph, workspace.trace)
+            worker.start()
+            try:
+                yield
+            finally:
+                await asyncio.to_thread(worker.stop)
+
+    # No /docs: that page would load scripts of other sites beside the user's cookie.
+    app = FastAPI(
+        title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None
+    )
+    for router in (lineage.router, captures.router, sessions.router, health.router):
+        app.include_router(router)
+    app.include_router(build_router(_graphql_context))
+    app.include_router(page.build_router(built_page))
+    errors.install(app)
+    app.add_middleware(Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path))
+    app.add_middleware(RequestLog, metrics=metrics)
+    return app
+
+
+def _limit(settings: Settings, path: str) -> int:
+    return settings.max_segment_bytes if path.startswith(_SEGMENTS) else settings.max_body_bytes
+
+
+async def _graphql_context(request: Request) -> Context:
+    who, service = principal(request), request.app.state.service
+    workspace: Workspace = service.workspace
+    return Context(
+        tenant=who.tenant, graph=workspace.graph, records=workspace.records, holds_key=True,
+        store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
+        pending=lambda: workspace.projector.pending(who.tenant), replays=request.app.state.replays,
+    )  # fmt: skip

@@ -1,0 +1,53 @@
+"""`headwater serve`: the service and the page on one home folder."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from headwater.backend.cli.options import Home
+from headwater.backend.cli.output import note
+from headwater.backend.logs import configure
+from headwater.backend.serving import LocalService, link_to
+from headwater.backend.settings import load_settings
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def serve(
+    home: Home = None,
+    host: Annotated[str | None, typer.Option(help="Address to bind to; loopback by default.", show_default=False)] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 8765 or the next free one by default, 0 any.", show_default=False)] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Graph store: neo4j://host:7687 or sqlite:///path; a file in the home by default.", show_default=False),
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Start the service and the page on one home folder, and print the page's link.
+
+    The link works once; then the browser is known. Runs until Ctrl-C. Where a service of the home runs already, prints a new link to it.
+
+    Example: headwater serve --home ./lineage --open
+    """
+    settings = load_settings(home=home, host=host, port=port, store=store)
+    running = settings.folder.create().service()
+    if running is not None:
+        _show(link_to(running, settings.key()), f"A service of {settings.folder.path} runs already (process {running.pid}).", open_page)
+        return
+    configure(settings.log_level, settings.log_format)
+    service = LocalService(settings)
+    if service.exposed:
+        note("[yellow]warning:[/] others on the network can reach this address, and the key travels unencrypted: put TLS in front.")
+    _show(service.link(), f"Serving {settings.folder.path} at {service.url}. Stop with Ctrl-C.", open_page)
+    service.run()
+
+
+def _show(link: str, story: str, open_page: bool) -> None:
+    note(story)
+    typer.echo(link)
+    if open_page:
+        webbrowser.open(link)

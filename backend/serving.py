@@ -1,0 +1,120 @@
+"""One service on this machine: bind, announce, serve, retract.
+
+For `headwater serve` and the demo. The port is bound before anything is announced, so that a link that was printed works. Where the
+usual port is taken the next free one is used; a port that was asked for is not exchanged.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from threading import Thread
+
+import requests
+import uvicorn
+
+import headwater
+from headwater.backend.api.credentials import Credentials
+from headwater.backend.app import create_app
+from headwater.backend.home import ServiceRecord
+from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.errors import ConfigurationError, UnavailableError
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_NEXT_PORTS = 50
+
+
+class LocalService:
+    """A service of `settings.home`, bound when made. `run` serves until a signal; `start` and `stop` serve from a thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._home = settings.folder.create()
+        self._credentials = Credentials(settings.key(), tenant=DEFAULT_TENANT)
+        self._socket = _bind(settings.host, settings.port, exact="port" in settings.model_fields_set)
+        host, port = self._socket.getsockname()[:2]
+        shown = "127.0.0.1" if ip_address(host).is_unspecified else f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown}:{port}"
+        self.exposed = settings.host not in _LOOPBACK
+        app = create_app(settings, credentials=self._credentials)
+        # uvicorn's own log set-up and proxy headers are off: ours says what happened, and nobody stands in front of loopback.
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                ws="none",
+                lifespan="on",
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=5,
+            )
+        )
+        self._thread: Thread | None = None
+
+    def link(self) -> str:
+        """An address that opens the page, once."""
+        return f"{self.url}/?ticket={self._credentials.ticket()}"
+
+    def run(self) -> None:
+        """Serve until SIGINT or SIGTERM.
+
+        Raises:
+            UnavailableError: the service could not start; its log says why.
+        """
+        self._home.announce(ServiceRecord(self.url, os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), headwater.__version__))
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._home.retract(os.getpid())
+            self._socket.close()
+        if not self._server.started:
+            raise UnavailableError("The service could not start.", hint="The lines above say why; `headwater doctor` checks this machine.")
+
+    def start(self) -> None:
+        """Serve from a thread; returns when requests are answered.
+
+        Raises:
+            UnavailableError: the service could not start.
+        """
+        self._thread = Thread(target=self.run, name="headwater-service", daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            self._thread.join(0.05)
+            if not self._thread.is_alive():
+                raise UnavailableError("The service could not start.", hint="`headwater doctor` checks this machine.")
+
+    def stop(self) -> None:
+        """End what `start` began."""
+        self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join()
+
+
+def link_to(record: ServiceRecord, key: str) -> str:
+    """A fresh link to the page of a service that runs already.
+
+    Raises:
+        UnavailableError: it does not answer.
+    """
+    try:
+        response = requests.post(f"{record.url}/api/v1/tickets", headers={"Authorization": f"Bearer {key}"}, timeout=5)
+        response.raise_for_status()
+    except requests.RequestException as error:
+        raise UnavailableError(
+            f"The service of process {record.pid} at {record.url} does not answer: {error}.", hint=f"Stop it: kill {record.pid}"
+        ) from error
+    return str(response.json()["url"])
+
+
+def _bind(host: str, port: int, *, exact: bool) -> socket.socket:
+    error: OSError | None = None
+    for candidate in (port,) if exact or port == 0 else range(port, port + _NEXT_PORTS):
+        try:
+            return socket.create_server((host, candidate), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
+        except OSError as failure:
+            error = failure
+    raise ConfigurationError(
+        f"{host}:{port} cannot be bound: {error}.", hint="Choose another with --port; 0 takes any free one."
+    ) from error

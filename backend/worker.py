@@ -1,0 +1,90 @@
+"""The service's worker: a thread that projects the log as it grows, and clears up the spool of applications that died.
+
+For the service alone. It has an event loop, a graph store and a place in the projector's role of its own, so that a long projection never
+holds up a request; where another process has the role, it stands by and takes over when that one ends. No fault ends it: it says
+what is wrong (`state`, for `/readyz`) and tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from threading import Event, Thread
+
+import structlog
+
+from headwater.backend.api.metrics import Metrics
+from headwater.backend.projector import Projector
+from headwater.backend.workspace import Workspace, graph_store
+from headwater.errors import HeadwaterError
+
+_IDLE = 0.2  # how soon what another process appended is seen
+_SPOOL = 5.0
+_PAUSE = 1.0
+_log = structlog.get_logger("headwater.worker")
+
+
+class Worker:
+    """Works for `workspace` between `start` and `stop`."""
+
+    def __init__(self, workspace: Workspace, metrics: Metrics) -> None:
+        self._workspace = workspace
+        self._metrics = metrics
+        self._stopping = Event()
+        self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
+        self.state = "starting"
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the batch in hand."""
+        self._stopping.set()
+        self._workspace.log.appended.set()
+        self._thread.join()
+
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
+            graph = graph_store(self._workspace.settings)
+            try:
+                await graph.open()
+                await self._work(Projector(self._workspace.log, graph, self._workspace.records))
+            except Exception as error:  # noqa: BLE001 - whatever it is, lineage must go on when it is over
+                self._fail(error)
+                self._stopping.wait(_PAUSE)
+            finally:
+                await graph.close()
+                self._workspace.role.release()
+        self.state = "stopped"
+
+    async def _work(self, projector: Projector) -> None:
+        spool_due = 0.0
+        while not self._stopping.is_set():
+            if time.monotonic() >= spool_due:
+                self._clear_spool()
+                spool_due = time.monotonic() + _SPOOL
+            if not self._workspace.role.take():
+                self.state = "standby"
+                self._stopping.wait(_PAUSE)
+                continue
+            self._workspace.log.appended.clear()
+            projected = await projector.catch_up(until=self._stopping.is_set)
+            self._metrics.projected.inc(projected)
+            self.state = "running"
+            if not projected:
+                self._workspace.log.appended.wait(_IDLE)
+
+    def _clear_spool(self) -> None:
+        try:
+            delivered = self._workspace.take_spool()
+        except HeadwaterError as error:
+            _log.warning("spool waits", reason=str(error))
+            return
+        if delivered.arrived or delivered.refused:
+            _log.info("spool taken", arrived=delivered.arrived, refused=len(delivered.refused), damaged=delivered.damaged)
+
+    def _fail(self, error: Exception) -> None:
+        if not self.state.startswith("failed"):
+            _log.error("projection stopped; it is tried again", reason=str(error), exc_info=error)
+        self.state = f"failed: {type(error).__name__}"

@@ -1,0 +1,138 @@
+"""A workspace: everything that one home holds, opened together.
+
+For the service and the command line alike, so that both do the same things with the same parts. Several processes may have one home
+open at once: all of them may append and read, one of them projects (`ProjectorRole`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+from headwater.backend.delivery import LogDelivery
+from headwater.backend.home import Home
+from headwater.backend.ingest_log import IngestLog
+from headwater.backend.intake.captures import CaptureIntake
+from headwater.backend.intake.receive import EventIntake
+from headwater.backend.projector import Projector
+from headwater.backend.role import ProjectorRole
+from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import GraphStore
+from headwater.graph.stores.registry import open_store
+from headwater.spark_listener.delivery.leftovers import Delivered, deliver_leftovers
+
+T = TypeVar("T")
+_POLL = 0.1
+
+
+@dataclass(slots=True)
+class Workspace:
+    """The parts of one home. `async with await Workspace.open(settings) as workspace: …`."""
+
+    settings: Settings
+    home: Home
+    log: IngestLog
+    graph: GraphStore
+    records: AssociationStore
+    events: EventIntake
+    captures: CaptureIntake
+    projector: Projector
+    role: ProjectorRole = field(repr=False)
+
+    @classmethod
+    async def open(cls, settings: Settings) -> Workspace:
+        """Open a home, making what is not there yet.
+
+        Raises:
+            ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
+            UnavailableError: the graph store does not answer.
+        """
+        home = settings.folder.create()
+        graph = graph_store(settings)
+        await graph.open()
+        log = IngestLog(home.log)
+        records = AssociationStore(home.associations)
+        return cls(
+            settings=settings, home=home, log=log, graph=graph, records=records, events=EventIntake(log), captures=CaptureIntake(log, records),
+            projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock),
+        )  # fmt: skip
+
+    async def close(self) -> None:
+        """Commit what waits, and close every part."""
+        self.role.release()
+        await asyncio.to_thread(self.log.close)
+        await asyncio.to_thread(self.records.close)
+        await self.graph.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def take_spool(self, tenant: str = DEFAULT_TENANT) -> Delivered:
+        """Take into the log what dead applications left in the spool. Raises `UnavailableError`; the rest stays there."""
+        return deliver_leftovers(self.home.spool, LogDelivery(tenant, self.events, self.captures, self.home.associations))
+
+    async def settle(self, *, patience: float = 60.0, tenant: str = DEFAULT_TENANT) -> int:
+        """Have the log projected, by this process or by the one that has the role. Returns how many entries still wait."""
+        try:
+            async with asyncio.timeout(patience):
+                await self._settle(tenant)
+        except TimeoutError:
+            pass  # said by the number that is returned
+        return await self.projector.pending(tenant)
+
+    async def _settle(self, tenant: str) -> None:
+        while await self.projector.pending(tenant):
+            if self.role.take():
+                try:
+                    await self.projector.catch_up()
+                finally:
+                    self.role.release()
+            else:
+                await asyncio.sleep(_POLL)
+
+
+def graph_store(settings: Settings) -> GraphStore:
+    """The graph store that the settings name, not yet open."""
+    password = settings.store_password.get_secret_value() if settings.store_password else None
+    return open_store(settings.store_url, user=settings.store_user, password=password)
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolDelivery:
+    """What `deliver_spool` did. `pending` counts the log entries that the graph has not taken in yet."""
+
+    arrived: int
+    refused: tuple[str, ...]
+    damaged: int
+    pending: int
+
+
+def deliver_spool(home: str | os.PathLike[str] | None = None, *, patience: float = 60.0) -> SpoolDelivery:
+    """Take a home's spool into its log and have it projected, without a service. May be called where an event loop runs already.
+
+    Raises:
+        UnavailableError: the log or the graph store does not answer; the spool keeps what was not taken.
+    """
+    settings = load_settings(home=home)
+    return run(lambda: _deliver(settings, patience))
+
+
+async def _deliver(settings: Settings, patience: float) -> SpoolDelivery:
+    async with await Workspace.open(settings) as workspace:
+        delivered = await asyncio.to_thread(workspace.take_spool)
+        pending = await workspace.settle(patience=patience)
+    return SpoolDelivery(delivered.arrived, tuple(delivered.refused), delivered.damaged, pending)
+
+
+def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run asynchronous work to its end from ordinary code, on a thread of its own: the caller's may have a loop (a notebook's)."""
+    with ThreadPoolExecutor(1, thread_name_prefix="headwater-workspace") as pool:
+        return pool.submit(lambda: asyncio.run(work())).result()
