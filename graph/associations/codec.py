@@ -9,11 +9,11 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import cache
 from typing import Any, Self
 
 from headwater.errors import InvalidCaptureError
 
+_HINTS: dict[str, dict[str, Any]] = {}  # reading hints costs far more than reading a field
 _NAMES = {str: "a text", int: "an integer", bool: "true or false"}
 
 
@@ -63,14 +63,14 @@ def wrong(path: str, expected: str, value: Any) -> InvalidCaptureError:
     return InvalidCaptureError(f"{path} must be {expected}, and is {str(value)[:80]!r} ({type(value).__name__}).", field=path)
 
 
-@cache
 def _fields(cls: type[Wire]) -> tuple[Field[Any], ...]:
     return tuple(item for item in fields(cls) if item.name != "extra")
 
 
-@cache
 def _hints(cls: type[Wire]) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+    if cls.__qualname__ not in _HINTS:
+        _HINTS[cls.__qualname__] = typing.get_type_hints(cls)
+    return _HINTS[cls.__qualname__]
 
 
 def _key(item: Field[Any]) -> str:

@@ -36,7 +36,7 @@ def segment(columns: Sequence[Sequence[int]], footer: Mapping[str, Any], *, bloc
 
 def _block(columns: Sequence[Sequence[int]]) -> bytes:
     raw = ROWS.pack(len(columns[0]), len(columns)) + b"".join(_column(column) for column in columns)
-    packed = pa.Codec("zstd").compress(raw, asbytes=True)
+    packed: bytes = pa.Codec("zstd").compress(raw, asbytes=True)
     return BLOCK.pack(len(raw), len(packed), zlib.crc32(packed)) + packed
 
 

@@ -1,0 +1,36 @@
+"""The longs of a segment as numpy arrays, no Python per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.graph.associations.segment import PackedColumn, Segment
+
+Longs = npt.NDArray[np.int64]
+_TYPES: dict[int, Any] = {1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<u8")}
+
+
+def decode(segment: Segment) -> list[Longs]:
+    """All columns of a segment, each whole.
+
+    Raises:
+        InvalidCaptureError: a block is damaged.
+    """
+    blocks = [[_column(column, block.rows) for column in block.columns] for block in segment.blocks()]
+    if not blocks:
+        return [np.empty(0, np.int64) for _ in segment.footer.columns]
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _column(column: PackedColumn, rows: int) -> Longs:
+    base = np.uint64(column.base % 2**64)
+    if column.width == 0:
+        return np.full(rows, base, np.uint64).view(np.int64)
+    payload = np.frombuffer(column.payload, _TYPES[column.width]).astype(np.uint64)
+    if not column.delta:
+        return (payload + base).view(np.int64)
+    steps = (payload >> np.uint64(1)) ^ (np.uint64(0) - (payload & np.uint64(1)))
+    return (np.cumsum(steps, dtype=np.uint64) + base).view(np.int64)

@@ -1,0 +1,95 @@
+"""Names that become paths: only what matches a fixed form ever reaches the file system.
+
+A tenant comes from a credential, a capture's id and a segment's name from the network; none of them may step out of the store.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+from uuid import UUID
+
+from headwater.errors import InvalidCaptureError, InvalidInputError, UnsupportedError
+from headwater.graph.associations import is_segment_name
+
+_TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
+
+
+class FileBlock(NamedTuple):
+    """A file as it was when it was written or read: what links captures. `modified` is in milliseconds since the epoch."""
+
+    path: str
+    length: int
+    modified: int
+
+
+def checked_tenant(tenant: str) -> str:
+    """The tenant, if it can name a folder.
+
+    Raises:
+        InvalidInputError: it cannot.
+    """
+    if not _TENANT.fullmatch(tenant):
+        raise InvalidInputError(f"{tenant!r} cannot name a tenant.", field="tenant", hint="Use up to 64 letters, digits, - and _.")
+    return tenant
+
+
+def checked_capture(capture: str) -> str:
+    """The id of a capture, if it is a UUID in its usual form.
+
+    Raises:
+        InvalidCaptureError: it is not.
+    """
+    try:
+        normal = str(UUID(capture))
+    except ValueError:
+        normal = ""
+    if normal != capture:
+        raise InvalidCaptureError(f"{capture[:80]!r} is no capture: it must be a UUID in lower case, with hyphens.", field="capture")
+    return capture
+
+
+def checked_segment(name: str) -> str:
+    """The name of a segment, if it has the form that the format prescribes.
+
+    Raises:
+        InvalidCaptureError: it has not.
+    """
+    if not is_segment_name(name):
+        raise InvalidCaptureError(f"{name[:80]!r} is no segment's name.", field="name", hint="It must read as b0-s3.0-p1-a42.seg.")
+    return name
+
+
+def uri_of(path: str | Path) -> str:
+    """A path or URI in the one form that is compared: `file:/a/b` for local files."""
+    text = str(path)
+    if text.startswith("file:"):
+        return "file:/" + text.removeprefix("file:").lstrip("/")
+    return f"file:{text}" if text.startswith("/") else text
+
+
+def local_path(uri: str) -> Path:
+    """Where a URI lies on this machine. Both spellings of a name with special characters are understood.
+
+    Raises:
+        UnsupportedError: the file is on another file system.
+    """
+    if not uri.startswith("file:") and not uri.startswith("/"):
+        raise UnsupportedError(
+            f"{uri} is not on a local file system.", hint="This release reads the values of records from local files only."
+        )
+    text = "/" + uri.removeprefix("file:").lstrip("/")
+    path = Path(text)
+    return path if path.exists() or "%" not in text else Path(unquote(text))
+
+
+def block_of(path: Path) -> FileBlock:
+    """The block that a local file is now.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    status = path.stat()
+    return FileBlock(uri_of(path), status.st_size, status.st_mtime_ns // 1_000_000)

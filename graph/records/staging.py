@@ -1,0 +1,75 @@
+"""Staged segments: what arrived and is not published yet, whole and on disk, each under its own name."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations import SegmentEntry
+from headwater.graph.associations.segment import Segment
+from headwater.graph.records.files import write_durably
+from headwater.graph.records.names import checked_capture, checked_segment
+
+FOLDER = "staging"  # no UUID, so no capture's folder
+
+
+class Staging:
+    """The staged segments of one tenant, whose folder is `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root / FOLDER
+        self._hashes: dict[tuple[Path, int, int], str] = {}
+
+    def put(self, capture: str, name: str, data: bytes | Path) -> str:
+        """Keep a segment durably; its SHA-256. Doing it again changes nothing."""
+        target = self._path(capture, name)
+        digest = hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else _digest(data)
+        if self.digest(capture, name) != digest:
+            write_durably(target, data)
+        return digest
+
+    def digest(self, capture: str, name: str) -> str | None:
+        """SHA-256 of a staged segment; None where there is none."""
+        path = self._path(capture, name)
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return None
+        key = (path, status.st_size, status.st_mtime_ns)
+        if key not in self._hashes:
+            self._hashes[key] = _digest(path)
+        return self._hashes[key]
+
+    def open(self, capture: str, entry: SegmentEntry) -> Segment:
+        """A staged segment, mapped into memory for as long as it is referred to.
+
+        Raises:
+            InvalidCaptureError: it is not there, or is not the one that the manifest lists.
+        """
+        digest = self.digest(capture, entry.name)
+        if digest != entry.sha256:
+            there = "it has not arrived" if digest is None else f"its SHA-256 is {digest}, the manifest says {entry.sha256}"
+            raise InvalidCaptureError(
+                f"Segment {entry.name} of capture {capture} cannot be published: {there}.",
+                field=entry.name,
+                hint="Send it again from the spool.",
+            )
+        with self._path(capture, entry.name).open("rb") as file:
+            return Segment.open(entry.name, memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)))
+
+    def clear(self, capture: str) -> None:
+        """Forget the segments of a capture."""
+        folder = self._root / checked_capture(capture)
+        shutil.rmtree(folder, ignore_errors=True)  # what stays is found and removed when the capture is published again
+        self._hashes = {key: value for key, value in self._hashes.items() if key[0].parent != folder}
+
+    def _path(self, capture: str, name: str) -> Path:
+        return self._root / checked_capture(capture) / checked_segment(name)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

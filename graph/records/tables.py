@@ -1,0 +1,150 @@
+"""What the segments of a boundary say, as Arrow batches in the shape that is kept.
+
+    sink     file, row, r0 …                       `file` is an index into the files that the capture wrote, by path
+    group    key, r0 …
+    window   ref, begin, size, r0 …, end0, size0 …  `ref` names the row; its partition is the rows begin … begin + size − 1
+
+A window partition's rows have consecutive references, so every frame is a range of references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations import Boundary
+from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
+from headwater.graph.associations.segment import Segment, WrittenFile
+from headwater.graph.records.decode import Longs, decode
+from headwater.graph.records.names import FileBlock, uri_of
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file that a capture wrote, with the number of its records."""
+
+    block: FileBlock
+    rows: int
+
+
+def ref_name(index: int) -> str:
+    """The name of the kept column for the n-th `ref` of a boundary."""
+    return f"r{index}"
+
+
+def schema_of(boundary: Boundary) -> pa.Schema:
+    """Names and types of the kept table."""
+    references = [ref_name(index) for index, _ in enumerate(c for c in boundary.columns if c.role == "ref")]
+    frames = [_frame_name(column.role, column.frame) for column in boundary.columns if column.role.startswith("frame_")]
+    own = {"sink": ["file", "row"], "group": ["key"], "window": ["ref", "begin", "size"]}[boundary.kind]
+    return pa.schema([(name, pa.int64()) for name in [*own, *references, *frames]])
+
+
+def order_of(boundary: Boundary) -> list[str]:
+    """The columns by which the kept table is sorted."""
+    if boundary.kind == "window":
+        return ["ref"]
+    names: list[str] = schema_of(boundary).names
+    return names
+
+
+def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile]) -> Iterator[pa.RecordBatch]:
+    """The rows of all segments of a boundary, one batch a segment.
+
+    Raises:
+        InvalidCaptureError: a segment is damaged, or does not fit the boundary.
+    """
+    index = {file.block.path: number for number, file in enumerate(files)}
+    schema = schema_of(boundary)
+    for segment in segments:
+        columns = decode(segment)
+        if len(columns) != len(boundary.columns):
+            raise InvalidCaptureError(
+                f"Segment {segment.name} has {len(columns)} columns; boundary {boundary.boundary} has {len(boundary.columns)}.",
+                field=segment.name,
+            )
+        by_role = dict(zip(_roles(boundary), columns, strict=True))
+        own = _own(boundary, segment, by_role, index)
+        arrays = [own[name] if name in own else by_role[name] for name in schema.names]
+        yield pa.RecordBatch.from_arrays([pa.array(array, pa.int64()) for array in arrays], schema=schema)
+
+
+def files_written(segments: Sequence[Segment]) -> list[KeptFile]:
+    """The files of a sink, by path, each once.
+
+    Raises:
+        InvalidCaptureError: two segments disagree about a file, or runs name a file that is not listed.
+    """
+    blocks: dict[str, FileBlock] = {}
+    rows: dict[str, int] = {}
+    for segment in segments:
+        paths = [_written(segment, file, blocks) for file in segment.footer.files]
+        for run in segment.footer.runs:
+            if len(run) != 2 or not 0 <= run[0] < len(paths) or run[1] < 0:
+                raise InvalidCaptureError(f"Segment {segment.name} has the run {list(run)}, for {len(paths)} files.", field=segment.name)
+            rows[paths[run[0]]] = rows.get(paths[run[0]], 0) + run[1]
+    return [KeptFile(blocks[path], rows.get(path, 0)) for path in sorted(blocks)]
+
+
+def _written(segment: Segment, file: WrittenFile, blocks: dict[str, FileBlock]) -> str:
+    block = FileBlock(uri_of(file.path), file.length, file.modified)
+    if blocks.setdefault(block.path, block) != block:
+        raise InvalidCaptureError(
+            f"Segment {segment.name} says that it wrote {block}; another says {blocks[block.path]}.", field=segment.name
+        )
+    return block.path
+
+
+def _roles(boundary: Boundary) -> list[str]:
+    """The kept name of each column of the segments; the key of a window only marks its partitions."""
+    references = 0
+    names: list[str] = []
+    for column in boundary.columns:
+        if column.role == "ref":
+            names.append(ref_name(references))
+            references += 1
+        else:
+            names.append("key" if column.role == "key" else _frame_name(column.role, column.frame))
+    return names
+
+
+def _frame_name(role: str, frame: int | None) -> str:
+    return f"{role.removeprefix('frame_')}{frame}"
+
+
+def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files: dict[str, int]) -> dict[str, Longs]:
+    if boundary.kind == "sink":
+        return _placed(segment, files)
+    if boundary.kind == "window":
+        return _partitioned(segment, columns["key"])
+    return {}
+
+
+def _placed(segment: Segment, files: dict[str, int]) -> dict[str, Longs]:
+    """File and row of each record, from the runs of the footer."""
+    footer = segment.footer
+    counts = np.array([count for _, count in footer.runs], np.int64)
+    local = np.array([file for file, _ in footer.runs], np.int64)
+    if int(counts.sum()) != footer.rows:
+        raise InvalidCaptureError(f"Segment {segment.name} has {footer.rows} rows; its runs place {int(counts.sum())}.", field=segment.name)
+    begin = np.zeros(len(counts), np.int64)  # the position in its file at which a run begins
+    for file in np.unique(local):
+        of_file = local == file
+        begin[of_file] = np.concatenate(([0], np.cumsum(counts[of_file])[:-1]))
+    ends = np.cumsum(counts)
+    rows = np.arange(footer.rows, dtype=np.int64) - np.repeat(ends - counts, counts) + np.repeat(begin, counts)
+    index = np.array([files[uri_of(file.path)] for file in footer.files] or [0], np.int64)
+    return {"file": np.repeat(index[local] if len(local) else local, counts), "row": rows}
+
+
+def _partitioned(segment: Segment, key: Longs) -> dict[str, Longs]:
+    """Own reference of each row, and the range of its partition: the neighbours of equal key."""
+    first = (segment.footer.attempt & ORDINAL_MASK) << POSITION_BITS
+    places = np.arange(len(key), dtype=np.int64)
+    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1]))) if len(key) else places
+    sizes = np.diff(np.append(starts, len(key)))
+    return {"ref": first + places, "begin": first + np.repeat(starts, sizes), "size": np.repeat(sizes, sizes)}
