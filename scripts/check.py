@@ -63,11 +63,11 @@ STEPS = (
         "scripts/npm run --silent test -- --reporter=default --reporter=junit --outputFile.junit={junit}",
         ("page-install",),
     ),
-    Step("spark", _pytest("spark and not cluster", "--timeout=600")),
-    Step("neo4j", _pytest("neo4j and not (spark or cluster)")),
+    Step("spark", _pytest("spark and not (cluster or e2e)", "--timeout=600")),
+    Step("neo4j", _pytest("neo4j and not (spark or cluster or e2e)")),
     Step("slow", _pytest("slow and not (spark or cluster or neo4j or e2e)", "--timeout=600")),
     Step("e2e", _pytest("e2e", "--timeout=900"), ("page-build",)),
-    Step("cluster", _pytest("cluster", "--timeout=600")),
+    Step("cluster", _pytest("cluster and not e2e", "--timeout=600")),
 )
 
 

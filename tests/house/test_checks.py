@@ -1,0 +1,76 @@
+"""`make test` runs every test once, and says clearly how it ended."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from _pytest.mark.expression import Expression
+
+
+@pytest.fixture
+def checks(root: Path) -> ModuleType:
+    specification = importlib.util.spec_from_file_location("checks", root / "scripts" / "check.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["checks"] = module  # dataclasses look their module up
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_every_combination_of_marks_is_in_exactly_one_step(checks: ModuleType):
+    expressions = {step.name: Expression.compile(marks[1]) for step in checks.STEPS if (marks := re.search(r'-m "(.*?)"', step.command))}
+    names = ("spark", "cluster", "neo4j", "e2e", "slow")
+    for chosen in (set(some) for count in range(len(names) + 1) for some in itertools.combinations(names, count)):
+        steps = [name for name, expression in expressions.items() if expression.evaluate(lambda mark, chosen=chosen, **_: mark in chosen)]
+        assert len(steps) == 1, f"a test marked {chosen or 'with nothing'} is in {steps}"
+
+
+def test_a_step_comes_after_what_it_needs(checks: ModuleType):
+    names = [step.name for step in checks.STEPS]
+    for step in checks.STEPS:
+        assert all(names.index(needed) < names.index(step.name) for needed in step.after)
+
+
+def _report(checks: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: Path, *steps: tuple) -> int:
+    monkeypatch.setattr(checks, "LOGS", folder)
+    monkeypatch.setattr(checks, "ROOT", folder)
+    monkeypatch.setattr(checks, "STEPS", tuple(checks.Step(*step) for step in steps))
+    return checks.main([])
+
+
+def test_all_steps_run_and_the_last_line_counts_them(checks, monkeypatch, tmp_path, capfd):
+    junit = '<testsuites><testsuite tests="5" failures="1" errors="0" skipped="1"/></testsuites>'
+    code = _report(
+        checks, monkeypatch, tmp_path, ("good", "true"), ("bad", f"echo oh; echo '{junit}' > {{junit}}; false"), ("needs", "true", ("bad",))
+    )
+    output = capfd.readouterr().out
+    assert code == 1
+    assert "oh" in output
+    assert "needs         not run: it needs bad" in output
+    assert re.fullmatch(r"=+ 2 failed, 4 passed, 1 skipped in [\d.]+s \(0:00:0\d\) =+", output.splitlines()[-1])
+
+
+def test_a_failure_that_the_exit_code_hides_counts(checks, monkeypatch, tmp_path, capfd):
+    junit = '<testsuite tests="1" failures="1" errors="0" skipped="0"/>'
+    assert _report(checks, monkeypatch, tmp_path, ("bad", f"echo '{junit}' > {{junit}}")) == 1
+
+
+def test_all_is_well(checks, monkeypatch, tmp_path, capfd):
+    assert _report(checks, monkeypatch, tmp_path, ("good", "true"), ("better", "true")) == 0
+    assert "2 passed" in capfd.readouterr().out.splitlines()[-1]
+
+
+def test_continuous_integration_runs_exactly_make_test(root: Path, tmp_path: Path):
+    make = tmp_path / "make"
+    make.write_text('#!/bin/sh\necho "make $* CI=$CI in $(pwd)"; cat; exit 7\n')
+    make.chmod(0o755)
+    done = subprocess.run(
+        [str(root / ".ci" / "run")], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, input="not read", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (7, f"make test CI=true in {root}\n")

@@ -1,0 +1,121 @@
+"""Imports run one way, and the Spark side stays light: read from the sources, so that a lazy import counts too."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+FOLDERS = ("backend", "graph", "graphql", "spark_listener")
+
+# What a part may import of Headwater. The most specific part a module lies in decides; everything may import headwater.errors.
+MAY_IMPORT = {
+    "headwater": {"headwater"},
+    "headwater.backend": {"headwater.backend", "headwater.graphql", "headwater.graph", "headwater.spark_listener", "headwater.examples"},
+    "headwater.graph": {"headwater.graph"},
+    "headwater.graph.associations": {"headwater.graph.associations"},
+    "headwater.graphql": {"headwater.graphql", "headwater.graph"},
+    "headwater.spark_listener": {"headwater.spark_listener", "headwater.graph.associations"},
+}
+
+# What they may import of others, where that is narrow.
+LIGHT = {
+    "headwater.graph.associations": {"pyarrow"},
+    "headwater.spark_listener": {"attr", "openlineage", "py4j", "pyarrow", "pyspark", "requests", "typer"},
+}
+WEB = {"fastapi", "starlette", "strawberry", "uvicorn", "typer", "graphql"}
+
+
+def _imports(path: Path, module: str) -> Iterator[tuple[str, int]]:
+    """Every module that a source imports, wherever in it, with the line."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                base = ".".join([*parts[: len(parts) - node.level + 1], *([base] if base else [])])
+            # `from headwater import errors` names the module in the alias.
+            for alias in node.names:
+                yield (f"{base}.{alias.name}" if base in {"headwater", "headwater.graph"} else base), node.lineno
+
+
+def _modules(root: Path) -> list[tuple[str, Path]]:
+    found = [("headwater", root / "headwater" / "__init__.py"), ("headwater.errors", root / "headwater" / "errors.py")]
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            found.append((".".join(("headwater", *parts)).removesuffix(".__init__"), path))
+    return found
+
+
+def _part(module: str, parts: dict[str, set[str]]) -> str | None:
+    return max((part for part in parts if module == part or module.startswith(f"{part}.")), key=len, default=None)
+
+
+def _within(module: str, part: str) -> bool:
+    return module == part or module.startswith(f"{part}.")
+
+
+def test_headwaters_parts_import_one_way(root: Path):
+    wrong = []
+    for module, path in _modules(root):
+        allowed = MAY_IMPORT[_part(module, MAY_IMPORT) or "headwater"] | {"headwater.errors", "headwater.__version__"}
+        for imported, line in _imports(path, module):
+            if _within(imported, "headwater") and imported != "headwater" and not any(_within(imported, part) for part in allowed):
+                wrong.append(f"{path.relative_to(root)}:{line}: {module} imports {imported}; it may import {', '.join(sorted(allowed))}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("part", LIGHT)
+def test_what_runs_in_a_spark_application_needs_the_light_install_alone(root: Path, part: str):
+    allowed = LIGHT[part] | {"headwater", "__future__"} | set(sys.stdlib_module_names)
+    wrong = [
+        f"{path.relative_to(root)}:{line}: {imported}"
+        for module, path in _modules(root)
+        if _part(module, LIGHT) == part
+        for imported, line in _imports(path, module)
+        if imported.split(".")[0] not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_graph_knows_no_web_framework(root: Path):
+    wrong = [
+        f"{path.relative_to(root)}:{line}: {imported}"
+        for module, path in _modules(root)
+        if _within(module, "headwater.graph")
+        for imported, line in _imports(path, module)
+        if imported.split(".")[0] in WEB
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_graph_knows_spark_in_one_module_at_most(root: Path):
+    knowing = {
+        module
+        for module, path in _modules(root)
+        if _within(module, "headwater.graph")
+        for imported, _ in _imports(path, module)
+        if imported.split(".")[0] in {"pyspark", "py4j"}
+    }
+    assert len(knowing) <= 1, knowing
+
+
+def test_graphql_stays_a_namespace_folder(root: Path):
+    """With an __init__.py, `import graphql` from the root would find the folder instead of graphql-core."""
+    assert not (root / "graphql" / "__init__.py").exists()
+    assert not (root / "tests" / "graphql" / "__init__.py").exists()
+
+
+def test_every_folder_is_linked_into_the_package(root: Path):
+    for folder in (*FOLDERS, "examples"):
+        link = root / "headwater" / folder
+        assert link.is_symlink(), f"headwater/{folder} is no link to ../{folder}"
+        assert link.resolve() == root / folder
