@@ -9,7 +9,7 @@ from __future__ import annotations
 from headwater.errors import InvalidQueryError
 
 MAX_DEPTH = 12
-MAX_ALIASES = 40
+MAX_ALIASES = 100
 MAX_TOKENS = 4_000
 MAX_NODES = 50_000
 MAX_PAGE = 1_000

@@ -1,4 +1,4 @@
-"""The output types, each a view of a domain object. What costs a query of its own (containers, names, graphs) waits until it is asked for."""
+"""The output types, each a view of a domain object. What costs a query of its own (containers, names, graphs) waits until asked for."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.

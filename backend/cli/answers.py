@@ -1,0 +1,97 @@
+"""Where a command's questions go: the home folder, opened here, or the service that HEADWATER_URL names.
+
+For `trace`, `lineage` and `export`, which work the same in both cases. An opened home first takes in what applications left in the
+spool, so that the answer is about everything that has happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from headwater.backend.cli.output import note
+from headwater.backend.client import GraphQLClient
+from headwater.backend.settings import DEFAULT_TENANT, load_settings
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import Node, NodeKind, parse_id
+from headwater.graph.prov import GraphReader, Tracer
+
+_TIMEOUT = 600.0  # seconds: a trace may read many files
+_KNOWN = 1_000  # names looked through for near matches
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a command asks: the graph, and traces."""
+
+    graph: GraphReader
+    trace: Tracer
+    tenant: str
+
+    async def find(self, text: str, *kinds: NodeKind) -> Node:
+        """The node that `text` names: an id, a name, or for a dataset its path (relative to the working folder too).
+
+        Raises:
+            NotFoundError: nothing is named so; names what is near.
+            InvalidQueryError: several nodes are named so.
+        """
+        if (found := await self._by_id(text, kinds)) is not None:
+            return found
+        names = list(dict.fromkeys([text, text.removeprefix("file:"), os.path.abspath(text)]))
+        for name in names:
+            page = await self.graph.search(self.tenant, name, kinds=kinds, first=_KNOWN)
+            exact = [node for node in page.nodes if node.name == name]
+            if len(exact) == 1:
+                return exact[0]
+            if exact:
+                raise InvalidQueryError(f"{text} names {len(exact)} things: {', '.join(node.id for node in exact)}.", hint="Give the id.")
+        raise NotFoundError(f"Nothing is known of {text}.", hint=await self._near(text, kinds))
+
+    async def _by_id(self, text: str, kinds: tuple[NodeKind, ...]) -> Node | None:
+        if text.partition(":")[0] not in set(kinds) or not parse_id(text)[1]:
+            return None
+        return next(iter(await self.graph.get(self.tenant, [text])), None)
+
+    async def _near(self, text: str, kinds: tuple[NodeKind, ...]) -> str:
+        known = [node.name for node in (await self.graph.search(self.tenant, "", kinds=kinds, first=_KNOWN)).nodes]
+        if not known:
+            return "Nothing has been captured yet: run a program with `headwater run`."
+        by_end = {Path(name).name: name for name in known}
+        near = [*get_close_matches(text, known, 3), *(by_end[end] for end in get_close_matches(Path(text).name, by_end, 3))]
+        return f"Near: {', '.join(dict.fromkeys(near or known[:5]))}."
+
+
+@asynccontextmanager
+async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
+    """The answers of HEADWATER_URL's service where that is set and no home is named, else those of a home."""
+    url = os.environ.get("HEADWATER_URL")
+    if url and home is None:
+        from headwater.backend.cli.remote import RemoteGraph
+
+        remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
+        yield Answers(remote, remote.trace, DEFAULT_TENANT)
+        return
+
+    from headwater.backend.workspace import Workspace
+
+    async with await Workspace.open(load_settings(home=home)) as workspace:
+        delivered = await asyncio.to_thread(workspace.take_spool)
+        waiting = await workspace.settle()
+        for refused in delivered.refused:
+            note(f"[yellow]warning:[/] something in the spool was refused: {refused}")
+        if waiting:
+            note(f"[yellow]warning:[/] {waiting} entries of the log are not in the graph yet; the answer is without them.")
+        yield Answers(workspace.graph, lambda request: workspace.trace(DEFAULT_TENANT, request), DEFAULT_TENANT)
+
+
+def _key() -> str | None:
+    """The key to show: HEADWATER_API_KEY, else that of the home folder where there is one already."""
+    settings = load_settings()
+    if settings.api_key is not None:
+        return settings.api_key.get_secret_value()
+    return settings.folder.key() if settings.folder.key_file.exists() else None

@@ -1,0 +1,131 @@
+"""A service at the end of a line, asked through GraphQL, in the shape in which the command line asks an opened home.
+
+So that a command has one way of asking, wherever the answer is kept. The tenant is the credential's: what callers pass is ignored.
+"""
+
+# ruff: noqa: ARG002 - the protocol has a tenant, and the credential says which
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwater.backend.client import GraphQLClient
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
+from headwater.graph.stores import Direction, Page, Subgraph
+from headwater.graph.trace import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
+
+_NODE = "fragment node on Node { id kind name properties }"
+_RECORD = "fragment record on TracedRecord { dataset file row line grain values }"
+_SEARCH = f"""query ($text: String!, $kinds: [NodeKind!], $first: Int!, $after: String) {{
+  search(text: $text, kinds: $kinds, first: $first, after: $after) {{ nodes {{ ...node }} cursor total }} }} {_NODE}"""
+_CHILDREN = f"""query ($id: ID!, $kinds: [NodeKind!], $first: Int!, $after: String) {{
+  node(id: $id) {{ children(kinds: $kinds, first: $first, after: $after) {{ nodes {{ ...node }} cursor total }} }} }} {_NODE}"""
+_LINEAGE = f"""query ($focus: [ID!]!, $direction: Direction!, $kinds: [EdgeKind!], $depth: Int!, $limit: Int!) {{
+  lineage(focus: $focus, direction: $direction, kinds: $kinds, depth: $depth, limit: $limit) {{
+    nodes {{ ...node }} edges {{ src dst kind properties }} truncated }} }} {_NODE}"""
+_TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!,
+                    $to: String, $limit: Int!) {{
+  trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit) {{
+    semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
+    path {{ job run output inputs operations records grain }} }} }} {_RECORD}"""
+
+_TOGETHER = 50  # nodes a request: the service limits the aliases of one document
+
+
+class RemoteGraph:
+    """The reading half of a graph store (`GraphReader`)."""
+
+    def __init__(self, client: GraphQLClient) -> None:
+        self._client = client
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
+        return [_node(found) for found in (await self._each(ids, "...node")).values()]
+
+    async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
+        found = await self._each(ids, "containers { ...node }")
+        return {identifier: [_node(container) for container in node["containers"]] for identifier, node in found.items()}
+
+    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
+        data = await self._ask(_SEARCH, text=text, kinds=_names(kinds), first=first, after=after)
+        return _page(data["search"])
+
+    async def children(
+        self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
+    ) -> Page:
+        data = await self._ask(_CHILDREN, id=parent, kinds=_names(kinds), first=first, after=after)
+        return _page(data["node"]["children"]) if data["node"] else Page(nodes=(), cursor=None, total=0)
+
+    async def reach(
+        self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
+    ) -> Subgraph:
+        asked = {"focus": list(focus), "direction": direction.name, "kinds": _names(kinds), "depth": depth, "limit": limit}
+        found = (await self._ask(_LINEAGE, **asked))["lineage"]
+        edges = [Edge(edge["src"], edge["dst"], EdgeKind[edge["kind"]], edge["properties"]) for edge in found["edges"]]
+        distance = _distances(focus, edges, direction)
+        return Subgraph([_node(node) for node in found["nodes"]], edges, distance, found["truncated"])
+
+    async def trace(self, request: TraceRequest) -> TraceAnswer:
+        """What the service answers to a trace request."""
+        rows = [{"file": file, "row": row} for file, row in request.rows]
+        asked = {"dataset": request.dataset, "where": request.where, "rows": rows or None, "column": request.column, "to": request.to}
+        flags = {"semantics": request.semantics.name, "forward": request.forward, "limit": request.limit}
+        return _answer((await self._ask(_TRACE, **asked, **flags))["trace"])
+
+    async def _each(self, ids: Sequence[str], fields: str) -> dict[str, Any]:
+        """Some fields of many nodes, in few requests; those that do not exist are left out."""
+        found: dict[str, Any] = {}
+        for start in range(0, len(ids), _TOGETHER):
+            some = ids[start : start + _TOGETHER]
+            parameters = ", ".join(f"$i{number}: ID!" for number in range(len(some)))
+            parts = " ".join(f"n{number}: node(id: $i{number}) {{ {fields} }}" for number in range(len(some)))
+            data = await self._ask(f"query ({parameters}) {{ {parts} }} {_NODE}", **{f"i{number}": one for number, one in enumerate(some)})
+            found |= {one: data[f"n{number}"] for number, one in enumerate(some) if data[f"n{number}"] is not None}
+        return found
+
+    async def _ask(self, document: str, **variables: Any) -> dict[str, Any]:
+        return await asyncio.to_thread(self._client.execute, document, **variables)
+
+
+def _names(kinds: Sequence[NodeKind] | Sequence[EdgeKind]) -> list[str] | None:
+    return [kind.name for kind in kinds] or None
+
+
+def _node(found: Mapping[str, Any]) -> Node:
+    return Node(found["id"], NodeKind[found["kind"]], found["name"], found["properties"])
+
+
+def _page(found: Mapping[str, Any]) -> Page:
+    return Page([_node(node) for node in found["nodes"]], found["cursor"], found["total"])
+
+
+def _distances(focus: Sequence[str], edges: Sequence[Edge], direction: Direction) -> dict[str, int]:
+    """Hops from the focus: the service does not send them."""
+    following: dict[str, list[str]] = {}
+    for edge in edges:
+        if direction is not Direction.UPSTREAM:
+            following.setdefault(edge.src, []).append(edge.dst)
+        if direction is not Direction.DOWNSTREAM:
+            following.setdefault(edge.dst, []).append(edge.src)
+    distance = dict.fromkeys(focus, 0)
+    frontier = list(focus)
+    for node in frontier:  # grows while it is walked: breadth first
+        for after in following.get(node, ()):
+            if after not in distance:
+                distance[after] = distance[node] + 1
+                frontier.append(after)
+    return distance
+
+
+def _answer(found: Mapping[str, Any]) -> TraceAnswer:
+    incomplete = [Incomplete(item["what"], item["reason"], item["effect"]) for item in found["incomplete"]]
+    path = [Hop(**{**hop, "grain": Grain[hop["grain"]]}) for hop in found["path"]]
+    return TraceAnswer(
+        semantics=Semantics[found["semantics"]], exact=found["exact"], records=[_record(record) for record in found["records"]], path=path,
+        incomplete=incomplete, total=found["total"], selected=[_record(record) for record in found["selected"]], elapsed_ms=found["elapsedMs"],
+    )  # fmt: skip
+
+
+def _record(found: Mapping[str, Any]) -> TracedRecord:
+    return TracedRecord(**{**found, "grain": Grain[found["grain"]]})

@@ -1,0 +1,167 @@
+"""A trace for people: what was asked, whether the answer is exact, the records, the path, and what is missing. In this order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from headwater.backend.cli.trace import dataset_name
+from headwater.graph.trace import Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
+
+_SHOWN = 20  # records a dataset: more is for --format csv or json
+_CELL = 28
+
+
+def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console | None = None) -> None:
+    """Print the whole of it on standard output."""
+    out = console or Console()
+    out.print(_question(request), soft_wrap=True)
+    out.print(_verdict(request, answer), soft_wrap=True)
+    for dataset, records in groupby(answer.records, key=lambda record: record.dataset):
+        _print_records(out, dataset, list(records), request.column)
+    if answer.path:
+        out.print(Text("\nThe way there" if request.forward else "\nThe way back", style="bold"))
+        out.print(Padding(_path(answer.path, request), (0, 0, 0, 2)))
+    if answer.incomplete or answer.total > len(answer.records):
+        out.print(Text("\nWhat is missing", style="bold yellow"))
+        for item in answer.incomplete:
+            out.print(
+                Text.assemble(("  • ", "yellow"), (item.what, "bold"), f": {item.reason} ", (f"({item.effect})", "dim")), soft_wrap=True
+            )
+        if answer.total > len(answer.records):
+            out.print(f"  • {answer.total - len(answer.records):,} records beyond --limit {request.limit}", highlight=False)
+
+
+def _question(request: TraceRequest) -> Text:
+    which = request.where or ", ".join(f"{file}:{row}" for file, row in request.rows)
+    asked = Text.assemble(("What became of " if request.forward else "Where does ", "dim"))
+    if request.column and not request.forward:
+        asked.append(request.column, "bold cyan").append(" of ", "dim")
+    asked.append(dataset_of(request.dataset), "bold").append(" where " if request.where else " row ", "dim").append(which, "cyan")
+    if not request.forward:
+        asked.append(" come from", "dim")
+    return asked.append("?", "dim")
+
+
+def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
+    datasets = len({record.dataset for record in answer.records})
+    reached = f"{_count(answer.total, 'record')} in {_count(datasets, 'dataset')}"
+    exact = ("exact", "bold green") if answer.exact else ("not exact", "bold yellow")
+    semantics = "witness: enough to make it again" if answer.semantics is Semantics.WITNESS else "influence: all that had a part"
+    story = Text.assemble(f"{_count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)
+    story.append(f"  ({semantics}; {answer.elapsed_ms:,.0f} ms)", "dim")
+    if request.column and answer.semantics is Semantics.INFLUENCE:
+        story.append("\nInfluence is of the whole row; --semantics witness narrows it to the column.", "dim")
+    return story
+
+
+def _print_records(out: Console, dataset: str, records: Sequence[TracedRecord], column: str | None) -> None:
+    out.print(
+        Text.assemble("\n", (dataset_of(dataset_name(dataset)), "bold"), (f"  {_count(len(records), 'record')}", "dim")), soft_wrap=True
+    )
+    if len(records) == 1:
+        out.print(Padding(_one(records[0]), (0, 0, 0, 2)))
+        return
+    shown = records[:_SHOWN]
+    out.print(Padding(_many(shown, _fitting(shown, column, out.width - 30)), (0, 0, 0, 2)))
+    if len(records) > len(shown):
+        out.print(Text(f"  … and {len(records) - len(shown):,} more (--format csv lists all)", "dim"))
+
+
+def _one(record: TracedRecord) -> Table:
+    """A record alone stands upright, so that none of its values is cut."""
+    table = Table.grid(padding=(0, 2))
+    for name, value in {**_place(record), **record.values}.items():
+        table.add_row(Text(name, "dim"), Text(_cell(value)))
+    return table
+
+
+def _many(records: Sequence[TracedRecord], columns: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    places = [_place(record) for record in records]
+    heads = list(dict.fromkeys(name for place in places for name in place))
+    left_out = len({name for record in records for name in record.values}) - len(columns)
+    for name in (*heads, *columns, *([f"+{left_out} columns"] if left_out else [])):
+        table.add_column(name, justify="right" if name in ("row", "line") else "left", no_wrap=True)
+    for record, place in zip(records, places, strict=True):
+        table.add_row(*(Text(_cell(place.get(name))) for name in heads), *(Text(_short(record.values.get(name))) for name in columns))
+    return table
+
+
+def _fitting(records: Sequence[TracedRecord], first: str | None, width: int) -> list[str]:
+    """The columns that there is room for, the one asked for before all others."""
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    names.sort(key=lambda name: name != first)
+    fitting: list[str] = []
+    for name in names:
+        width -= 2 + max(len(name), *(len(_short(record.values.get(name))) for record in records))
+        if width < 0 and fitting:
+            break
+        fitting.append(name)
+    return fitting
+
+
+def _place(record: TracedRecord) -> dict[str, Any]:
+    """Where a record is, as far as known; a line is what an editor counts, and stands for the row where there is one."""
+    if record.file is None:
+        return {"grain": record.grain.value}
+    place: dict[str, Any] = {"file": PurePosixPath(record.file).name}
+    if record.row is not None:
+        place["row"] = record.row
+    if record.line is not None:
+        place["line"] = record.line
+    return place if record.row is not None else {**place, "grain": record.grain.value}
+
+
+def _path(path: Sequence[Hop], request: TraceRequest) -> Tree:
+    """The hops from the dataset asked about, each with the operations between what it read and what it wrote."""
+    tree = Tree("", hide_root=True, guide_style="dim")
+    for hop in path:
+        head = Text.assemble((_job(hop.job), "bold magenta"), (f"  run {hop.run.rpartition(':')[2][:8]}", "dim"))
+        head.append(
+            f"  {_count(hop.records, 'record')}" + ("" if hop.grain.value == "record" else f", known by {hop.grain.value} only"), "dim"
+        )
+        branch = tree.add(head)
+        branch.add(Text.assemble(("made ", "dim"), dataset_of(dataset_name(hop.output))))
+        for operation in hop.operations:
+            branch.add(Text(operation, "cyan"))
+        for source in hop.inputs:
+            branch.add(Text.assemble(("from ", "dim"), dataset_of(dataset_name(source))))
+    return tree
+
+
+def dataset_of(name: str) -> str:
+    """A path as short as it can be read: relative to the working folder where it lies below."""
+    from pathlib import Path
+
+    path = Path(name)
+    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else name
+
+
+def _job(identifier: str) -> str:
+    from headwater.graph.model import parse_id
+
+    return parse_id(identifier)[1][-1]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _short(value: Any) -> str:
+    text = _cell(value)
+    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return str(dict(value)) if isinstance(value, Mapping) else str(value)
