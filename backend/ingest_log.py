@@ -20,9 +20,12 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
+from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
+
 from headwater.backend.group_commit import GroupCommit
 from headwater.errors import ConfigurationError
 
+_PATIENCE = 30.0  # seconds that a write waits for those of other processes
 _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
     """
@@ -185,22 +188,32 @@ class IngestLog:
             return self._reader.execute(sql, arguments).fetchall()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, isolation_level=None, timeout=30, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode = WAL")
+        connection = sqlite3.connect(self._path, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
+        _use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
 
+@retry(
+    retry=retry_if_exception_message(match="database is locked"),
+    stop=stop_after_delay(_PATIENCE),
+    wait=wait_random(0.01, 0.05),
+    reraise=True,
+)
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """SQLite waits for other processes everywhere but here."""
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
 def _insert(connection: sqlite3.Connection, tenant: str, draft: Draft, received: str) -> Receipt:
-    row = connection.execute(
-        "INSERT INTO entry (tenant, kind, key, received, body) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (tenant, key) DO NOTHING RETURNING offset",
+    known = connection.execute("SELECT offset FROM entry WHERE tenant = ? AND key = ?", (tenant, draft.key)).fetchone()
+    if known is not None:
+        return Receipt(known[0], duplicate=True)
+    (offset,) = connection.execute(
+        "INSERT INTO entry (tenant, kind, key, received, body) VALUES (?, ?, ?, ?, ?) RETURNING offset",
         (tenant, draft.kind, draft.key, received, draft.body),
     ).fetchone()
-    if row is not None:
-        return Receipt(row[0], duplicate=False)
-    (offset,) = connection.execute("SELECT offset FROM entry WHERE tenant = ? AND key = ?", (tenant, draft.key)).fetchone()
-    return Receipt(offset, duplicate=True)
+    return Receipt(offset, duplicate=False)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -58,7 +58,8 @@ class Workspace:
         log = IngestLog(home.log)
         records = AssociationStore(home.associations)
         return cls(
-            settings=settings, home=home, log=log, graph=graph, records=records, events=EventIntake(log), captures=CaptureIntake(log, records),
+            settings=settings, home=home, log=log, graph=graph, records=records,
+            events=EventIntake(log), captures=CaptureIntake(log, records),
             projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock),
         )  # fmt: skip
 
