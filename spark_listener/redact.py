@@ -12,11 +12,14 @@ from typing import Any
 
 REDACTED = "[redacted]"
 
-_NAME = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_.]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key|client[-_.]?secret|credentials?|auth(?:orization)?|signature|sas)"
+_NAME = (
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_.]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key|client[-_.]?secret"
+    r"|credentials?|auth(?:orization)?|signature|sas)"
+)
 _SECRET_NAME = re.compile(rf"(?:^|[^a-z]){_NAME}(?:$|[^a-z])|{_NAME}$|^{_NAME}", re.IGNORECASE)
+_USERINFO = re.compile(r"(?P<head>[a-z][a-z0-9+.\-]*://)[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    # userinfo of a URL: scheme://user:password@host
-    (re.compile(r"(?P<head>[a-z][a-z0-9+.\-]*://)[^/\s:@]*:[^/\s@]+@", re.IGNORECASE), rf"\g<head>{REDACTED}@"),
+    (_USERINFO, rf"\g<head>{REDACTED}@"),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL), REDACTED),
     (re.compile(r"(?P<head>\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~\-]{8,}", re.IGNORECASE), rf"\g<head>{REDACTED}"),
     # key=value and key: value, quoted or not, as in queries of URLs, JDBC addresses, options and JSON
@@ -25,7 +28,12 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
         rf"\g<head>\g<quote>{REDACTED}\g<quote>",
     ),
     # tokens that announce themselves by their prefix
-    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+|\bhw_[\w-]{20,}"), REDACTED),
+    (
+        re.compile(
+            r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+|\bhw_[\w-]{20,}"
+        ),
+        REDACTED,
+    ),
 )
 
 
@@ -34,6 +42,11 @@ def redact(text: str) -> str:
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text
+
+
+def redact_address(address: str) -> str:
+    """A path or URI without userinfo. Names are identities, so nothing else goes: a partition folder `token=7` is no secret."""
+    return _USERINFO.sub(r"\g<head>", address)
 
 
 def is_secret_name(name: str) -> bool:

@@ -61,7 +61,9 @@ def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> S
             chosen[field] = env[variable]
     unknown = set(options) - set(Settings.__slots__)
     if unknown:
-        raise ConfigurationError(f"There is no option {', '.join(sorted(unknown))}.", hint=f"The options are {', '.join(Settings.__slots__)}.")
+        raise ConfigurationError(
+            f"There is no option {', '.join(sorted(unknown))}.", hint=f"The options are {', '.join(Settings.__slots__)}."
+        )
     chosen.update({field: value for field, value in options.items() if value is not None})
     return Settings(**{field: _parsed(field, value) for field, value in chosen.items() if value is not None})
 

@@ -10,7 +10,7 @@ import os
 import re
 from urllib.parse import unquote, urlsplit
 
-from headwater.spark_listener.redact import redact
+from headwater.spark_listener.redact import redact_address
 
 # Object stores that are known under several schemes; the specification names one.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -20,14 +20,14 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-.]+")
 
 def dataset_name(path: str) -> tuple[str, str]:
     """Namespace and name of what lies at `path` (a path or URI): `file` and the absolute path, or `s3://bucket` and the key."""
-    parts = urlsplit(path)
+    parts = urlsplit(redact_address(path))
     if len(parts.scheme) <= 1 or parts.scheme == "file":  # one letter: a drive of Windows
         local = unquote(parts.path) if parts.scheme == "file" else path
-        return "file", redact(os.path.normpath(os.path.abspath(local)))
+        return "file", os.path.abspath(local)
     scheme = _SCHEMES.get(parts.scheme, parts.scheme)
     authority = parts.netloc.rpartition("@")[2] if not parts.scheme.startswith(("abfs", "wasb")) else parts.netloc
     name = re.sub(r"/{2,}", "/", unquote(parts.path)).rstrip("/")
-    return f"{scheme}://{authority}", redact(name.lstrip("/") if scheme in ("s3", "gs") else name) or "/"
+    return f"{scheme}://{authority}", (name.lstrip("/") if scheme in ("s3", "gs") else name) or "/"
 
 
 def folder_of(file: str) -> str:
@@ -51,4 +51,4 @@ def snake_case(text: str) -> str:
 def job_name(application: str, operation: str, output: str | None = None) -> str:
     """Name of a query's job: `{application}.{operation}.{base name of the output}`."""
     parts = [application, snake_case(operation)]
-    return redact(".".join([*parts, snake_case(base_name(output))] if output else parts))
+    return ".".join([*parts, snake_case(base_name(output))] if output else parts)

@@ -62,7 +62,9 @@ class SpoolFolder:
         except FileNotFoundError:
             _MINE.discard(path)
             return None  # its owner removed it just now
-        folder.log.reserved = sum(_segment_bytes(item.body) for item in folder.pending() if item.kind is ItemKind.CAPTURE and item.segments is None)
+        folder.log.reserved = sum(
+            _segment_bytes(item.body) for item in folder.pending() if item.kind is ItemKind.CAPTURE and item.segments is None
+        )
         return folder
 
     @property
@@ -98,6 +100,14 @@ class SpoolFolder:
         self.log.reserved -= size
         self._delete_segments(str(manifest["capture"]), segments)
         return False
+
+    def told(self, dropped: Mapping[str, int]) -> None:
+        """An event that got through said so: these drops are accounted for."""
+        for kind, count in dropped.items():
+            left = self.dropped.get(kind, 0) - count
+            self.dropped.pop(kind, None)
+            if left > 0:
+                self.dropped[kind] = left
 
     def pending(self) -> Iterator[Item]:
         """What waits for delivery, in order."""

@@ -1,10 +1,10 @@
-"""The log of one application's spool: an append-only file of framed JSON lines.
+r"""The log of one application's spool: an append-only file of framed JSON lines.
 
 For the listener's thread (which appends) and delivery (which reads and acknowledges), in one process or in two, one after the
 other. It must survive a crash at any byte: a line that is torn or damaged is skipped and counted, never guessed at. It must stay
 within its bound: what does not fit is refused and counted, and the job goes on.
 
-A line is `crc32 json\\n`: eight hexadecimal digits over the JSON, which is `{"seq", "kind", "body", "segments"?}`. Every append reaches the
+A line is `crc32 json\n`: eight hexadecimal digits over the JSON, which is `{"seq", "kind", "body", "segments"?}`. Every append reaches the
 operating system at once, so that the death of the process loses nothing; `durable` appends (ends of runs, captures) also reach
 the disk, so that the death of the machine loses at most what ran since.
 """

@@ -1,0 +1,136 @@
+"""The agent: capture in this process, over all Spark applications that the program starts, one after the other.
+
+The hooks tell it what the program does; it never raises, never keeps the program waiting beyond the settings, and at the end delivers
+what was captured and says in a few lines what that was.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import Any
+
+from headwater.spark_listener.application import Application
+from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.delivery.route import Route
+from headwater.spark_listener.invocation import Invocation
+from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.rdd import Origins, SavedRDD
+from headwater.spark_listener.settings import Mode, Settings
+from headwater.spark_listener.summary import summary
+from headwater.spark_listener.tally import Tally
+
+_log = logging.getLogger("headwater")
+
+
+class Agent:
+    """One a process. `finish` ends it; everything else is called by the hooks."""
+
+    def __init__(self, settings: Settings, invocation: Invocation) -> None:
+        self.settings = settings
+        self._invocation = invocation
+        self._breaker = Breaker()
+        self._current: Application | None = None
+        self._ended: list[Application] = []
+        self._origins = Origins()
+        self._route: Route | None = None
+        self._finished = False
+
+    @property
+    def watching(self) -> bool:
+        """Whether the hooks should tell us anything. False in forked children."""
+        return self.settings.mode is not Mode.OFF and not self._finished and self._breaker.closed
+
+    def context_started(self, context: Any) -> None:
+        """The program made a SparkContext."""
+        with self._breaker.guard("starting capture"):
+            self._end_current()
+            began = time.perf_counter()
+            if self._route is None:
+                self._route = Route.choose(self.settings)
+            self._current = Application(context, self.settings, self._invocation, self._breaker)
+            self._route.add(self._current.folder)
+            self._origins = Origins()
+            self._current.tally.driver_seconds += time.perf_counter() - began
+
+    def session_made(self, session: Any) -> None:
+        """The program made a session, its first or another."""
+        with self._breaker.guard("capturing a session"):
+            if self._current is None or self._current.context is not session.sparkContext:
+                self.context_started(session.sparkContext)
+            if self._current is not None and not self._current.over:
+                self._current.adopt(session)
+
+    def context_stopped(self, context: Any) -> None:
+        """The program stopped a SparkContext (again, perhaps)."""
+        with self._breaker.guard("ending capture"):
+            if self._current is not None and self._current.context is context:
+                self._current.stopped()
+                self._wake()
+
+    def frame_became_rdd(self, frame: Any, rdd: Any) -> None:
+        """The program took the RDD of a DataFrame."""
+        with self._breaker.counted("a DataFrame became an RDD"):
+            self._origins.remember(frame, rdd)
+
+    def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> SavedRDD | None:
+        """The program saves an RDD. What it was made from is looked up now: afterwards it may be gone."""
+        began = time.time()
+        saved = None
+        if self._current is None:
+            return None
+        with self._breaker.counted("looking for an RDD's inputs"):
+            found = self._origins.inputs_of(rdd)
+            conf = arguments.get("conf") or {}
+            path = arguments.get("path") or conf.get("mapreduce.output.fileoutputformat.outputdir") or conf.get("mapred.output.dir")
+            self._current.tally.driver_seconds += time.time() - began
+            saved = SavedRDD(
+                operation=method,
+                inputs=found.paths,
+                outputs=[str(path)] if path else [],
+                started=began,
+                ended=began,
+                problems=found.problems,
+            )
+        return saved
+
+    def save_ended(self, token: SavedRDD, error: BaseException | None) -> None:
+        """The save that `save_begins` announced ended."""
+        with self._breaker.counted("an RDD was saved"):
+            if self._current is not None:
+                text = f"{type(error).__name__}: {error}" if error is not None else None
+                self._current.note(token.ended_at(time.time(), text))
+
+    def finish(self, outcome: Outcome) -> None:
+        """The program ends: state it, deliver, and say what was captured."""
+        if self.settings.mode is Mode.OFF or self._finished or self._breaker.forked:
+            return
+        self._finished = True
+        with self._breaker.guard("ending capture"):
+            self._end_current(outcome)
+            self._ended_all(outcome)
+
+    def _end_current(self, outcome: Outcome | None = None) -> None:
+        if self._current is None:
+            return
+        application, self._current = self._current, None
+        self._ended.append(application)
+        application.end(outcome or Outcome())
+        self._wake()
+
+    def _ended_all(self, outcome: Outcome) -> None:
+        if self._route is None:
+            if not self.settings.quiet and outcome.exit_code in (0, None):
+                sys.stderr.write("headwater: no SparkContext was started in this process; nothing was captured." + "\n")
+            return
+        tally = Tally()
+        for application in self._ended:
+            tally.add(application.tally)
+        delivered = self._route.finish()
+        if not self.settings.quiet:
+            sys.stderr.write(summary(tally, delivered, self.settings, self._breaker) + "\n")
+
+    def _wake(self) -> None:
+        if self._route is not None:
+            self._route.wake()

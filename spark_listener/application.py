@@ -1,0 +1,99 @@
+"""One Spark application inside this process: from the start of its SparkContext to the end of its run.
+
+The program's threads only enter `adopt`, `note` and `stopped`; all else happens in the listener's thread. It must never keep the
+program waiting longer than the settings allow, and must state what it could not capture.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from typing import Any
+from uuid import uuid4
+
+from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.invocation import Invocation
+from headwater.spark_listener.listener import Facts, Listener
+from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.settings import Mode, Settings
+from headwater.spark_listener.spool import SpoolFolder
+from headwater.spark_listener.tally import Tally
+
+_log = logging.getLogger("headwater.application")
+_LOCAL = re.compile(r"^local(\[.*\]|-cluster\[.*\])?$")
+
+
+class Application:
+    """`context` is PySpark's SparkContext, already started."""
+
+    def __init__(self, context: Any, settings: Settings, invocation: Invocation, breaker: Breaker) -> None:
+        self._settings = settings
+        self._breaker = breaker
+        self.context = context
+        self.tally = Tally()
+        application_id = str(context.applicationId)
+        self.folder = SpoolFolder.create(settings.home / "spool", f"{application_id}-{uuid4().hex[:8]}", limit=settings.spool_bytes)
+        self.stopped_at: float | None = None
+        facts = Facts(
+            id=application_id,
+            name=str(context.appName),
+            spark_version=str(context.version),
+            started=time.time(),
+            mode=settings.mode,
+            obstacle=_obstacle(context, settings),
+        )
+        self.records = facts.mode is Mode.ACTIVE and facts.obstacle is None
+        self._bridge: Any = None
+        self._listener = Listener(self.folder, facts, settings, invocation, breaker, self.tally)
+        self._listener.start()
+
+    def adopt(self, session: Any) -> None:
+        """A session was made in this application, new or cloned: its queries are ours to see."""
+        began = time.perf_counter()
+        if self._bridge is None:
+            from headwater.spark_listener.capture import Bridge
+
+            mode = Mode.ACTIVE if self.records else Mode.COARSE
+            self._bridge = Bridge.install(session, mode=str(mode), segments=self._settings.segments or str(self.folder.segments))
+            self._listener.drain_from(self._bridge)
+        else:
+            self._bridge.adopt(session)
+        self.tally.driver_seconds += time.perf_counter() - began
+
+    def note(self, saved: SavedRDD) -> None:
+        """An RDD was saved (or failed to be)."""
+        self._listener.note(saved)
+
+    def stopped(self) -> None:
+        """The SparkContext has stopped: what it did is complete, and is spooled before the program goes on."""
+        if self.stopped_at is not None:
+            return
+        self.stopped_at = time.time()
+        began = time.perf_counter()
+        if not self._listener.finish(self._settings.exit_wait):
+            _log.warning(
+                "Lineage of the last queries of %s was not complete after %.0f s and is left out.",
+                self.context.appName,
+                self._settings.exit_wait,
+            )
+        self.tally.driver_seconds += time.perf_counter() - began
+
+    def end(self, outcome: Outcome) -> None:
+        """State the end of the run. The folder stays open for delivery."""
+        self.stopped()
+        self._listener.state_end(outcome, self.stopped_at or time.time(), self._breaker.problems())
+
+    @property
+    def over(self) -> bool:
+        """Whether the SparkContext was stopped, by whatever way."""
+        return self.stopped_at is not None or getattr(self.context, "_jsc", None) is None
+
+
+def _obstacle(context: Any, settings: Settings) -> dict[str, Any] | None:
+    """Why record capture cannot work on this master at all, if it cannot."""
+    if settings.mode is not Mode.ACTIVE or _LOCAL.match(str(context.master)) or settings.segments:
+        return None
+    reason = f"executors of {context.master} may not share a disk with the driver; set HEADWATER_SEGMENTS to a location that all reach"
+    return {"operator": "capture", "reason": reason, "kind": "refused"}

@@ -1,0 +1,136 @@
+"""Items of a spool to a service over HTTP: events, segments, manifests.
+
+For the sender's thread and for whoever sends leftovers. What is sent twice must do no harm (the service knows it by its content), so
+every doubt is resolved by sending again. An item that the service refuses for good is not sent for ever: the service keeps it as a dead
+letter.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import requests
+from openlineage.client.transport.http import HttpConfig, HttpTransport
+
+from headwater.errors import ConfigurationError, InvalidInputError, UnavailableError
+from headwater.spark_listener.spool import Item, ItemKind, SpoolFolder
+
+_TIMEOUT = 30.0
+_AGAIN = (408, 425, 429, 500, 502, 503, 504)
+_RETRIES = {
+    "total": 4,
+    "connect": 2,
+    "read": 4,
+    "backoff_factor": 0.3,
+    "status_forcelist": list(_AGAIN),
+    "allowed_methods": ["POST", "PUT"],
+    "raise_on_status": False,
+}
+
+
+class HttpDelivery:
+    """Sends to the service at `url`. Short failures are retried with growing pauses (urllib3's `Retry`); the caller handles long ones."""
+
+    def __init__(self, url: str, api_key: str | None, *, retries: bool = True) -> None:
+        config: dict[str, Any] = {
+            "url": url + "/",  # the endpoint is joined to it: a path in the address stays
+            "endpoint": "api/v1/lineage",
+            "timeout": _TIMEOUT,
+            "compression": "gzip",
+            "retry": _RETRIES if retries else {"total": 0, "connect": 0, "read": 0},
+        }
+        if api_key:
+            config["auth"] = {"type": "api_key", "apiKey": api_key}
+        self.url = url
+        self._transport = HttpTransport(HttpConfig.from_dict(config))
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+
+    def send(self, item: Item, folder: SpoolFolder) -> None:
+        """Deliver one item; returns when the service has acknowledged it.
+
+        Raises:
+            UnavailableError: the service does not answer now.
+            InvalidInputError: the service refuses this item, for good.
+            ConfigurationError: the service refuses us (the key).
+        """
+        try:
+            if item.kind is ItemKind.EVENT:
+                self._transport.emit(item.body)  # type: ignore[arg-type]  # it serialises mappings as they are; see openlineage.client.serde
+            else:
+                self._send_capture(item, folder)
+        except requests.HTTPError as error:
+            raise _refusal(error.response, self.url) from error
+        except (requests.RequestException, OSError) as error:
+            raise UnavailableError(f"{self.url} does not answer: {error}.") from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def _send_capture(self, item: Item, folder: SpoolFolder) -> None:
+        manifest = item.body
+        names = {str(segment["name"]): segment for segment in manifest.get("segments", ())}
+        self._put_segments(manifest, names.values(), item, folder)
+        response = self._post_manifest(manifest)
+        if response.status_code == requests.codes.conflict:
+            # Segments that came and went again (a service that lost its disk): once more, those it names.
+            missing = _missing(response) or list(names)
+            self._put_segments(manifest, [names[name] for name in missing if name in names], item, folder)
+            response = self._post_manifest(manifest)
+        response.raise_for_status()
+
+    def _put_segments(self, manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]], item: Item, folder: SpoolFolder) -> None:
+        for segment in segments:
+            address = f"{self.url}/api/v1/captures/{quote(str(manifest['capture']))}/segments/{quote(str(segment['name']))}"
+            headers = {**self._headers, "X-Headwater-Sha256": str(segment["sha256"]), "Content-Type": "application/octet-stream"}
+            with open_segment(item, folder, str(segment["name"])) as file:
+                self._transport.session.put(address, data=file, headers=headers, timeout=_TIMEOUT).raise_for_status()
+
+    def _post_manifest(self, manifest: Mapping[str, Any]) -> requests.Response:
+        body = gzip.compress(json.dumps(manifest, ensure_ascii=False, separators=(",", ":")).encode("utf-8"), compresslevel=3)
+        headers = {**self._headers, "Content-Type": "application/json", "Content-Encoding": "gzip"}
+        return self._transport.session.post(f"{self.url}/api/v1/captures", data=body, headers=headers, timeout=_TIMEOUT)
+
+
+def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:
+    """A segment's bytes, to be read: from the spool, or from the location that the cluster shares.
+
+    Raises:
+        InvalidInputError: the segment is not there; its capture can never be delivered whole.
+    """
+    capture = str(item.body["capture"])
+    try:
+        if item.segments is None:
+            return (folder.segments / capture / name).open("rb")
+        if "://" not in item.segments:
+            return (Path(item.segments) / capture / name).open("rb")
+        from pyarrow.fs import FileSystem
+
+        filesystem, root = FileSystem.from_uri(item.segments)
+        return filesystem.open_input_file(f"{root}/{capture}/{name}")
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"Segment {capture}/{name} is gone from {item.segments or folder.segments}.") from error
+
+
+def _missing(response: requests.Response) -> list[str]:
+    try:
+        body = response.json()
+    except ValueError:
+        return []
+    found = body.get("missing") if isinstance(body, dict) else None
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def _refusal(response: requests.Response | None, url: str) -> Exception:
+    status = response.status_code if response is not None else 0
+    if status in (401, 403):
+        return ConfigurationError(f"{url} refuses this key ({status}).", hint="Set HEADWATER_API_KEY to a key of that service.")
+    if status in _AGAIN or status >= 500 or status == 0:
+        return UnavailableError(f"{url} answered {status}.")
+    detail = response.text[:500] if response is not None else ""
+    return InvalidInputError(f"{url} refuses it ({status}): {detail}")

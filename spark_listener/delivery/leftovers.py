@@ -1,0 +1,100 @@
+"""What dead applications left in the spool: stated to have ended, delivered, removed.
+
+For the next program that starts, and for the service and commands of a home. It must leave living applications alone, must not lose what
+it cannot deliver now, and must not stop at one bad item.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from headwater.errors import InvalidInputError
+from headwater.spark_listener.spool import Item, SpoolFolder, applications
+
+_log = logging.getLogger("headwater.delivery")
+
+
+class Delivery(Protocol):
+    """Takes one item to its destination; returns when it is safe there. Raises as `HttpDelivery.send` says."""
+
+    def send(self, item: Item, folder: SpoolFolder) -> None: ...
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What became of a spool: items that arrived, items refused for good (with the reasons), lines that could not be read."""
+
+    arrived: int = 0
+    refused: list[str] = field(default_factory=list)
+    damaged: int = 0
+
+    def add(self, other: Delivered) -> None:
+        self.arrived += other.arrived
+        self.refused += other.refused
+        self.damaged += other.damaged
+
+
+def deliver_folder(folder: SpoolFolder, delivery: Delivery) -> Delivered:
+    """Deliver all that waits in a folder; at the first item that cannot go now, raises as `HttpDelivery.send` does, and the rest stays."""
+    result = Delivered()
+    for item in folder.pending():
+        try:
+            delivery.send(item, folder)
+            result.arrived += 1
+        except InvalidInputError as error:
+            result.refused.append(str(error))
+            _log.warning("An item of the spool was refused and is not sent again: %s", error)
+        folder.acknowledge(item)
+    result.damaged = folder.log.damaged
+    return result
+
+
+def deliver_leftovers(spool: Path, delivery: Delivery) -> Delivered:
+    """Deliver what dead applications left under `spool`, oldest first. Raises as `deliver_folder` does."""
+    result = Delivered()
+    for path in applications(spool):
+        folder = SpoolFolder.take(path)
+        if folder is None:
+            continue
+        try:
+            state_end(folder)
+            result.add(deliver_folder(folder, delivery))
+        finally:
+            folder.close()
+    return result
+
+
+def state_end(folder: SpoolFolder) -> None:
+    """Spool the end of an application that died without stating it: ABORT, at the instant of its last sign of life."""
+    described = folder.application
+    if described.get("ended"):
+        return
+    if "start" in described:
+        last = datetime.fromtimestamp((folder.path / "log").stat().st_mtime, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        folder.event(_abort(described["start"], last, folder.log.damaged), durable=True)
+    folder.describe(ended=True)
+
+
+def _abort(start: Mapping[str, Any], at: str, damaged: int) -> dict[str, Any]:
+    """The ABORT that belongs to a START. Made from the event itself, so that whoever finds the folder needs no OpenLineage package."""
+    event = {**start, "eventType": "ABORT", "eventTime": at, "run": {**start["run"], "facets": dict(start["run"].get("facets", {}))}}
+    facets = event["run"]["facets"]
+    common = {
+        "_producer": start.get("producer", "urn:headwater"),
+        "_schemaURL": "https://openlineage.io/spec/facets/1-0-1/ErrorMessageRunFacet.json#/$defs/ErrorMessageRunFacet",
+    }
+    facets["errorMessage"] = {
+        **common,
+        "message": "The process ended without stating the end of its run (killed, or the machine stopped).",
+        "programmingLanguage": "PYTHON",
+    }
+    if isinstance(facets.get("headwater_capture"), dict):
+        lost = [{"operator": None, "reason": f"{damaged} line(s) of the spool's log were damaged", "kind": "missing"}] if damaged else []
+        ledger = facets["headwater_capture"]
+        facets["headwater_capture"] = {**ledger, "status": "partial", "problems": [*ledger.get("problems", []), *lost]}
+    return event

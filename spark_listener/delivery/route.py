@@ -1,0 +1,111 @@
+"""Where a program's lineage goes: to a service by its address, to the service that runs on the home, or into the home itself.
+
+Chosen once, when the program starts Spark. Whatever fails, the spool keeps what was not delivered, for the next that comes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.spark_listener.delivery.embedded import can_store, store
+from headwater.spark_listener.delivery.sender import Sender
+from headwater.spark_listener.settings import Settings
+from headwater.spark_listener.spool import SpoolFolder
+
+_log = logging.getLogger("headwater.delivery")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How delivery ended. `where` is the service's address or the home; `left` says what did not arrive and why (None: all arrived)."""
+
+    where: str
+    left: str | None = None
+    refused: tuple[str, ...] = ()
+
+
+class Route:
+    """`add` folders, `wake` when there is something in them, `finish` once. A `url` None goes into the home."""
+
+    def __init__(self, settings: Settings, url: str | None, api_key: str | None) -> None:
+        self._settings = settings
+        self._folders: list[SpoolFolder] = []
+        self._sender = Sender(url, api_key, settings.home / "spool") if url else None
+
+    @classmethod
+    def choose(cls, settings: Settings) -> Route:
+        """The route that the settings and the home's state ask for."""
+        if settings.url:
+            return cls(settings, settings.url, settings.api_key)
+        live = live_service(settings.home)
+        return cls(settings, *live) if live else cls(settings, None, None)
+
+    def add(self, folder: SpoolFolder) -> None:
+        """Deliver this folder too."""
+        self._folders.append(folder)
+        if self._sender:
+            self._sender.add(folder)
+
+    def wake(self) -> None:
+        """There is something new."""
+        if self._sender:
+            self._sender.wake()
+
+    def finish(self) -> Report:
+        """Deliver what is left, waiting as long as the settings allow, and let go of the folders."""
+        if self._sender:
+            arrived = self._sender.finish(self._settings.exit_wait)
+            self._close()
+            if arrived:
+                return Report(self._sender.url, refused=tuple(self._sender.refused))
+            if self._settings.url:
+                problem = self._sender.problem or f"not all of it arrived within {self._settings.exit_wait:.0f} s."
+                return Report(
+                    self._sender.url,
+                    left=f"{problem} The rest waits in {self._spool} and goes with the next run.",
+                    refused=tuple(self._sender.refused),
+                )
+        else:
+            self._close()
+        return self._store()
+
+    def _store(self) -> Report:
+        home = str(self._settings.home)
+        if not can_store():
+            return Report(
+                home, left=f'It waits in {self._spool}: set HEADWATER_URL to send it, or pip install "headwater[server]" to keep it here.'
+            )
+        try:
+            stored = store(self._settings.home, max(self._settings.exit_wait, 60.0) if self._settings.exit_wait else 0.0)
+        except OSError as error:
+            return Report(home, left=f"It waits in {self._spool}: {error}.")
+        if stored.problem:
+            return Report(home, left=f"It could not be taken in ({stored.problem}) and waits in {self._spool}.")
+        if not stored.finished or stored.pending:
+            return Report(home, left="It is still being taken in.", refused=stored.refused)
+        return Report(home, refused=stored.refused)
+
+    def _close(self) -> None:
+        for folder in self._folders:
+            folder.close()
+
+    @property
+    def _spool(self) -> Path:
+        return self._settings.home / "spool"
+
+
+def live_service(home: Path) -> tuple[str, str | None] | None:
+    """Address and key of the service that runs on a home, if one does."""
+    try:
+        stated = json.loads((home / "service.json").read_text(encoding="utf-8"))
+        os.kill(int(stated["pid"]), 0)
+        key = (home / "key").read_text(encoding="utf-8").strip()
+        return str(stated["url"]).rstrip("/"), os.environ.get("HEADWATER_API_KEY") or key
+    except PermissionError:
+        return None  # another user's service: we do not know its key
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # none, or only what a dead one left

@@ -1,0 +1,161 @@
+"""The hooks in PySpark: after a SparkContext or session is made, around `stop`, around what reads and saves RDDs.
+
+Put on PySpark's classes when they are imported, in this process alone: Python workers are processes of their own that never load this
+module, and in a forked child every hook passes through. A hook calls the original exactly as it was called, and what the original
+returns or raises is what the program gets.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any, Protocol
+
+
+class Watcher(Protocol):
+    """Who is told. None of its methods may raise."""
+
+    @property
+    def watching(self) -> bool: ...
+
+    def context_started(self, context: Any) -> None: ...
+
+    def context_stopped(self, context: Any) -> None: ...
+
+    def session_made(self, session: Any) -> None: ...
+
+    def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
+
+    def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> Any: ...
+
+    def save_ended(self, token: Any, error: BaseException | None) -> None: ...
+
+
+_SAVES = (
+    "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile", "saveAsNewAPIHadoopFile", "saveAsHadoopDataset",
+    "saveAsNewAPIHadoopDataset",
+)  # fmt: skip
+_HOOKED = "__headwater_hooked__"
+
+
+def install(watcher: Watcher) -> None:
+    """Hook PySpark's classes now, where they are loaded, or when they will be."""
+    patches: dict[str, Callable[[ModuleType], None]] = {}
+    for name in ("pyspark.core.context", "pyspark.context"):
+        patches[name] = functools.partial(_hook_context, watcher=watcher)
+    for name in ("pyspark.core.rdd", "pyspark.rdd"):
+        patches[name] = functools.partial(_hook_rdd, watcher=watcher)
+    patches["pyspark.sql.session"] = functools.partial(_hook_session, watcher=watcher)
+    for name in ("pyspark.sql.classic.dataframe", "pyspark.sql.dataframe"):
+        patches[name] = functools.partial(_hook_frame, watcher=watcher)
+    for name in [name for name in patches if name in sys.modules]:
+        patches.pop(name)(sys.modules[name])
+    sys.meta_path.insert(0, _AfterImport(patches))
+
+
+class _AfterImport(MetaPathFinder):
+    """Finds nothing by itself; lets a patch run right after a module of a given name was executed."""
+
+    def __init__(self, patches: dict[str, Callable[[ModuleType], None]]) -> None:
+        self._patches = patches
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        patch = self._patches.pop(fullname, None)
+        if patch is None:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            _patch_after(spec.loader, patch)
+        return spec
+
+
+def _patch_after(loader: Loader, patch: Callable[[ModuleType], None]) -> None:
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        execute(module)
+        patch(module)
+
+    loader.exec_module = exec_module  # type: ignore[method-assign]  # of this one loader, which loads one module
+
+
+def _hook_context(module: ModuleType, *, watcher: Watcher) -> None:
+    context = getattr(module, "SparkContext", None)
+    if context is None or context.__module__ != module.__name__ or hasattr(context, _HOOKED):
+        return
+    setattr(context, _HOOKED, True)
+    _after(context, "__init__", lambda self, _result: watcher.context_started(self), watcher)
+    _after(context, "stop", lambda self, _result: watcher.context_stopped(self), watcher)
+
+
+def _hook_session(module: ModuleType, *, watcher: Watcher) -> None:
+    session = module.SparkSession
+    if hasattr(session, _HOOKED):
+        return
+    setattr(session, _HOOKED, True)
+    _after(session, "__init__", lambda self, _result: watcher.session_made(self), watcher)
+
+
+def _hook_frame(module: ModuleType, *, watcher: Watcher) -> None:
+    frame = getattr(module, "DataFrame", None)
+    original = frame.__dict__.get("rdd") if frame is not None else None
+    if frame is None or frame.__module__ != module.__name__ or not isinstance(original, property) or hasattr(frame, _HOOKED):
+        return
+    setattr(frame, _HOOKED, True)
+    getter: Callable[[Any], Any] = original.fget  # type: ignore[assignment]  # a property of PySpark's has a getter
+
+    @functools.wraps(getter)
+    def rdd(self: Any) -> Any:
+        made = getter(self)
+        if watcher.watching:
+            watcher.frame_became_rdd(self, made)
+        return made
+
+    frame.rdd = property(rdd)
+
+
+def _hook_rdd(module: ModuleType, *, watcher: Watcher) -> None:
+    rdd = getattr(module, "RDD", None)
+    if rdd is None or rdd.__module__ != module.__name__ or hasattr(rdd, _HOOKED):
+        return
+    setattr(rdd, _HOOKED, True)
+    for method in _SAVES:
+        if hasattr(rdd, method):
+            _around_save(rdd, method, watcher)
+
+
+def _after(owner: type, method: str, tell: Callable[[Any, Any], None], watcher: Watcher) -> None:
+    original = getattr(owner, method)
+
+    @functools.wraps(original)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        if watcher.watching:
+            tell(self, result)
+        return result
+
+    setattr(owner, method, hooked)
+
+
+def _around_save(owner: type, method: str, watcher: Watcher) -> None:
+    original = getattr(owner, method)
+    names = original.__code__.co_varnames[1 : original.__code__.co_argcount]
+
+    @functools.wraps(original)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        token = watcher.save_begins(self, method, {**dict(zip(names, args, strict=False)), **kwargs}) if watcher.watching else None
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            if token is not None:
+                watcher.save_ended(token, error)
+            raise
+        if token is not None:
+            watcher.save_ended(token, None)
+        return result
+
+    setattr(owner, method, hooked)

@@ -1,0 +1,76 @@
+"""How this program was started, as far as it may be told: for the record of a run, and for its replay.
+
+Taken once, before the program can change its own arguments or folder. It must never carry a secret: variables are recorded by an allow
+list, and what is recorded is redacted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headwater.spark_listener.redact import is_secret_name, redact, redact_arguments
+
+ALLOWED = (
+    "JAVA_HOME", "LANG", "LC_ALL", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS", "PYTHONHASHSEED", "PYTHONPATH",
+    "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_LOCAL_DIRS", "SPARK_LOCAL_IP", "TZ", "VIRTUAL_ENV",
+)  # fmt: skip
+_LARGEST_SCRIPT = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """`script` is absolute; None where the program is no file (a notebook, a shell, `-m`)."""
+
+    argv: Sequence[str]
+    working_directory: str
+    interpreter: str
+    script: str | None = None
+    script_sha256: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def take_invocation(*, script: str | None, argv: Sequence[str], extra_variables: Sequence[str] = ()) -> Invocation:
+    """What there is to say about this process now."""
+    return Invocation(
+        argv=redact_arguments(argv),
+        working_directory=redact(_working_directory()),
+        interpreter=sys.executable,
+        script=redact(os.path.abspath(script)) if script else None,
+        script_sha256=_sha256(script) if script else None,
+        environment=_environment(extra_variables),
+    )
+
+
+def this_invocation(extra_variables: Sequence[str] = ()) -> Invocation:
+    """The invocation where the program was started by someone else: `__main__` says which file it is, if it is one."""
+    main = sys.modules.get("__main__")
+    script = getattr(main, "__file__", None)
+    return take_invocation(
+        script=script if script and os.path.isfile(script) else None, argv=list(sys.argv), extra_variables=extra_variables
+    )
+
+
+def _environment(extra: Sequence[str]) -> dict[str, str]:
+    return {name: redact(os.environ[name]) for name in sorted({*ALLOWED, *extra}) if name in os.environ and not is_secret_name(name)}
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""  # it was deleted under us; the program may not care, so neither do we
+
+
+def _sha256(script: str) -> str | None:
+    try:
+        path = Path(script)
+        if not path.is_file() or path.stat().st_size > _LARGEST_SCRIPT:
+            return None
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None  # unreadable here; running it will say so in its own words

@@ -1,0 +1,198 @@
+"""The launcher: runs a program as `python` would, with capture on.
+
+Same process, same interpreter, same arguments, `__main__`, `sys.path`, signals and exit code; a traceback shows the program's frames and
+not ours. For `headwater run`, and for spark-submit, which is given this file and then the program:
+
+    spark-submit "$(python -m headwater.spark_listener)" job.py …
+
+The settings come from the environment there. A replay (`HEADWATER_REPLAY`) leads the program's paths to a shadow before it starts.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import runpy
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.machinery import SourceFileLoader
+from io import open_code
+from types import CodeType, ModuleType, TracebackType
+from typing import NoReturn
+
+from headwater.errors import HeadwaterError, NotFoundError
+from headwater.spark_listener.agent import Agent
+from headwater.spark_listener.attach import claim
+from headwater.spark_listener.hooks import install
+from headwater.spark_listener.invocation import take_invocation
+from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.replay import ReplayOrder, lead_paths
+from headwater.spark_listener.settings import Mode, Settings, load_settings
+
+_OURS = os.path.dirname(os.path.realpath(__file__))
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+class _Ending:
+    """The end of the process: capture is finished after everything that the program registered for its own end."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._pid = os.getpid()
+        self.outcome = Outcome(exit_code=0)
+        self.interrupted = False
+
+    def __call__(self) -> None:
+        if os.getpid() != self._pid:
+            return  # a forked child that ends in the usual way: the program's end is its parent's
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C, while we deliver: the spool keeps the rest
+            self._agent.finish(self.outcome)
+        if self.interrupted:
+            # As the interpreter ends an interrupted program: killed by the signal, so that shells and schedulers see it.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def run(program: str, arguments: Sequence[str], settings: Settings, *, module: bool = False) -> NoReturn:
+    """Run a script (a file, or a folder or archive with a `__main__`), or a module as with `-m`; ends by SystemExit, as the program does.
+
+    Raises:
+        NotFoundError: there is no such script.
+    """
+    if not module and not os.path.exists(program):
+        raise NotFoundError(f"There is no script {os.path.abspath(program)}.", hint="Usage: headwater run [OPTIONS] SCRIPT [ARGUMENTS].")
+    argv = [program, *arguments]
+    agent = Agent(settings, take_invocation(script=None if module else program, argv=argv, extra_variables=settings.environment))
+    ending = _Ending(agent)
+    atexit.register(ending)
+    order = ReplayOrder.from_environment()
+    if order is not None:
+        lead_paths(order)
+    claim()
+    if settings.mode is not Mode.OFF:
+        install(agent)
+    sys.excepthook = sys.__excepthook__  # a command line's own would change the look of the program's errors
+    sys.argv = argv
+    code = 0
+    try:
+        _execute(program, module=module)
+    except SystemExit as stop:
+        code = _exit_code(stop)
+        ending.outcome = Outcome(exit_code=code)
+        raise _bare(stop) from None
+    except BaseException as error:  # noqa: BLE001  # whatever ends the program ends it as under python
+        ending.outcome = _failure(error)
+        ending.interrupted = isinstance(error, KeyboardInterrupt)
+        _show(error)
+        code = _INTERRUPTED if ending.interrupted else 1
+    sys.exit(code)
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """The entry point for spark-submit: the program and its arguments, settings from the environment."""
+    program, *arguments = sys.argv[1:] if argv is None else argv
+    try:
+        settings = load_settings()
+    except HeadwaterError as error:
+        sys.exit(f"headwater: {error}")
+    run(program, arguments, settings)
+
+
+def _execute(program: str, *, module: bool) -> None:
+    if module:
+        _first_on_path(os.getcwd())
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    elif os.path.isdir(program) or not _is_source(program):
+        sys.path[0:1] = [program]
+        runpy.run_module("__main__", run_name="__main__", alter_sys=True)
+    else:
+        _first_on_path(os.path.dirname(os.path.realpath(program)))
+        _execute_file(program)
+
+
+def _first_on_path(folder: str) -> None:
+    """Put the program's folder where the interpreter put ours."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+
+
+def _execute_file(script: str) -> None:
+    path = os.path.abspath(script)
+    main_module = ModuleType("__main__")
+    main_module.__dict__.update(
+        __file__=path,
+        __loader__=SourceFileLoader("__main__", path),
+        __builtins__=__builtins__,
+        __cached__=None,
+        __annotations__={},
+    )
+    sys.modules["__main__"] = main_module
+    exec(_compiled(path), main_module.__dict__)  # noqa: S102  # running the user's script is what we are asked for
+
+
+def _compiled(path: str) -> CodeType:
+    with open_code(path) as file:
+        return compile(file.read(), path, "exec", dont_inherit=True)
+
+
+def _is_source(program: str) -> bool:
+    """Whether it is a source file, as opposed to an archive with a `__main__` (which begins like a ZIP)."""
+    with open(program, "rb") as file:
+        return file.read(4) != b"PK\x03\x04"
+
+
+def _exit_code(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    return stop.code & 0xFF if isinstance(stop.code, int) else 1
+
+
+def _bare(stop: SystemExit) -> SystemExit:
+    stop.__traceback__ = None
+    return stop
+
+
+def _failure(error: BaseException) -> Outcome:
+    name = type(error).__name__
+    trace = "".join(traceback.format_exception(type(error), error, _theirs(error.__traceback__)))
+    code = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    return Outcome(error=f"{name}: {error}" if str(error) else name, stack_trace=trace, exit_code=code)
+
+
+def _show(error: BaseException) -> None:
+    """Print the traceback as the interpreter would, through whatever hook the program has set."""
+    seen: set[int] = set()
+    chained: BaseException | None = error
+    while chained is not None and id(chained) not in seen:
+        seen.add(id(chained))
+        chained.__traceback__ = _theirs(chained.__traceback__)
+        chained = chained.__cause__ or chained.__context__
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    sys.excepthook(type(error), error, error.__traceback__)
+
+
+def _theirs(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of the launcher and the hooks."""
+    if trace is None:
+        return None
+    rest = _theirs(trace.tb_next)
+    if _is_ours(trace.tb_frame.f_code.co_filename):
+        return rest
+    trace.tb_next = rest
+    return trace
+
+
+def _is_ours(filename: str) -> bool:
+    return os.path.realpath(filename).startswith(_OURS + os.sep) or filename == "<frozen runpy>"
+
+
+if __name__ == "__main__":
+    # The program becomes `__main__`; this file goes on as the module that it is.
+    from headwater.spark_listener import launch
+
+    launch.main()

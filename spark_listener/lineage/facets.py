@@ -1,0 +1,64 @@
+"""The facets that OpenLineage has no words for: what was captured of a run, and how its program was started.
+
+For the service, which shows the ledger and replays from the invocation. Custom facets carry the prefix `headwater_`, as the
+specification asks, and say who produced them, as all facets here do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import attr
+from openlineage.client.generated.base import BaseFacet, RunFacet
+
+from headwater import __version__
+
+PRODUCER = f"urn:headwater:{__version__}"
+CAPTURE = "headwater_capture"
+INVOCATION = "headwater_invocation"
+
+_Facet = TypeVar("_Facet", bound=BaseFacet)
+
+
+@attr.define
+class CaptureRunFacet(RunFacet):
+    """The ledger of a run. `status`: `complete`, `partial`, `refused` (coarse, see `problems`) or `off` (coarse by the mode).
+
+    `expected` segments were written by tasks that succeeded, `arrived` ones are there. `dropped` counts what the spool had no room for
+    since the last event that got through. `cost`: `driver_ms` of ours on the driver, `bytes` and `rows` of associations.
+    """
+
+    status: str
+    mode: str
+    problems: list[dict[str, Any]] = attr.field(factory=list)
+    capture: str | None = None
+    expected: int | None = None
+    arrived: int | None = None
+    dropped: dict[str, int] | None = None
+    cost: dict[str, float] | None = None
+
+    @staticmethod
+    def _get_schema() -> str:
+        return "urn:headwater:facet:capture:1"
+
+
+@attr.define
+class InvocationRunFacet(RunFacet):
+    """How the program was started, without its secrets. `argv[0]` is the script as it was named; `environment` is by allow list."""
+
+    argv: list[str]
+    working_directory: str
+    interpreter: str
+    mode: str
+    script: str | None = None
+    script_sha256: str | None = None
+    environment: dict[str, str] = attr.field(factory=dict)
+
+    @staticmethod
+    def _get_schema() -> str:
+        return "urn:headwater:facet:invocation:1"
+
+
+def facet(kind: type[_Facet], **fields: Any) -> _Facet:
+    """A facet that names its producer: the package's own default is global, and setting it would change the user's events too."""
+    return kind(**fields, producer=PRODUCER)

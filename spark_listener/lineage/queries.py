@@ -1,0 +1,141 @@
+"""A query, as the capture bridge reports its end: into a unit of work for OpenLineage, and into the manifest of its capture.
+
+For the listener's thread. The manifest is the bridge's, completed by what only this side knows (the run, the application, the
+names of datasets); what the bridge left out is stated as a problem, never filled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headwater.spark_listener.lineage.datasets import inputs_of, output_of, source_dataset
+from headwater.spark_listener.lineage.events import Work, instant
+from headwater.spark_listener.lineage.facets import PRODUCER, CaptureRunFacet
+from headwater.spark_listener.lineage.names import job_name
+from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.redact import redact, redact_mapping
+from headwater.spark_listener.settings import Mode
+
+_WRITE = "execute InsertIntoHadoopFsRelationCommand"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a query came to. `manifest` None: nothing was captured of its records."""
+
+    work: Work
+    manifest: Mapping[str, Any] | None
+    problems: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryContext:
+    """What all queries of an application share. `obstacle` says why records cannot be captured in this application at all."""
+
+    application: RunName
+    application_id: str
+    application_name: str
+    spark_version: str
+    job_prefix: str
+    mode: Mode
+    obstacle: Mapping[str, Any] | None = None
+
+
+def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
+    """The query that ended; None if it read and wrote nothing that has a name. `segments`: local folder to look for its segments in."""
+    plan = event.get("plan") or {}
+    inputs, output = inputs_of(plan), output_of(plan, event.get("metrics"))
+    if not inputs and output is None:
+        return None
+    operators = plan.get("operators") or ()
+    operation = str(plan.get("command") or (_WRITE if output else operators[0]["op"] if operators else "query"))
+    run = RunName(context.application.namespace, job_name(context.job_prefix, operation, output.name if output else None), run_id)
+    ended = instant(event["time"])
+    failure = event.get("error")
+    manifest = None
+    if event.get("capture") and not failure:
+        manifest = _manifest(event["capture"], run, started, ended, context, segments)
+    ledger = _ledger(event, manifest, context, writes=output is not None)
+    work = Work(
+        run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
+        outcome=Outcome(error=str(failure), language="JAVA") if failure else Outcome(), ledger=ledger, sql=event.get("sql"),
+    )  # fmt: skip
+    return Query(work, manifest, ledger.problems)
+
+
+def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, context: QueryContext, *, writes: bool) -> CaptureRunFacet:
+    problems = [_problem(problem) for problem in ((manifest or event.get("capture") or {}).get("problems") or event.get("problems") or ())]
+    if context.mode is not Mode.ACTIVE:
+        return CaptureRunFacet(status="off", mode=context.mode, problems=problems, producer=PRODUCER)
+    if context.obstacle:
+        problems.append(_problem(context.obstacle))
+    if manifest is None:
+        if writes and not problems and not event.get("error"):
+            problems.append({"operator": None, "reason": "the query was not seen by the capture", "kind": "missing"})
+        return CaptureRunFacet(status="refused" if writes else "off", mode=context.mode, problems=problems, producer=PRODUCER)
+    expected, arrived = len(manifest["segments"]) + len(manifest.get("lost", ())), len(manifest["segments"])
+    cost = {name: float(value) for name, value in (manifest.get("cost") or {}).items() if isinstance(value, (int, float))}
+    return CaptureRunFacet(
+        status=manifest["status"],
+        mode=context.mode,
+        problems=problems,
+        capture=manifest["capture"],
+        expected=expected,
+        arrived=arrived,
+        cost=cost,
+        producer=PRODUCER,
+    )
+
+
+def _manifest(
+    parts: Mapping[str, Any], run: RunName, started: str, ended: str, context: QueryContext, segments: Path | None
+) -> dict[str, Any]:
+    manifest = dict(parts)
+    manifest |= {
+        "format": 1,
+        "run": {"namespace": run.namespace, "job": run.job, "runId": run.run_id},
+        "application": {"id": context.application_id, "name": redact(context.application_name), "spark": context.spark_version},
+        "started": started,
+        "ended": ended,
+        "mode": str(context.mode),
+        "problems": [_problem(problem) for problem in parts.get("problems") or ()],
+        "sources": [_named(source) for source in parts.get("sources") or ()],
+    }
+    if parts.get("sink"):
+        manifest["sink"] = _named(parts["sink"])
+    if segments is not None:
+        _check_arrival(manifest, segments)
+    manifest.setdefault("status", "partial" if manifest["problems"] else "complete")
+    return manifest
+
+
+def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
+    """Keep the segments that are there; state those that are not."""
+    folder = segments / str(manifest["capture"])
+    present = [segment for segment in manifest.get("segments") or () if (folder / str(segment["name"])).is_file()]
+    lost = [segment["name"] for segment in manifest.get("segments") or () if segment not in present]
+    manifest["segments"] = present
+    if lost:
+        manifest["lost"] = lost
+        manifest["status"] = "partial"
+        reason = f"{len(lost)} segment(s) of tasks that succeeded are not there: {', '.join(lost[:3])}"
+        manifest["problems"].append({"operator": None, "reason": reason, "kind": "missing"})
+
+
+def _named(described: Mapping[str, Any]) -> dict[str, Any]:
+    namespace, name = source_dataset(described)
+    options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
+    return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
+
+
+def _problem(problem: Mapping[str, Any]) -> dict[str, Any]:
+    operator = problem.get("operator")
+    return {
+        "operator": None if operator is None else str(operator),
+        "reason": redact(str(problem.get("reason", ""))),
+        "kind": str(problem.get("kind", "fault")),
+    }

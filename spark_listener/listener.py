@@ -1,0 +1,135 @@
+"""The listener: one daemon thread of an application that turns what happened into OpenLineage and writes the spool.
+
+It may be slow, it may fail at one query; it must never be felt. A query that cannot be turned into events is counted as a fault,
+and the ledger says so. When the program ends it gets a chance to finish, as long as the settings allow.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.invocation import Invocation
+from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.settings import Mode, Settings
+from headwater.spark_listener.spool import SpoolFolder
+from headwater.spark_listener.tally import Tally
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.scribe import Scribe
+
+_log = logging.getLogger("headwater.listener")
+_DRAIN_MS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the SparkContext says of itself, asked once. `started` is in seconds since the epoch."""
+
+    id: str
+    name: str
+    spark_version: str
+    started: float
+    mode: Mode
+    obstacle: Mapping[str, Any] | None
+
+
+class Listener:
+    """Reads the bridge (once there is one) and the notes of the program's threads; writes the spool."""
+
+    def __init__(
+        self, folder: SpoolFolder, facts: Facts, settings: Settings, invocation: Invocation, breaker: Breaker, tally: Tally
+    ) -> None:
+        self._folder = folder
+        self._facts = facts
+        self._settings = settings
+        self._invocation = invocation
+        self._breaker = breaker
+        self._tally = tally
+        self._notes: queue.SimpleQueue[SavedRDD | None] = queue.SimpleQueue()
+        self._bridge: Any = None
+        self._finishing = False
+        self._scribe: Scribe | None = None
+        self._thread = threading.Thread(target=self._run, name="headwater-listener", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the START of the application is spooled."""
+        self._thread.start()
+
+    def drain_from(self, bridge: Any) -> None:
+        """Read this bridge from now on."""
+        self._bridge = bridge
+        self._notes.put(None)
+
+    def note(self, saved: SavedRDD) -> None:
+        """Something that the bridge does not see."""
+        self._notes.put(saved)
+
+    def finish(self, timeout: float) -> bool:
+        """Read what is left and end, in `timeout` seconds at most; True if it did."""
+        self._finishing = True
+        self._notes.put(None)
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def state_end(self, outcome: Outcome, at: float, faults: Sequence[Mapping[str, Any]]) -> None:
+        """Spool the end of the application. Called once, after `finish`."""
+        if self._scribe is not None:
+            self._scribe.end(outcome, at, faults)
+
+    def _run(self) -> None:
+        try:
+            from headwater.spark_listener.scribe import Scribe  # 0.6 s of imports, here where nobody waits for them
+
+            scribe = Scribe(self._folder, self._facts, self._settings, self._tally)
+            scribe.start(self._invocation)
+            self._scribe = scribe
+            while self._breaker.closed:
+                finishing = self._finishing  # before reading: what came before the end is read below
+                self._read_notes(scribe, wait=self._bridge is None and not finishing)
+                drained = self._read_bridge(scribe, 0 if finishing else _DRAIN_MS)
+                if finishing and not drained:
+                    break
+        except Exception as error:  # noqa: BLE001  # the promise of the module's docstring
+            if type(error).__name__ == "Py4JNetworkError":
+                _log.debug("the JVM is gone", exc_info=error)  # killed, or ended by the program: what it did last is not known
+            else:
+                self._breaker.open(f"the listener stopped: {type(error).__name__}: {error}")
+        finally:
+            self._close_bridge()
+
+    def _read_notes(self, scribe: Scribe, *, wait: bool) -> None:
+        while True:
+            try:
+                saved = self._notes.get(block=wait)
+            except queue.Empty:
+                return
+            wait = False
+            if saved is not None:
+                with self._breaker.counted("an RDD was saved"):
+                    scribe.saved_rdd(saved)
+
+    def _read_bridge(self, scribe: Scribe, timeout_ms: int) -> bool:
+        if self._bridge is None:
+            return False
+        if self._finishing:
+            self._bridge.flush()
+        events = self._bridge.drain(timeout_ms)
+        for event in events:
+            with self._breaker.counted(str(event.get("event"))):
+                scribe.take(event)
+        return bool(events)
+
+    def _close_bridge(self) -> None:
+        if self._bridge is None:
+            return
+        try:
+            self._bridge.close()
+        except Exception as error:  # noqa: BLE001  # the JVM may be gone already, which is as good
+            _log.debug("closing the bridge", exc_info=error)

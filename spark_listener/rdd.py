@@ -1,0 +1,138 @@
+"""RDD programs, at the grain of datasets: what an RDD was made from, and where it was saved.
+
+For the hooks around PySpark's RDD. The inputs are found on the JVM's side, by walking the dependencies of the RDD down to the ones that
+read files. The walk is bounded, since each step is a call into the JVM; a walk that was cut short says so.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headwater.spark_listener.lineage.names import folder_of
+
+_MOST_RDDS = 200
+_MOST_FILES = 64
+_INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRDD:
+    """An RDD that was saved, or failed to be. Instants are in seconds since the epoch."""
+
+    operation: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    started: float
+    ended: float
+    error: str | None = None
+    problems: Sequence[str] = ()
+
+    def ended_at(self, instant: float, error: str | None) -> SavedRDD:
+        """The same, ended."""
+        return replace(self, ended=instant, error=error)
+
+
+@dataclass(slots=True)
+class Found:
+    """Paths that an RDD reads, in the order found; `problems` says what was not found and why."""
+
+    paths: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+class Origins:
+    """Remembers, for RDDs that came out of DataFrames, what those read; finds the inputs of any RDD."""
+
+    def __init__(self) -> None:
+        self._of_frames: dict[int, tuple[str, ...]] = {}
+
+    def remember(self, frame: Any, rdd: Any) -> None:
+        """`rdd` was made from `frame`, a DataFrame: its files are known by the plan's own roots."""
+        if len(self._of_frames) < 10_000:
+            self._of_frames[int(_jvm(rdd, "_jrdd").rdd().id())] = tuple(_roots_of(frame))
+
+    def inputs_of(self, rdd: Any) -> Found:
+        """What `rdd`, PySpark's, reads."""
+        found = Found()
+        # A pipelined RDD has no JVM counterpart until it runs, and making one would change the program; its parent has.
+        start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
+        waiting, seen = deque([start.rdd()]), set()
+        while waiting:
+            current = waiting.popleft()
+            number = int(current.id())
+            if number in seen:
+                continue
+            seen.add(number)
+            if len(seen) > _MOST_RDDS:
+                found.problems.append(f"the RDD has more than {_MOST_RDDS} ancestors; inputs beyond them are not listed")
+                break
+            if number in self._of_frames:
+                _add(found, self._of_frames[number])
+                continue
+            _add(found, _paths_of(current, found))
+            dependencies = current.dependencies()
+            waiting.extend(dependencies.apply(i).rdd() for i in range(dependencies.size()))
+        return found
+
+
+def _paths_of(rdd: Any, found: Found) -> list[str]:
+    names = _class_names(rdd)
+    if "HadoopRDD" in names:
+        return _split(rdd.getJobConf().get(_INPUT_FOLDERS))
+    if "NewHadoopRDD" in names:
+        return _split(rdd.getConf().get(_INPUT_FOLDERS))
+    if "FileScanRDD" in names:
+        return _scanned(rdd, found)
+    if "ParallelCollectionRDD" in names:
+        found.problems.append("a part of the data came from the program itself (parallelize)")
+    return []
+
+
+def _jvm(wrapper: Any, name: str) -> Any:
+    """The JVM's object behind one of PySpark's. There is no public way to it."""
+    return getattr(wrapper, name)
+
+
+def _class_names(rdd: Any) -> set[str]:
+    names, kind = set(), rdd.getClass()
+    while kind is not None and kind.getSimpleName() not in ("RDD", "Object"):
+        names.add(kind.getSimpleName())
+        kind = kind.getSuperclass()
+    return names
+
+
+def _scanned(rdd: Any, found: Found) -> list[str]:
+    partitions = rdd.filePartitions()
+    count = partitions.size()
+    files: list[str] = []
+    for i in range(min(count, _MOST_FILES)):
+        files.extend(str(file.filePath().toString()) for file in partitions.apply(i).files())
+        if len(files) >= _MOST_FILES:
+            break
+    if count > _MOST_FILES or len(files) >= _MOST_FILES:
+        found.problems.append(f"the RDD reads many files; only the folders of the first {_MOST_FILES} are listed")
+    return [folder_of(file) for file in files]
+
+
+def _roots_of(frame: Any) -> Iterator[str]:
+    leaves = _jvm(frame, "_jdf").queryExecution().optimizedPlan().collectLeaves()
+    for i in range(leaves.size()):
+        leaf = leaves.apply(i)
+        if leaf.getClass().getSimpleName() == "LogicalRelation" and leaf.relation().getClass().getSimpleName() == "HadoopFsRelation":
+            roots = leaf.relation().location().rootPaths()
+            yield from (str(roots.apply(j).toString()) for j in range(roots.size()))
+
+
+def _split(folders: str | None) -> list[str]:
+    """Paths of Hadoop's list, which escapes its commas."""
+    if not folders:
+        return []
+    parts = folders.replace("\\,", "\0").split(",")
+    return [part.replace("\0", ",") for part in parts if part]
+
+
+def _add(found: Found, paths: Sequence[str]) -> None:
+    found.paths.extend(path for path in paths if path not in found.paths)

@@ -1,0 +1,144 @@
+"""The scribe: writes into the spool, as OpenLineage and manifests, what the listener reads.
+
+Knows an application's names and its ledger. What the spool had no room for is counted and told with the next event that gets
+through, so that a gap is never silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import environ
+from typing import Any
+
+from openlineage.client.uuid import generate_new_uuid
+
+from headwater.spark_listener.invocation import Invocation
+from headwater.spark_listener.lineage.datasets import bare_input, bare_output
+from headwater.spark_listener.lineage.events import EventMaker, Work, instant
+from headwater.spark_listener.lineage.facets import PRODUCER, CaptureRunFacet
+from headwater.spark_listener.lineage.names import job_name, snake_case
+from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.lineage.queries import QueryContext, query_of
+from headwater.spark_listener.listener import Facts
+from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.redact import redact
+from headwater.spark_listener.settings import Settings
+from headwater.spark_listener.spool import SpoolFolder
+from headwater.spark_listener.tally import Tally
+
+_RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured", "kind": "refused"}
+
+
+class Scribe:
+    """Of one application, used by its listener's thread, and by the program's own when that has ended."""
+
+    def __init__(self, folder: SpoolFolder, facts: Facts, settings: Settings, tally: Tally) -> None:
+        self._folder = folder
+        self._facts = facts
+        self._mode = settings.mode
+        self._shared_segments = settings.segments
+        self._tally = tally
+        self._running: dict[Any, str] = {}
+        job = redact(settings.name or snake_case(facts.name))
+        self._application = RunName(settings.namespace, job, str(generate_new_uuid()))
+        self._events = EventMaker(application=self._application, spark_version=facts.spark_version, parents=dict(environ))
+        self._context = QueryContext(
+            application=self._application, application_id=facts.id, application_name=facts.name,
+            spark_version=facts.spark_version, job_prefix=job, mode=settings.mode, obstacle=facts.obstacle,
+        )  # fmt: skip
+
+    def start(self, invocation: Invocation) -> None:
+        """The application started."""
+        problems = [dict(self._facts.obstacle)] if self._facts.obstacle else []
+        ledger = CaptureRunFacet(status="running", mode=self._mode, problems=problems, producer=PRODUCER)
+        event = self._events.application_start(instant(self._facts.started * 1000), invocation, self._mode, ledger)
+        self._folder.describe(application=self._facts.id, start=event, ended=False)
+        self._spool(event, durable=True)
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """One event of the capture bridge."""
+        kind = event.get("event")
+        if kind == "query_start":
+            self._running[event["execution"]] = instant(event["time"])
+        elif kind == "query_end":
+            self._query_end(event)
+        elif kind == "rdd_job":
+            self._tally.rdd_jobs += 1
+
+    def saved_rdd(self, saved: SavedRDD) -> None:
+        """An RDD was saved: a coarse run."""
+        inputs = [bare_input(path) for path in saved.inputs]
+        outputs = [bare_output(path) for path in saved.outputs]
+        off = self._mode != "active"
+        problems = [*([] if off else [_RDD]), *({"operator": "RDD", "reason": reason, "kind": "missing"} for reason in saved.problems)]
+        run = RunName(
+            self._application.namespace,
+            job_name(self._context.job_prefix, saved.operation, outputs[0].name if outputs else None),
+            str(generate_new_uuid()),
+        )
+        self._tally.queries += 1
+        self._tally.failed += saved.error is not None
+        self._tally.datasets(inputs, outputs)
+        self._tally.problems(problems)
+        ledger = CaptureRunFacet(status="off" if off else "refused", mode=self._mode, problems=problems, producer=PRODUCER)
+        outcome = Outcome(error=saved.error) if saved.error else Outcome()
+        self._work(
+            Work(
+                run=run,
+                started=instant(saved.started * 1000),
+                ended=instant(saved.ended * 1000),
+                kind="RDD_JOB",
+                inputs=inputs,
+                outputs=outputs,
+                outcome=outcome,
+                ledger=ledger,
+            )
+        )
+
+    def end(self, outcome: Outcome, at: float, faults: Sequence[Mapping[str, Any]]) -> None:
+        """The application ended."""
+        problems = [{"operator": operator or None, "reason": reason, "kind": "refused"} for operator, reason in self._tally.refused]
+        problems += [{**fault, "reason": redact(str(fault["reason"]))} for fault in faults]
+        if self._running:
+            problems.append({"operator": None, "reason": f"{len(self._running)} querie(s) had not ended", "kind": "missing"})
+        if self._folder.log.damaged:
+            problems.append(
+                {"operator": None, "reason": f"{self._folder.log.damaged} line(s) of the spool's log were damaged", "kind": "missing"}
+            )
+        status = "off" if self._mode != "active" else "partial" if problems else "complete"
+        cost = {
+            "driver_ms": round(self._tally.driver_seconds * 1000, 1),
+            "bytes": float(self._tally.bytes),
+            "rows": float(self._tally.associations),
+        }
+        ledger = CaptureRunFacet(status=status, mode=self._mode, problems=problems, cost=cost, producer=PRODUCER)
+        self._spool(self._events.application_end(instant(at * 1000), outcome, ledger), durable=True)
+        self._folder.describe(ended=True)
+
+    def _query_end(self, event: Mapping[str, Any]) -> None:
+        started = self._running.pop(event["execution"], None) or instant(event["time"])
+        local = None if self._shared_segments else self._folder.segments
+        query = query_of(event, started, self._context, run_id=str(generate_new_uuid()), segments=local)
+        if query is None:
+            return
+        self._tally.queries += 1
+        self._tally.failed += query.work.outcome.error is not None
+        self._tally.datasets(query.work.inputs, query.work.outputs)
+        self._tally.problems(query.problems)
+        if query.manifest is not None and self._folder.capture(query.manifest, segments=self._shared_segments):
+            self._tally.capture(query.manifest)
+        self._work(query.work)
+
+    def _work(self, work: Work) -> None:
+        start, end = self._events.work(work)
+        self._spool(start)
+        self._spool(end, durable=True)
+
+    def _spool(self, event: dict[str, Any], *, durable: bool = False) -> None:
+        ledger = event["run"]["facets"].get("headwater_capture")
+        told = dict(self._folder.dropped)
+        if told and ledger is not None:
+            ledger["dropped"] = told
+        if self._folder.event(event, durable=durable) and told and ledger is not None:
+            self._folder.told(told)

@@ -1,0 +1,72 @@
+"""The few lines at the end of a run: what was captured, at what cost, what was refused and why, and where to look."""
+
+from __future__ import annotations
+
+import shlex
+
+from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.delivery.route import Report
+from headwater.spark_listener.settings import Mode, Settings
+from headwater.spark_listener.tally import Tally
+
+_MOST_REFUSALS = 5
+
+
+def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker) -> str:
+    """The text, each line beginning with `headwater:`."""
+    lines = [_captured(tally, settings), _cost(tally)]
+    lines += [f"refused, so known by dataset only: {line}" for line in refusals(tally)]
+    if breaker.faults:
+        lines.append(f"{len(breaker.faults)} querie(s) were lost to faults of Headwater; the first: {breaker.faults[0]}")
+    if breaker.reason:
+        lines.append(f"turned off during the run: {breaker.reason}")
+    lines += [f"refused by {report.where}: {reason}" for reason in report.refused[:_MOST_REFUSALS]]
+    lines.append(f"{report.where}: {report.left}" if report.left else f"kept in {report.where}")
+    if not report.left and tally.outputs:
+        lines.append(f"look: {_command(tally, settings)}")
+    return "\n".join(f"headwater: {line}" for line in lines if line)
+
+
+def refusals(tally: Tally) -> list[str]:
+    """Why queries have no record lineage, the most frequent first: `Generate: not covered yet (3 queries)`."""
+    lines = [
+        f"{operator or 'query'}: {reason}" + (f" ({count} queries)" if count > 1 else "")
+        for (operator, reason), count in tally.refused.most_common()
+    ]
+    more = len(lines) - _MOST_REFUSALS
+    return [*lines[:_MOST_REFUSALS], f"and {more} more reasons, in the ledger of each run"] if more > 0 else lines
+
+
+def _captured(tally: Tally, settings: Settings) -> str:
+    text = f"{_count(tally.queries, 'query', 'queries')} read {_count(len(tally.inputs), 'dataset')} and wrote {len(tally.outputs)}"
+    if tally.failed:
+        text += f", {tally.failed} failed"
+    if settings.mode is not Mode.ACTIVE:
+        return f"{text}; records were not asked for (mode {settings.mode})"
+    return f"{text}; records of {tally.captured} are traceable ({tally.associations:,} associations)"
+
+
+def _cost(tally: Tally) -> str:
+    return f"cost: {tally.driver_seconds * 1000:,.0f} ms on the driver, {_size(tally.bytes)} of associations"
+
+
+def _command(tally: Tally, settings: Settings) -> str:
+    namespace, name = max(tally.outputs)
+    dataset = name if namespace == "file" else f"{namespace}/{name}"
+    if settings.url:
+        return f"{settings.url}, or headwater trace {shlex.quote(dataset)} --where '…'"
+    home = "" if str(settings.home).endswith("/.headwater") else f" --home {shlex.quote(str(settings.home))}"
+    verb = f"trace {shlex.quote(dataset)} --where '…'" if tally.captured else f"lineage {shlex.quote(dataset)}"
+    return f"headwater {verb}{home}, or headwater serve{home}"
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    raise AssertionError  # the loop ends at GB

@@ -1,0 +1,53 @@
+"""What one application's capture came to: counted as it goes, for the ledger and for the summary at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Tally:
+    """`associations` are rows of segments, `refused` counts queries by (operator, reason), `driver_seconds` is what the program waited."""
+
+    queries: int = 0
+    failed: int = 0
+    captured: int = 0
+    rdd_jobs: int = 0
+    associations: int = 0
+    bytes: int = 0
+    driver_seconds: float = 0.0
+    inputs: set[tuple[str, str]] = field(default_factory=set)
+    outputs: set[tuple[str, str]] = field(default_factory=set)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def datasets(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
+        """Note what a query read and wrote."""
+        self.inputs.update((dataset.namespace, dataset.name) for dataset in inputs)
+        self.outputs.update((dataset.namespace, dataset.name) for dataset in outputs)
+
+    def problems(self, problems: Iterable[Mapping[str, Any]]) -> None:
+        """Note why a query has no, or not all, record lineage."""
+        self.refused.update(
+            {
+                (str(problem.get("operator") or ""), str(problem.get("reason") or ""))
+                for problem in problems
+                if problem.get("kind") != "superset"
+            }
+        )
+
+    def capture(self, manifest: Mapping[str, Any]) -> None:
+        """Note a capture that reached the spool."""
+        self.captured += 1
+        self.associations += sum(int(segment.get("rows", 0)) for segment in manifest.get("segments", ()))
+        self.bytes += sum(int(segment.get("bytes", 0)) for segment in manifest.get("segments", ()))
+
+    def add(self, other: Tally) -> None:
+        """Put another application's tally to this one."""
+        for name in ("queries", "failed", "captured", "rdd_jobs", "associations", "bytes", "driver_seconds"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.inputs |= other.inputs
+        self.outputs |= other.outputs
+        self.refused += other.refused
