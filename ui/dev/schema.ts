@@ -1,0 +1,163 @@
+/** Resolvers of the development world under the schema of the real service. */
+import { readFileSync } from 'node:fs';
+import { GraphQLError } from 'graphql';
+import { createSchema, createYoga } from 'graphql-yoga';
+import { find, recordOf, type TraceArguments, trace } from './answers.ts';
+import { EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
+
+const SDL = readFileSync(new URL('../../graphql/schema.graphql', import.meta.url), 'utf8');
+const node = (id: string) => NODES.find((candidate) => candidate.id === id);
+
+function ancestors(id: string): WorldNode[] {
+  const parent = node(node(id)?.parent ?? '');
+  return parent ? [parent, ...ancestors(parent.id)] : [];
+}
+
+function reach(focus: string[], upstream: boolean, kinds: string[], depth: number): Set<string> {
+  const reached = new Set(focus);
+  for (let hop = 0; hop < depth; hop++) {
+    for (const edge of EDGES) {
+      const [from, to] = upstream ? [edge.dst, edge.src] : [edge.src, edge.dst];
+      if (kinds.includes(edge.kind) && reached.has(from)) reached.add(to);
+    }
+  }
+  return reached;
+}
+
+function lineage({
+  focus,
+  direction,
+  depth,
+  kinds,
+}: {
+  focus: string[];
+  direction: string;
+  depth: number;
+  kinds?: string[];
+}) {
+  const followed = kinds ?? ['READS', 'WRITES'];
+  const up = direction === 'DOWNSTREAM' ? [] : reach(focus, true, followed, depth);
+  const down = direction === 'UPSTREAM' ? [] : reach(focus, false, followed, depth);
+  return subgraph(new Set([...up, ...down]), followed);
+}
+
+function subgraph(ids: ReadonlySet<string>, kinds: string[]) {
+  const edges = EDGES.filter((edge: WorldEdge) => kinds.includes(edge.kind) && ids.has(edge.src) && ids.has(edge.dst));
+  return { nodes: NODES.filter((candidate) => ids.has(candidate.id)), edges, truncated: 0 };
+}
+
+function pathGraph(asked: TraceArguments, answer: ReturnType<typeof trace>) {
+  const ids = new Set(answer.path.flatMap((hop) => [hop.job, hop.output, ...hop.inputs]));
+  for (const record of [...answer.selected, ...answer.records]) ids.add(record.dataset);
+  const column = asked.column ? [`column:${asked.dataset.slice(8)}:${asked.column}`] : [];
+  for (const id of reach(column, !asked.forward, ['DERIVES'], 9)) ids.add(id);
+  return subgraph(ids, ['READS', 'WRITES', 'DERIVES']);
+}
+
+/** The predicates that the world understands: `column op value`, and one way to get each wrong. */
+function matches(where: string, columns: { name: string }[]): (row: unknown[]) => boolean {
+  const found = /^\s*(\w+)\s*(=|>|<)\s*'?([^']*?)'?\s*$/.exec(where);
+  if (!found)
+    throw refusal(
+      `The predicate ${where} is not understood: syntax error at end of input.`,
+      "A predicate reads like: month = 2 AND origin = 'EWR'",
+    );
+  const [, name, operator, value] = found;
+  const index = columns.findIndex((column) => column.name === name);
+  if (index < 0)
+    throw refusal(`There is no column ${name}.`, `The columns are ${columns.map((column) => column.name).join(', ')}.`);
+  return (row) => {
+    if (operator === '=') return String(row[index]) === value;
+    return operator === '>' ? Number(row[index]) > Number(value) : Number(row[index]) < Number(value);
+  };
+}
+
+function refusal(message: string, hint: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'InvalidQueryError', field: 'where', hint } });
+}
+
+function rows({ dataset, where, first, offset }: { dataset: string; where?: string; first: number; offset: number }) {
+  const data = find(dataset);
+  const keeps = where ? matches(where, data.columns) : () => true;
+  const kept = data.rows.flatMap((values, row) =>
+    keeps(values) ? [{ file: data.file, row, line: recordOf(data, row).line, values }] : [],
+  );
+  const hasRecordLineage = !data.name.endsWith('station_counts');
+  return {
+    dataset: data.id,
+    columns: data.columns,
+    rows: kept.slice(offset, offset + first),
+    total: kept.length,
+    hasRecordLineage,
+    note: hasRecordLineage
+      ? null
+      : 'The run that wrote it was captured coarsely: traces of its records say which datasets, not which records.',
+  };
+}
+
+const REPLAYS = [
+  {
+    id: 'replay-20260203-0931',
+    state: 'COMPLETE',
+    startedAt: '2026-02-03T09:31:04Z',
+    endedAt: '2026-02-03T09:31:39Z',
+    shadow: '/demo/home/replays/replay-20260203-0931',
+    error: null,
+    steps: ['clean', 'hourly_weather', 'report'].map((name) => ({ job: `pipeline:spark:${name}`, state: 'COMPLETE' })),
+    differences: [
+      {
+        dataset: 'dataset:file:/demo/out/report',
+        columns: ['hours', 'max_wind_mph', 'mean_wind_mph'],
+        before: { origin: 'EWR', year: 2013, month: 2, hours: 669, max_wind_mph: 1048.36058, mean_wind_mph: 12.57 },
+        after: { origin: 'EWR', year: 2013, month: 2, hours: 668, max_wind_mph: 36.8247, mean_wind_mph: 11.02 },
+      },
+    ],
+  },
+];
+
+/** Answers GraphQL in the process or behind a server. */
+export function createFixture({ empty = false } = {}) {
+  const nodes = empty ? [] : NODES;
+  return createYoga({
+    logging: false,
+    maskedErrors: false,
+    landingPage: false,
+    schema: createSchema({
+      typeDefs: SDL,
+      resolvers: {
+        Query: {
+          service: () => ({
+            version: '0.1.0',
+            store: 'sqlite',
+            nodes: nodes.length,
+            runs: empty ? 0 : 9,
+            captures: empty ? 0 : 8,
+            pending: 0,
+          }),
+          node: (_: unknown, { id }: { id: string }) => node(id) ?? null,
+          search: (_: unknown, { text, kinds, first }: { text: string; kinds?: string[]; first: number }) => {
+            const found = nodes.filter(
+              (each) => (!kinds || kinds.includes(each.kind)) && each.name.toLowerCase().includes(text.toLowerCase()),
+            );
+            return { nodes: found.slice(0, first), cursor: null, total: found.length };
+          },
+          lineage: (_: unknown, asked: Parameters<typeof lineage>[0]) => lineage(asked),
+          rows: (_: unknown, asked: Parameters<typeof rows>[0]) => rows(asked),
+          trace: (_: unknown, asked: TraceArguments) => {
+            const answer = trace(asked);
+            return { ...answer, graph: pathGraph(asked, answer) };
+          },
+          replay: (_: unknown, { id }: { id: string }) => REPLAYS.find((replay) => replay.id === id) ?? null,
+          replays: () => (empty ? [] : REPLAYS),
+        },
+        Node: {
+          containers: ({ id }: WorldNode) => ancestors(id),
+          children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {
+            const found = NODES.filter((each) => each.parent === id && (!kinds || kinds.includes(each.kind)));
+            return { nodes: found.slice(0, first), cursor: null, total: found.length };
+          },
+        },
+      },
+    }),
+  });
+}

@@ -1,0 +1,430 @@
+/**
+ * A small world for development and component tests: the shape of the demo's lineage, with weather that was made up.
+ * It is no part of the product, which never sees it.
+ */
+import type { EdgeKind, NodeKind } from '../src/api/generated/graphql.ts';
+
+export interface WorldNode {
+  id: string;
+  kind: NodeKind;
+  name: string;
+  properties: Record<string, unknown>;
+  /** Id of the container. */
+  parent?: string;
+}
+
+export interface WorldEdge {
+  src: string;
+  dst: string;
+  kind: EdgeKind;
+  properties: Record<string, unknown>;
+}
+
+export interface WorldDataset {
+  id: string;
+  name: string;
+  columns: { name: string; type: string }[];
+  file: string;
+  /** Whether its records have lines. */
+  text: boolean;
+  rows: unknown[][];
+}
+
+const RAW = '/demo/raw';
+const OUT = '/demo/out';
+const PLATFORM = 'platform:file';
+const SYSTEM = 'system:spark';
+
+const WEATHER = [
+  'origin string',
+  'year int',
+  'month int',
+  'day int',
+  'hour int',
+  'temp double',
+  'wind_speed double',
+  'precip double',
+  'visib double',
+];
+const HOURLY = [
+  'origin string',
+  'year int',
+  'month int',
+  'day int',
+  'hour int',
+  'temp double',
+  'wind_speed double',
+  'day_wind double',
+  'precip double',
+  'visib double',
+];
+const FLIGHTS = [
+  'year int',
+  'month int',
+  'day int',
+  'dep_delay int',
+  'carrier string',
+  'flight int',
+  'tailnum string',
+  'origin string',
+  'dest string',
+];
+const ENRICHED = [...FLIGHTS, 'airline string', 'manufacturer string', 'destination string', 'punctuality string'];
+const REPORT = [
+  'origin string',
+  'year int',
+  'month int',
+  'hours bigint',
+  'max_wind_mph double',
+  'mean_wind_mph double',
+  'rain_in double',
+  'min_visibility_mi double',
+  'flights bigint',
+  'very_late bigint',
+  'mean_delay_min double',
+  'max_delay_min int',
+];
+
+/** Always the same numbers between 0 and 1. */
+function* noise(): Generator<number, never> {
+  let state = 20130212;
+  while (true) {
+    state = (state * 1664525 + 1013904223) % 2 ** 32;
+    yield state / 2 ** 32;
+  }
+}
+
+/** February at the three airports, an hour a row; row 1009 of the file is the hour that went wrong. */
+function weather(): unknown[][] {
+  const source = noise();
+  const next = () => source.next().value;
+  const rows: unknown[][] = [];
+  for (const [origin, hours] of [
+    ['JFK', 400],
+    ['EWR', 669],
+    ['LGA', 672],
+  ] as const) {
+    for (let hour = 0; hour < hours; hour++) {
+      const wind = Math.round((4 + next() * 22) * 1e5) / 1e5;
+      rows.push([
+        origin,
+        2013,
+        2,
+        1 + Math.floor(hour / 24),
+        hour % 24,
+        Math.round((24 + next() * 22) * 100) / 100,
+        wind,
+        next() > 0.9 ? Math.round(next() * 30) / 100 : 0,
+        next() > 0.85 ? Math.round(next() * 9) : 10,
+      ]);
+    }
+  }
+  const wrong = rows[1009];
+  if (wrong) [wrong[3], wrong[4], wrong[6]] = [12, 3, 1048.36058];
+  return rows;
+}
+
+function flights(): unknown[][] {
+  const source = noise();
+  const next = () => source.next().value;
+  return Array.from({ length: 1200 }, (_, index) => [
+    2013,
+    2,
+    1 + Math.floor(index / 43),
+    Math.round(next() * 90 - 15),
+    ['UA', 'B6', 'DL', 'EV'][index % 4],
+    1000 + index,
+    `N${10000 + index}`,
+    ['EWR', 'JFK', 'LGA'][index % 3],
+    ['IAH', 'MIA', 'BOS', 'ATL'][index % 4],
+  ]);
+}
+
+function report(): unknown[][] {
+  const source = noise();
+  const next = () => source.next().value;
+  return ['EWR', 'JFK', 'LGA'].flatMap((origin) =>
+    Array.from({ length: 12 }, (_, month) => [
+      origin,
+      2013,
+      month + 1,
+      669 + month,
+      origin === 'EWR' && month === 1 ? 1048.36058 : Math.round((24 + next() * 14) * 1e5) / 1e5,
+      Math.round((8 + next() * 4) * 100) / 100,
+      Math.round(next() * 500) / 100,
+      0,
+      9000 + Math.round(next() * 900),
+      300 + Math.round(next() * 500),
+      Math.round((8 + next() * 18) * 100) / 100,
+      300 + Math.round(next() * 800),
+    ]),
+  );
+}
+
+function dataset(
+  path: string,
+  columns: string[],
+  rows: unknown[][],
+  file = `${path}/part-00000-5b1c.snappy.parquet`,
+): WorldDataset {
+  return {
+    id: `dataset:file:${path}`,
+    name: path,
+    columns: columns.map((column) => ({ name: column.split(' ')[0] ?? '', type: column.split(' ')[1] ?? '' })),
+    file: `file:${file}`,
+    text: file.endsWith('.csv') || file.endsWith('.txt'),
+    rows,
+  };
+}
+
+const theWeather = weather();
+const theFlights = flights();
+const raw = (name: string, columns: string[], rows: unknown[][]) =>
+  dataset(`${RAW}/${name}.csv`, columns, rows, `${RAW}/${name}.csv`);
+const names = [
+  ['AA', 'American Airlines Inc.'],
+  ['B6', 'JetBlue Airways'],
+  ['DL', 'Delta Air Lines Inc.'],
+  ['UA', 'United Air Lines Inc.'],
+];
+const airports = [
+  ['EWR', 'Newark Liberty Intl'],
+  ['JFK', 'John F Kennedy Intl'],
+  ['LGA', 'La Guardia'],
+];
+const planes = Array.from({ length: 40 }, (_, index) => [
+  `N${10000 + index}`,
+  1990 + (index % 20),
+  'BOEING',
+  '737-824',
+  149,
+]);
+const PLANES = ['tailnum string', 'year int', 'manufacturer string', 'model string', 'seats int'];
+
+export const DATASETS: WorldDataset[] = [
+  raw('weather', WEATHER, theWeather),
+  raw('flights', FLIGHTS, theFlights),
+  raw('planes', PLANES, planes),
+  raw('airlines', ['carrier string', 'name string'], names),
+  raw('airports', ['faa string', 'name string'], airports),
+  dataset(`${OUT}/clean/weather`, WEATHER, theWeather),
+  dataset(`${OUT}/clean/flights`, FLIGHTS, theFlights),
+  dataset(`${OUT}/clean/planes`, PLANES, planes),
+  dataset(`${OUT}/clean/airlines`, ['carrier string', 'name string'], names),
+  dataset(`${OUT}/clean/airports`, ['faa string', 'name string'], airports),
+  dataset(
+    `${OUT}/enriched`,
+    ENRICHED,
+    theFlights.map((row) => [...row, 'United Air Lines Inc.', 'BOEING', 'Logan Intl', 'on time']),
+  ),
+  dataset(
+    `${OUT}/hourly_weather`,
+    HOURLY,
+    theWeather.map((row) => [...row.slice(0, 7), 11.4, ...row.slice(7)]),
+  ),
+  dataset(`${OUT}/report`, REPORT, report(), `${OUT}/report/part-00000-c41d.csv`),
+  dataset(
+    `${OUT}/station_counts`,
+    ['value string'],
+    [['EWR\t669'], ['JFK\t400'], ['LGA\t672']],
+    `${OUT}/station_counts/part-00000.txt`,
+  ),
+];
+
+interface WorldJob {
+  pipeline: string;
+  name: string;
+  inputs: string[];
+  output: string;
+  operations: string[];
+  coarse?: boolean;
+}
+
+const cleanJobs: WorldJob[] = ['weather', 'flights', 'planes', 'airlines', 'airports'].map((name) => ({
+  pipeline: 'clean',
+  name: `clean.${name}`,
+  inputs: [`${RAW}/${name}.csv`],
+  output: `${OUT}/clean/${name}`,
+  operations: ['Write parquet', ...(name === 'weather' ? ['Filter origin IS NOT NULL'] : []), `Scan csv ${name}.csv`],
+}));
+
+const jobs: WorldJob[] = [
+  ...cleanJobs,
+  {
+    pipeline: 'enrich',
+    name: 'enrich.enriched',
+    output: `${OUT}/enriched`,
+    inputs: ['flights', 'airlines', 'planes', 'airports'].map((name) => `${OUT}/clean/${name}`),
+    operations: [
+      'Write parquet by origin',
+      'PythonUDF punctuality(dep_delay)',
+      'Join left on dest',
+      'Join left on tailnum',
+      'Join inner on carrier',
+      'Scan parquet',
+    ],
+  },
+  {
+    pipeline: 'hourly_weather',
+    name: 'hourly_weather.hourly_weather',
+    inputs: [`${OUT}/clean/weather`],
+    output: `${OUT}/hourly_weather`,
+    operations: ['Write parquet', 'Project', 'Window avg(wind_speed) by origin, year, month, day', 'Scan parquet'],
+  },
+  {
+    pipeline: 'report',
+    name: 'report.report',
+    inputs: [`${OUT}/hourly_weather`, `${OUT}/enriched`],
+    output: `${OUT}/report`,
+    operations: [
+      'Write csv',
+      'Sort origin, year, month',
+      'Join left on origin, year, month',
+      'Aggregate max(wind_speed) by origin, year, month',
+      'Scan parquet',
+    ],
+  },
+  {
+    pipeline: 'station_counts',
+    name: 'station_counts',
+    inputs: [`${RAW}/weather.csv`],
+    output: `${OUT}/station_counts`,
+    coarse: true,
+    operations: ['RDD textFile, filter, map, reduceByKey'],
+  },
+];
+
+export const JOBS = jobs.map((job, index) => ({
+  ...job,
+  id: `job:spark:${job.name}`,
+  run: `run:0199a6f0-7c1e-7000-8000-${String(index).padStart(12, '0')}`,
+  inputIds: job.inputs.map((path) => `dataset:file:${path}`),
+  outputId: `dataset:file:${job.output}`,
+}));
+
+function runNode(job: (typeof JOBS)[number], index: number): WorldNode {
+  const capture = job.coarse
+    ? {
+        status: 'refused',
+        mode: 'active',
+        problems: [{ operator: 'RDD', reason: 'record capture does not cover RDD programs', kind: 'refused' }],
+      }
+    : { status: 'complete', mode: 'active', problems: [], cost: { rows: 26115, bytes: 184320, planning_ms: 3.1 } };
+  return {
+    id: job.run,
+    kind: 'RUN',
+    name: job.run.slice(4),
+    parent: job.id,
+    properties: {
+      state: 'COMPLETE',
+      startedAt: new Date(Date.UTC(2026, 1, 3, 9, index, 0)).toISOString(),
+      endedAt: new Date(Date.UTC(2026, 1, 3, 9, index, 7 + index)).toISOString(),
+      capture,
+    },
+  };
+}
+
+export const NODES: WorldNode[] = [
+  { id: PLATFORM, kind: 'PLATFORM', name: 'file', properties: {} },
+  { id: SYSTEM, kind: 'SYSTEM', name: 'spark', properties: {} },
+  ...DATASETS.map(
+    (data): WorldNode => ({
+      id: data.id,
+      kind: 'DATASET',
+      name: data.name,
+      parent: PLATFORM,
+      properties: { schema: { fields: data.columns } },
+    }),
+  ),
+  ...DATASETS.flatMap((data) =>
+    data.columns.map(
+      (column, ordinal): WorldNode => ({
+        id: `column:${data.id.slice(8)}:${column.name}`,
+        kind: 'COLUMN',
+        name: column.name,
+        parent: data.id,
+        properties: { type: column.type, ordinal },
+      }),
+    ),
+  ),
+  ...[...new Set(JOBS.map((job) => job.pipeline))].map(
+    (name): WorldNode => ({
+      id: `pipeline:spark:${name}`,
+      kind: 'PIPELINE',
+      name,
+      parent: SYSTEM,
+      properties: {},
+    }),
+  ),
+  ...JOBS.map(
+    (job): WorldNode => ({
+      id: job.id,
+      kind: 'JOB',
+      name: job.name,
+      parent: `pipeline:spark:${job.pipeline}`,
+      properties: { lastRun: job.run },
+    }),
+  ),
+  ...JOBS.map(runNode),
+  ...JOBS.map(
+    (job): WorldNode => ({
+      id: `version:${job.outputId.slice(8)}:${job.run.slice(4)}`,
+      kind: 'VERSION',
+      name: job.run.slice(4),
+      parent: job.outputId,
+      properties: {
+        block: 'base',
+        rows: DATASETS.find((data) => data.id === job.outputId)?.rows.length ?? 0,
+        files: 1,
+        bytes: 81920,
+      },
+    }),
+  ),
+];
+
+/** Columns of the same name derive from one another; the report's are named here. */
+const RENAMED: Record<string, string> = {
+  max_wind_mph: 'wind_speed',
+  mean_wind_mph: 'wind_speed',
+  rain_in: 'precip',
+  min_visibility_mi: 'visib',
+  mean_delay_min: 'dep_delay',
+  max_delay_min: 'dep_delay',
+  very_late: 'punctuality',
+  day_wind: 'wind_speed',
+  punctuality: 'dep_delay',
+  airline: 'name',
+};
+
+function derivations(job: (typeof JOBS)[number]): WorldEdge[] {
+  if (job.coarse) return [];
+  const output = DATASETS.find((data) => data.id === job.outputId);
+  const inputs = DATASETS.filter((data) => job.inputIds.includes(data.id));
+  return (output?.columns ?? []).flatMap((column) => {
+    const source = inputs.flatMap((input) => input.columns.map((from) => ({ input, from })));
+    const found =
+      source.find(({ from }) => from.name === column.name) ??
+      source.find(({ from }) => from.name === RENAMED[column.name]);
+    if (!found) return [];
+    return [
+      {
+        src: `column:${found.input.id.slice(8)}:${found.from.name}`,
+        dst: `column:${job.outputId.slice(8)}:${column.name}`,
+        kind: 'DERIVES' as const,
+        properties: {
+          transformations: [{ type: 'DIRECT', subtype: job.pipeline === 'report' ? 'AGGREGATION' : 'IDENTITY' }],
+        },
+      },
+    ];
+  });
+}
+
+export const EDGES: WorldEdge[] = JOBS.flatMap((job): WorldEdge[] => [
+  ...job.inputIds.map((src): WorldEdge => ({ src, dst: job.id, kind: 'READS', properties: {} })),
+  { src: job.id, dst: job.outputId, kind: 'WRITES', properties: {} },
+  ...derivations(job),
+]).concat(
+  NODES.flatMap((node): WorldEdge[] =>
+    node.parent ? [{ src: node.parent, dst: node.id, kind: 'CONTAINS' as const, properties: {} }] : [],
+  ),
+);

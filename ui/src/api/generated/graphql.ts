@@ -1,0 +1,324 @@
+/* eslint-disable */
+/** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** UPSTREAM is where data came from, DOWNSTREAM where it went. */
+export type Direction =
+  | 'BOTH'
+  | 'DOWNSTREAM'
+  | 'UPSTREAM';
+
+/** CONTAINS joins a container and its child; the others are flows of data. */
+export type EdgeKind =
+  | 'CONTAINS'
+  | 'DERIVES'
+  | 'READS'
+  | 'REPLAYS'
+  | 'WRITES';
+
+/** How finely an entry of an answer is known. Anything but RECORD makes the answer inexact. */
+export type Grain =
+  | 'DATASET'
+  | 'PARTITION'
+  | 'RECORD'
+  | 'VERSION';
+
+/** A level of one of the two containment hierarchies: data and actors. */
+export type NodeKind =
+  | 'COLUMN'
+  | 'DATASET'
+  | 'JOB'
+  | 'OPERATOR'
+  | 'PARTITION'
+  | 'PIPELINE'
+  | 'PLATFORM'
+  | 'RUN'
+  | 'STAGE'
+  | 'SYSTEM'
+  | 'TASK'
+  | 'VERSION';
+
+/** How far a replay, or one of its steps, has come. COMPLETE and FAILED are final. */
+export type ReplayState =
+  | 'COMPLETE'
+  | 'FAILED'
+  | 'QUEUED'
+  | 'RUNNING';
+
+/** A record, by file and 0-based row. */
+export type RowRef = {
+  file: string;
+  row: number;
+};
+
+/** INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again. */
+export type Semantics =
+  | 'INFLUENCE'
+  | 'WITNESS';
+
+export type ServiceQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ServiceQuery = { service: { version: string, store: string, nodes: number, runs: number, captures: number, pending: number } };
+
+export type SearchQueryVariables = Exact<{
+  text: string;
+  kinds?: Array<NodeKind> | NodeKind | null | undefined;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type SearchQuery = { search: { cursor: string | null, total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }> }> } };
+
+export type LineageQueryVariables = Exact<{
+  focus: Array<string> | string;
+  direction: Direction;
+  depth: number;
+  kinds?: Array<EdgeKind> | EdgeKind | null | undefined;
+}>;
+
+
+export type LineageQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> } };
+
+export type NodeQueryVariables = Exact<{
+  id: string;
+  kinds?: Array<NodeKind> | NodeKind | null | undefined;
+  first: number;
+}>;
+
+
+export type NodeQuery = { node: { id: string, kind: NodeKind, name: string, properties: unknown, containers: Array<{ id: string, kind: NodeKind, name: string }>, children: { total: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }> } } | null };
+
+export type RowsQueryVariables = Exact<{
+  dataset: string;
+  where?: string | null | undefined;
+  first: number;
+  offset: number;
+}>;
+
+
+export type RowsQuery = { rows: { dataset: string, total: number, hasRecordLineage: boolean, note: string | null, columns: Array<{ name: string, type: string }>, rows: Array<{ file: string, row: number, line: number | null, values: unknown }> } };
+
+export type TraceQueryVariables = Exact<{
+  dataset: string;
+  rows?: Array<RowRef> | RowRef | null | undefined;
+  column?: string | null | undefined;
+  semantics: Semantics;
+  forward: boolean;
+  to?: string | null | undefined;
+  limit: number;
+}>;
+
+
+export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
+
+export type ReplaysQueryVariables = Exact<{
+  first: number;
+}>;
+
+
+export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }>, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }> }> };
+
+export class TypedDocumentString<TResult, TVariables>
+  extends String
+  implements DocumentTypeDecoration<TResult, TVariables>
+{
+  __apiType?: NonNullable<DocumentTypeDecoration<TResult, TVariables>['__apiType']>;
+  private value: string;
+  public __meta__?: Record<string, any> | undefined;
+
+  constructor(value: string, __meta__?: Record<string, any> | undefined) {
+    super(value);
+    this.value = value;
+    this.__meta__ = __meta__;
+  }
+
+  override toString(): string & DocumentTypeDecoration<TResult, TVariables> {
+    return this.value;
+  }
+}
+
+export const ServiceDocument = new TypedDocumentString(`
+    query Service {
+  service {
+    version
+    store
+    nodes
+    runs
+    captures
+    pending
+  }
+}
+    `) as unknown as TypedDocumentString<ServiceQuery, ServiceQueryVariables>;
+export const SearchDocument = new TypedDocumentString(`
+    query Search($text: String!, $kinds: [NodeKind!], $first: Int!, $after: String) {
+  search(text: $text, kinds: $kinds, first: $first, after: $after) {
+    nodes {
+      id
+      kind
+      name
+      properties
+      containers {
+        id
+        kind
+        name
+      }
+    }
+    cursor
+    total
+  }
+}
+    `) as unknown as TypedDocumentString<SearchQuery, SearchQueryVariables>;
+export const LineageDocument = new TypedDocumentString(`
+    query Lineage($focus: [ID!]!, $direction: Direction!, $depth: Int!, $kinds: [EdgeKind!]) {
+  lineage(focus: $focus, direction: $direction, depth: $depth, kinds: $kinds) {
+    nodes {
+      id
+      kind
+      name
+      properties
+    }
+    edges {
+      src
+      dst
+      kind
+      properties
+    }
+    truncated
+  }
+}
+    `) as unknown as TypedDocumentString<LineageQuery, LineageQueryVariables>;
+export const NodeDocument = new TypedDocumentString(`
+    query Node($id: ID!, $kinds: [NodeKind!], $first: Int!) {
+  node(id: $id) {
+    id
+    kind
+    name
+    properties
+    containers {
+      id
+      kind
+      name
+    }
+    children(kinds: $kinds, first: $first) {
+      nodes {
+        id
+        kind
+        name
+        properties
+      }
+      total
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
+export const RowsDocument = new TypedDocumentString(`
+    query Rows($dataset: ID!, $where: String, $first: Int!, $offset: Int!) {
+  rows(dataset: $dataset, where: $where, first: $first, offset: $offset) {
+    dataset
+    columns {
+      name
+      type
+    }
+    rows {
+      file
+      row
+      line
+      values
+    }
+    total
+    hasRecordLineage
+    note
+  }
+}
+    `) as unknown as TypedDocumentString<RowsQuery, RowsQueryVariables>;
+export const TraceDocument = new TypedDocumentString(`
+    query Trace($dataset: String!, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String, $limit: Int!) {
+  trace(
+    dataset: $dataset
+    rows: $rows
+    column: $column
+    semantics: $semantics
+    forward: $forward
+    to: $to
+    limit: $limit
+  ) {
+    semantics
+    exact
+    total
+    elapsedMs
+    records {
+      dataset
+      datasetName
+      file
+      row
+      line
+      grain
+      values
+    }
+    selected {
+      dataset
+      datasetName
+      file
+      row
+      line
+      grain
+      values
+    }
+    path {
+      job
+      run
+      output
+      inputs
+      operations
+      records
+      grain
+    }
+    graph {
+      nodes {
+        id
+        kind
+        name
+        properties
+      }
+      edges {
+        src
+        dst
+        kind
+        properties
+      }
+      truncated
+    }
+    incomplete {
+      what
+      reason
+      effect
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<TraceQuery, TraceQueryVariables>;
+export const ReplaysDocument = new TypedDocumentString(`
+    query Replays($first: Int!) {
+  replays(first: $first) {
+    id
+    state
+    startedAt
+    endedAt
+    shadow
+    error
+    steps {
+      job
+      state
+    }
+    differences {
+      dataset
+      columns
+      before
+      after
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ReplaysQuery, ReplaysQueryVariables>;

@@ -1,0 +1,94 @@
+import { parseId } from '../../graph/ids';
+import { baseName } from '../../graph/names';
+import { useLineage } from '../../hooks/useLineage';
+import { navigate } from '../../hooks/useLocation';
+import { type Row, type RowPage, useRows } from '../../hooks/useRows';
+import { HOME, type Location } from '../../location/location';
+import { exampleFor } from '../../trace/predicate';
+import { Badge } from '../Badge/Badge';
+import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
+import { FilterBox } from '../FilterBox/FilterBox';
+import { LineageGraph } from '../LineageGraph/LineageGraph';
+import { ErrorNote, Note } from '../Note/Note';
+import { RowTable } from '../RowTable/RowTable';
+import { Skeleton } from '../Skeleton/Skeleton';
+import styles from './DatasetPage.module.css';
+
+interface DatasetPageProps {
+  location: Location;
+  /** Id of the dataset. */
+  dataset: string;
+}
+
+/** A dataset: its rows, each cell of which can be traced, and what it came from and went into. */
+export function DatasetPage({ location, dataset }: DatasetPageProps) {
+  const path = parseId(dataset).parts.at(-1) ?? dataset;
+  const name = baseName(path);
+  const { first, total } = useRows(dataset, location.where, 0, 0);
+  const lineage = useLineage(dataset, 'BOTH');
+
+  const trace = (row: Row, column: string) => navigate({ ...HOME, dataset, file: row.file, row: row.row, column });
+  const filter = (where: string | undefined) => navigate({ ...HOME, dataset, ...(where ? { where } : {}) });
+
+  return (
+    <div className={styles.page}>
+      <header>
+        <Breadcrumb steps={[{ label: 'Datasets', to: HOME }, { label: name }]} />
+        <div className={styles.title}>
+          <h1>{name}</h1>
+          {first.data && <Facts page={first.data} filtered={location.where !== undefined} total={total} />}
+        </div>
+        <p className={styles.path}>{path}</p>
+      </header>
+      {first.data?.note && <Note tone="warn">{first.data.note}</Note>}
+      <div className={styles.tools}>
+        <FilterBox
+          key={location.where}
+          value={location.where}
+          onChange={filter}
+          error={location.where && first.isError ? first.error : null}
+          example={exampleFor(first.data?.columns ?? [])}
+        />
+        <p className={styles.invite}>Click a value to see where it came from.</p>
+      </div>
+      <div className={styles.rows}>
+        <RowTable dataset={dataset} where={location.where} onTrace={trace} />
+      </div>
+      <section className={styles.section} aria-labelledby="flow">
+        <h2 id="flow">What it came from, and what it went into</h2>
+        {lineage.isPending && <Skeleton label="Loading the lineage" rows={4} />}
+        {lineage.error && <ErrorNote error={lineage.error} onRetry={() => lineage.refetch()} />}
+        {lineage.data && <LineageGraph graph={lineage.data} focus={dataset} />}
+        {lineage.data && lineage.data.truncated > 0 && (
+          <Note tone="warn">{lineage.data.truncated} more datasets and jobs lie beyond what is drawn.</Note>
+        )}
+      </section>
+    </div>
+  );
+}
+
+interface FactsProps {
+  page: RowPage;
+  filtered: boolean;
+  total: number;
+}
+
+function Facts({ page, filtered, total }: FactsProps) {
+  return (
+    <>
+      <Badge>
+        {total.toLocaleString('en')} {total === 1 ? 'row' : 'rows'}
+        {filtered && ' that match'}
+      </Badge>
+      {page.hasRecordLineage ? (
+        <Badge tone="good" icon="check" title="Each record can be traced to the records that it was made of.">
+          record lineage
+        </Badge>
+      ) : (
+        <Badge tone="coarse" title="A trace of its records names datasets, not records.">
+          no record lineage
+        </Badge>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import { type FormEvent, useId, useState } from 'react';
+import { RequestError } from '../../api/request';
+import styles from './FilterBox.module.css';
+
+interface FilterBoxProps {
+  /** The predicate that the rows are filtered by now. */
+  value: string | undefined;
+  onChange: (predicate: string | undefined) => void;
+  /** Why the predicate did not work. */
+  error: Error | null;
+  /** An example that fits the dataset. */
+  example: string;
+}
+
+/** A predicate over the rows, in DuckDB's SQL. It is tried when Enter is pressed, and what is wrong with it stands below. */
+export function FilterBox({ value, onChange, error, example }: FilterBoxProps) {
+  const [text, setText] = useState(value ?? '');
+  const errorId = useId();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onChange(text.trim() || undefined);
+  };
+  const clear = () => {
+    setText('');
+    onChange(undefined);
+  };
+  return (
+    <form className={styles.form} onSubmit={submit}>
+      <div className={`${styles.field} ${error ? styles.wrong : ''}`}>
+        <span>where</span>
+        <input
+          type="text"
+          spellCheck={false}
+          autoComplete="off"
+          aria-label="Filter the rows by a DuckDB predicate"
+          aria-invalid={error !== null}
+          aria-describedby={error ? errorId : undefined}
+          placeholder={example}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {value && (
+          <button type="button" className={styles.clear} onClick={clear}>
+            Clear
+          </button>
+        )}
+        <button type="submit">Filter</button>
+      </div>
+      {error && (
+        <p id={errorId} role="alert" className={styles.error}>
+          {error.message} <span>{error instanceof RequestError && error.detail.hint}</span>
+        </p>
+      )}
+    </form>
+  );
+}

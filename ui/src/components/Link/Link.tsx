@@ -1,0 +1,30 @@
+import type { AnchorHTMLAttributes, MouseEvent } from 'react';
+import { hrefOf, navigate } from '../../hooks/useLocation';
+import type { Location } from '../../location/location';
+
+interface LinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
+  /** Where it leads. It is a true address: it opens in a new tab and can be copied. */
+  to: Location;
+}
+
+/** A link within the page. */
+export function Link({ to, children, ...rest }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
+    event.preventDefault();
+    navigate(to);
+  };
+  return (
+    <a {...rest} href={hrefOf(to)} onClick={follow}>
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,40 @@
+import { parseId } from '../../graph/ids';
+import { inDataOrder } from '../../graph/path';
+import type { PathHop } from '../../graph/types';
+import { Badge } from '../Badge/Badge';
+import { Note } from '../Note/Note';
+import styles from './Operations.module.css';
+
+interface OperationsProps {
+  hops: readonly PathHop[];
+  /** Short names of datasets by their id. */
+  nameOf: (dataset: string) => string;
+}
+
+/** What happened between the records on the left and those on the right, in the order in which data passed it. */
+export function Operations({ hops, nameOf }: OperationsProps) {
+  if (hops.length === 0) return <Note>No job stands between: the record is a source’s own.</Note>;
+  return (
+    <ol className={styles.list}>
+      {inDataOrder(hops).map((hop) => (
+        <li key={`${hop.run} ${hop.output}`} className={`${styles.hop} ${hop.grain === 'RECORD' ? '' : styles.coarse}`}>
+          <h3>
+            {parseId(hop.job).parts.at(-1)}
+            {hop.grain !== 'RECORD' && <Badge tone="coarse">{hop.grain.toLowerCase()} grain</Badge>}
+          </h3>
+          <ol>
+            {[...hop.operations].reverse().map((operation, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
+              <li key={index}>{operation}</li>
+            ))}
+          </ol>
+          <p className={styles.records}>
+            {hop.grain === 'RECORD' &&
+              `${hop.records.toLocaleString('en')} ${hop.records === 1 ? 'record' : 'records'} `}
+            into {nameOf(hop.output)}
+          </p>
+        </li>
+      ))}
+    </ol>
+  );
+}

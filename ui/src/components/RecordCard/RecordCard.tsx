@@ -1,0 +1,38 @@
+import { placeOf, type ReachedRecord } from '../../graph/records';
+import { formatValue, sameValue, valuesOf } from '../../trace/values';
+import { Mark } from '../Mark/Mark';
+import styles from './RecordCard.module.css';
+
+interface RecordCardProps {
+  record: ReachedRecord;
+  /** Names of the columns that the trace goes through. */
+  traced: ReadonlySet<string>;
+  /** The value that was clicked; a traced value that equals it is marked. */
+  clicked?: { value: unknown } | undefined;
+  /** Whether this is the record that was clicked itself. */
+  origin?: boolean;
+}
+
+/** One record, a value a line. */
+export function RecordCard({ record, traced, clicked, origin = false }: RecordCardProps) {
+  return (
+    <article className={styles.card}>
+      <p className={styles.place}>{placeOf(record)}</p>
+      <dl className={styles.values}>
+        {Object.entries(valuesOf(record.values)).map(([column, value]) => {
+          const isTraced = traced.has(column);
+          const marked = isTraced && clicked !== undefined && sameValue(value, clicked.value);
+          return (
+            <div key={column} className={`${styles.pair} ${marked ? styles.marked : isTraced ? styles.traced : ''}`}>
+              <dt>{column}</dt>
+              <dd>
+                <span className={value === null ? styles.null : undefined}>{formatValue(value)}</span>
+                {marked && <Mark origin={origin} />}
+              </dd>
+            </div>
+          );
+        })}
+      </dl>
+    </article>
+  );
+}

@@ -1,0 +1,222 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type CSSProperties, type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { PAGE_SIZE, type Row, type RowPage, useRows } from '../../hooks/useRows';
+import { nextOrder, type SortOrder, sortedIndexes } from '../../trace/sorting';
+import { formatValue, isNumericType, listOf } from '../../trace/values';
+import { ErrorNote, Note } from '../Note/Note';
+import { Skeleton } from '../Skeleton/Skeleton';
+import { nextCell } from './keys';
+import styles from './RowTable.module.css';
+import { templateOf } from './widths';
+
+interface RowTableProps {
+  /** Id of the dataset. */
+  dataset: string;
+  /** DuckDB predicate over the rows. */
+  where: string | undefined;
+  /** Called with the record and the name of the column whose cell was chosen. */
+  onTrace: (row: Row, column: string) => void;
+}
+
+const ROW_HEIGHT = 32;
+const OVERSCAN = 12;
+const FIRST_ROWS = 40;
+
+/** The rows of a dataset, loaded as they come into sight. Arrow keys move among the cells, Enter or a click traces one. */
+export function RowTable({ dataset, where, onTrace }: RowTableProps) {
+  const [range, setRange] = useState({ from: 0, to: FIRST_ROWS });
+  const { first, total, rowAt } = useRows(dataset, where, range.from, range.to);
+  if (first.isPending) return <Skeleton label="Loading the rows" rows={9} />;
+  // A predicate that is refused is explained at its field; the rows that were there stay.
+  if (first.isError && !first.data)
+    return where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
+  const page = first.data;
+  if (!page) return null;
+  if (total === 0) return <Note>{where ? 'No row meets the predicate.' : 'The dataset has no rows.'}</Note>;
+  return <Grid page={page} total={total} rowAt={rowAt} onRange={setRange} onTrace={onTrace} />;
+}
+
+interface GridProps {
+  page: RowPage;
+  total: number;
+  rowAt: (index: number) => Row | undefined;
+  onRange: (range: { from: number; to: number }) => void;
+  onTrace: (row: Row, column: string) => void;
+}
+
+function Grid({ page, total, rowAt, onRange, onTrace }: GridProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [order, setOrder] = useState<SortOrder>();
+  const [active, setActive] = useState({ row: 0, column: 0 });
+  const sortable = total <= PAGE_SIZE;
+  const indexes = useMemo(
+    () =>
+      sortedIndexes(
+        page.rows.map((row) => listOf(row.values)),
+        order,
+      ),
+    [page, order],
+  );
+  const at = (index: number) => rowAt(sortable ? (indexes[index] ?? index) : index);
+  const rows = useVirtualizer({
+    count: total,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: OVERSCAN,
+    onChange: ({ range }) => range && onRange({ from: range.startIndex, to: range.endIndex + OVERSCAN }),
+  });
+  const style = { '--columns': templateOf(page), gridTemplateColumns: 'var(--columns)' } as CSSProperties;
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = nextCell(event.key, active, { rows: total, columns: page.columns.length });
+    if (!next) return;
+    event.preventDefault();
+    setActive(next);
+    rows.scrollToIndex(next.row);
+    requestAnimationFrame(() =>
+      frame.current?.querySelector<HTMLElement>(`[data-cell="${next.row}:${next.column}"]`)?.focus(),
+    );
+  };
+
+  return (
+    <div ref={frame} className={styles.frame}>
+      {/* biome-ignore lint/a11y/useSemanticElements: rows are placed by their scroll position, which a table element does not allow */}
+      <div
+        role="grid"
+        aria-label="Rows"
+        aria-rowcount={total + 1}
+        aria-colcount={page.columns.length + 1}
+        tabIndex={-1}
+        className={styles.grid}
+        onKeyDown={onKeyDown}
+      >
+        <HeadLine
+          page={page}
+          style={style}
+          order={order}
+          onSort={sortable ? (column) => setOrder((current) => nextOrder(current, column)) : undefined}
+        />
+        <div className={styles.body} style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map((item) => (
+            <RowLine
+              key={item.key}
+              page={page}
+              row={at(item.index)}
+              index={item.index}
+              active={active.row === item.index ? active.column : undefined}
+              style={{ ...style, transform: `translateY(${item.start}px)` }}
+              onTrace={onTrace}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+interface HeadLineProps {
+  page: RowPage;
+  style: CSSProperties;
+  order: SortOrder | undefined;
+  /** Absent where the rows are too many to be sorted here. */
+  onSort: ((column: number) => void) | undefined;
+}
+
+function HeadLine({ page, style, order, onSort }: HeadLineProps) {
+  const byLine = page.rows.some((row) => row.line !== null);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: part of the grid above
+    // biome-ignore lint/a11y/useFocusableInteractive: the focus stands on cells
+    <div role="row" aria-rowindex={1} className={`${styles.line} ${styles.head}`} style={style}>
+      {/* biome-ignore lint/a11y/useSemanticElements: part of the grid above */}
+      <div role="columnheader" tabIndex={-1} className={`${styles.cell} ${styles.position}`}>
+        {byLine ? 'line' : 'row'}
+      </div>
+      {page.columns.map(({ name, type }, index) => {
+        const sorted = order?.column === index ? (order.descending ? 'descending' : 'ascending') : undefined;
+        const label = (
+          <>
+            <b>
+              {name}
+              {sorted && (sorted === 'ascending' ? ' ↑' : ' ↓')}
+            </b>
+            <small>{type}</small>
+          </>
+        );
+        return (
+          // biome-ignore lint/a11y/useSemanticElements: part of the grid above
+          <div
+            key={name}
+            role="columnheader"
+            tabIndex={-1}
+            aria-sort={sorted}
+            className={isNumericType(type) ? styles.number : undefined}
+          >
+            {onSort ? (
+              <button
+                type="button"
+                className={styles.columnHead}
+                onClick={() => onSort(index)}
+                title={`Sort by ${name}`}
+              >
+                {label}
+              </button>
+            ) : (
+              <span className={styles.columnHead}>{label}</span>
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+interface RowLineProps {
+  page: RowPage;
+  /** Absent while it is on its way. */
+  row: Row | undefined;
+  index: number;
+  /** The column whose cell takes part in the tab order. */
+  active: number | undefined;
+  style: CSSProperties;
+  onTrace: (row: Row, column: string) => void;
+}
+
+function RowLine({ page, row, index, active, style, onTrace }: RowLineProps) {
+  const values = listOf(row?.values);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: part of the grid above
+    // biome-ignore lint/a11y/useFocusableInteractive: the focus stands on cells
+    <div role="row" aria-rowindex={index + 2} className={`${styles.line} ${styles.row}`} style={style}>
+      {/* biome-ignore lint/a11y/useSemanticElements: part of the grid above */}
+      <div
+        role="rowheader"
+        tabIndex={-1}
+        className={`${styles.cell} ${styles.position}`}
+        title={row ? `row ${row.row} of ${row.file}` : undefined}
+      >
+        {row ? (row.line ?? row.row) : ''}
+      </div>
+      {page.columns.map(({ name, type }, column) => (
+        // biome-ignore lint/a11y/useSemanticElements: part of the grid above
+        <div
+          key={name}
+          role="gridcell"
+          data-cell={`${index}:${column}`}
+          tabIndex={active === column ? 0 : -1}
+          className={`${styles.cell} ${styles.value} ${isNumericType(type) ? styles.number : ''} ${row ? '' : styles.coming}`}
+          title={row ? `Where does ${name} = ${formatValue(values[column])} come from?` : undefined}
+          onClick={() => row && onTrace(row, name)}
+          onKeyDown={(event) => event.key === 'Enter' && row && onTrace(row, name)}
+        >
+          {row ? <Value value={values[column]} /> : '·'}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Value({ value }: { value: unknown }) {
+  if (value === null || value === undefined) return <span className={styles.null}>null</span>;
+  return formatValue(value);
+}

@@ -1,0 +1,30 @@
+export interface Cell {
+  row: number;
+  column: number;
+}
+
+const PAGE = 12;
+
+/** Where a key leads from a cell, in a grid of a size; undefined for a key that moves nothing. */
+export function nextCell(
+  key: string,
+  { row, column }: Cell,
+  size: { rows: number; columns: number },
+): Cell | undefined {
+  const moves: Record<string, Cell> = {
+    ArrowUp: { row: row - 1, column },
+    ArrowDown: { row: row + 1, column },
+    ArrowLeft: { row, column: column - 1 },
+    ArrowRight: { row, column: column + 1 },
+    PageUp: { row: row - PAGE, column },
+    PageDown: { row: row + PAGE, column },
+    Home: { row, column: 0 },
+    End: { row, column: size.columns - 1 },
+  };
+  const next = moves[key];
+  return next && { row: within(next.row, size.rows), column: within(next.column, size.columns) };
+}
+
+function within(value: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, value));
+}

@@ -1,0 +1,31 @@
+import { useId } from 'react';
+import styles from './SegmentedControl.module.css';
+
+interface SegmentedControlProps<Value extends string> {
+  /** What is chosen here, for those who listen. */
+  label: string;
+  /** The choices: their value, what they are called, and what they mean. */
+  options: readonly { value: Value; label: string; title?: string }[];
+  value: Value;
+  onChange: (value: Value) => void;
+}
+
+/** A choice of one among few, all in sight. Arrow keys move between them. */
+export function SegmentedControl<Value extends string>({
+  label,
+  options,
+  value,
+  onChange,
+}: SegmentedControlProps<Value>) {
+  const name = useId();
+  return (
+    <div role="radiogroup" aria-label={label} className={styles.group}>
+      {options.map((option) => (
+        <label key={option.value} className={styles.option} title={option.title}>
+          <input type="radio" name={name} checked={option.value === value} onChange={() => onChange(option.value)} />
+          <span>{option.label}</span>
+        </label>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+import type { DirectionChoice, SemanticsChoice } from '../../location/location';
+import type { Phrase } from '../../trace/sentence';
+import { Badge } from '../Badge/Badge';
+import styles from './TraceHead.module.css';
+
+interface TraceHeadProps {
+  sentence: readonly Phrase[];
+  semantics: SemanticsChoice;
+  direction: DirectionChoice;
+  exact: boolean;
+  elapsedMs: number;
+  /** Whether another answer is on its way. */
+  stale: boolean;
+}
+
+const MEANING: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
+  backward: {
+    witness: 'Witness: run again on these records alone, the jobs give this value again.',
+    influence: 'Influence: every record that had a part in this row, whether or not it decided the value.',
+  },
+  forward: {
+    witness: 'Witness: the records whose value needs this one.',
+    influence: 'Influence: every record that this one had a part in.',
+  },
+};
+
+/** What was found, in a sentence; what that means; and whether it is exact. */
+export function TraceHead({ sentence, semantics, direction, exact, elapsedMs, stale }: TraceHeadProps) {
+  return (
+    <div className={`${styles.head} ${stale ? styles.stale : ''}`} aria-live="polite" aria-busy={stale}>
+      <h1 className={styles.sentence}>
+        {sentence.map(({ text, strong }, index) =>
+          // biome-ignore lint/suspicious/noArrayIndexKey: a sentence has its order
+          strong ? <strong key={index}>{text}</strong> : <span key={index}>{text}</span>,
+        )}
+      </h1>
+      <p className={styles.means}>
+        {exact ? (
+          <Badge tone="good" icon="check" title="The answer is this set of records and no other.">
+            exact
+          </Badge>
+        ) : (
+          <Badge tone="coarse" icon="warn" title="The reasons stand below.">
+            not exact
+          </Badge>
+        )}
+        <span>{MEANING[direction][semantics]}</span>
+        <span className={styles.time}>{Math.round(elapsedMs)} ms</span>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,214 @@
+import { useMemo, useState } from 'react';
+import type { TraceQuery } from '../../api/generated/graphql';
+import { columnsByDataset, columnTrail } from '../../graph/columns';
+import { mergeGraphs } from '../../graph/flow';
+import { columnId, parseId } from '../../graph/ids';
+import { baseName, shortNames } from '../../graph/names';
+import { highlightOf } from '../../graph/path';
+import { captionsOf, groupRecords } from '../../graph/records';
+import type { LineageGraph as Graph } from '../../graph/types';
+import { useLineage } from '../../hooks/useLineage';
+import { navigate } from '../../hooks/useLocation';
+import { useTrace } from '../../hooks/useTrace';
+import { HOME, type Location } from '../../location/location';
+import { sentenceOf } from '../../trace/sentence';
+import { valuesOf } from '../../trace/values';
+import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
+import { LineageGraph } from '../LineageGraph/LineageGraph';
+import { ErrorNote, Note } from '../Note/Note';
+import { Records } from '../Records/Records';
+import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
+import { SharePanel } from '../SharePanel/SharePanel';
+import { Skeleton } from '../Skeleton/Skeleton';
+import { type TraceChange, TraceControls } from '../TraceControls/TraceControls';
+import { TraceHead } from '../TraceHead/TraceHead';
+import styles from './TracePage.module.css';
+
+type Trace = TraceQuery['trace'];
+
+interface TracePageProps {
+  location: Location;
+  /** The record that is traced. */
+  record: { dataset: string; file: string; row: number };
+}
+
+const EMPTY: Graph = { nodes: [], edges: [], truncated: 0 };
+
+/** Where one value came from, or where its record went. */
+export function TracePage({ location, record }: TracePageProps) {
+  const { data: trace, error, isPending, isPlaceholderData, refetch } = useTrace(location);
+  const lineage = useLineage(record.dataset, location.direction === 'backward' ? 'UPSTREAM' : 'DOWNSTREAM');
+  const around = lineage.data ?? EMPTY;
+  const path = parseId(record.dataset).parts.at(-1) ?? record.dataset;
+  const here = `row ${record.row}${location.column ? ` · ${location.column}` : ''}`;
+  const rowsOf = { ...HOME, dataset: record.dataset, ...(location.where ? { where: location.where } : {}) };
+
+  const targets = useMemo(() => targetsOf(around, record.dataset), [around, record.dataset]);
+
+  return (
+    <div className={styles.page}>
+      <header>
+        <Breadcrumb steps={[{ label: 'Datasets', to: HOME }, { label: baseName(path), to: rowsOf }, { label: here }]} />
+        {trace && <Head trace={trace} location={location} row={record.row} stale={isPlaceholderData} />}
+      </header>
+      <TraceControls
+        semantics={location.semantics}
+        direction={location.direction}
+        to={location.to}
+        targets={targets}
+        onChange={(change) => navigate(changed(location, change))}
+      >
+        {trace && (
+          <SharePanel
+            location={location}
+            dataset={path}
+            values={valuesOf(trace.selected[0]?.values)}
+            to={location.to ? parseId(location.to).parts.at(-1) : undefined}
+          />
+        )}
+      </TraceControls>
+      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
+      {isPending && <Skeleton label="Tracing the record" rows={12} />}
+      {trace && !error && <Answer trace={trace} location={location} dataset={record.dataset} around={around} />}
+    </div>
+  );
+}
+
+interface HeadProps {
+  trace: Trace;
+  location: Location;
+  row: number;
+  stale: boolean;
+}
+
+function Head({ trace, location, row, stale }: HeadProps) {
+  const { column, semantics, direction } = location;
+  const groups = groupRecords(trace.records);
+  const sentence = sentenceOf({
+    dataset: baseName(parseId(location.dataset ?? '').parts.at(-1) ?? ''),
+    row,
+    column,
+    value: column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column],
+    semantics,
+    direction,
+    total: trace.total,
+    recordGrain: groups.every((group) => group.coarse.length === 0),
+    datasets: groups.map((group) => baseName(group.name)),
+  });
+  return (
+    <TraceHead
+      sentence={sentence}
+      semantics={semantics}
+      direction={direction}
+      exact={trace.exact}
+      elapsedMs={trace.elapsedMs}
+      stale={stale}
+    />
+  );
+}
+
+interface AnswerProps {
+  trace: Trace;
+  location: Location;
+  dataset: string;
+  /** The lineage that the trace is a part of. */
+  around: Graph;
+}
+
+const EXTENTS = [
+  { value: 'path', label: 'Only the path' },
+  { value: 'all', label: 'All lineage' },
+] as const;
+
+function Answer({ trace, location, dataset, around }: AnswerProps) {
+  const [extent, setExtent] = useState<'path' | 'all'>('path');
+  const { column, direction } = location;
+  const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
+  const groups = useMemo(() => groupRecords(trace.records), [trace.records]);
+  const highlight = useMemo(
+    () => highlightOf(trace.path, [dataset, ...groups.map((group) => group.dataset)]),
+    [trace.path, dataset, groups],
+  );
+  const trail = useMemo(
+    () => (column === undefined ? new Set<string>() : columnTrail(trace.graph, columnId(dataset, column), direction)),
+    [trace.graph, dataset, column, direction],
+  );
+  const captions = useMemo(
+    () => captionsOf([...groups, ...groupRecords(trace.selected)], trace.path),
+    [groups, trace.selected, trace.path],
+  );
+  const short = useMemo(
+    () => shortNames(graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
+    [graph],
+  );
+  const value = column === undefined ? undefined : { value: valuesOf(trace.selected[0]?.values)[column] };
+
+  return (
+    <>
+      {trace.incomplete.length > 0 && <Incomplete trace={trace} />}
+      <LineageGraph
+        graph={graph}
+        highlight={highlight}
+        pathOnly={extent === 'path'}
+        hops={trace.path}
+        tracedColumns={trail}
+        captions={captions}
+        focus={dataset}
+      >
+        <SegmentedControl label="How much is drawn" options={EXTENTS} value={extent} onChange={setExtent} />
+      </LineageGraph>
+      <Records
+        direction={direction}
+        selected={trace.selected}
+        groups={groups}
+        total={trace.total}
+        hops={trace.path}
+        traced={columnsByDataset(trail)}
+        clicked={value}
+        nameOf={(id) => short.get(id) ?? baseName(parseId(id).parts.at(-1) ?? id)}
+      />
+    </>
+  );
+}
+
+const EFFECT: Record<string, string> = {
+  superset: 'the answer may hold more than it should',
+  missing: 'the answer may lack something',
+  unreadable: 'values cannot be read any more',
+};
+
+function Incomplete({ trace }: { trace: Trace }) {
+  return (
+    <Note tone="warn" title={trace.exact ? 'Something cannot be shown' : 'Why this is not exact'}>
+      <ul className={styles.incomplete}>
+        {trace.incomplete.map(({ what, reason, effect }) => (
+          <li key={`${what} ${reason}`}>
+            <b>{what}</b>: {reason} ({EFFECT[effect] ?? effect})
+          </li>
+        ))}
+      </ul>
+    </Note>
+  );
+}
+
+/** Where a change of the question leads. A target belongs to its direction: the other direction begins without one. */
+function changed({ to, ...location }: Location, change: TraceChange): Location {
+  const turned = change.direction !== undefined && change.direction !== location.direction;
+  const target = 'to' in change ? change.to : turned ? undefined : to;
+  return {
+    ...location,
+    ...(change.semantics && { semantics: change.semantics }),
+    ...(change.direction && { direction: change.direction }),
+    ...(target && { to: target }),
+  };
+}
+
+/** Datasets that can be asked for: all that the lineage holds but the one that is traced. */
+function targetsOf(around: Graph, dataset: string) {
+  const datasets = around.nodes.filter((node) => node.kind === 'DATASET');
+  const short = shortNames(datasets.map((node) => [node.id, node.name]));
+  return datasets
+    .filter((node) => node.id !== dataset)
+    .map((node) => ({ id: node.id, name: short.get(node.id) ?? node.name }))
+    .sort((a, b) => a.name.localeCompare(b.name));
+}

@@ -1,0 +1,63 @@
+import { list, properties } from '../facts/read';
+import { datasetOfColumn, nameOfColumn } from './ids';
+import type { GraphEdge, LineageGraph } from './types';
+
+export interface ColumnLink {
+  id: string;
+  /** Ids of the columns. */
+  src: string;
+  dst: string;
+  srcDataset: string;
+  dstDataset: string;
+  /** Whether values flow along it; else it only decides which rows there are (a filter, a grouping, a join's condition). */
+  direct: boolean;
+}
+
+/**
+ * Columns whose values a column was made from (`backward`) or went into (`forward`), itself included, over any number of steps.
+ * What only decided which rows there are is left out.
+ */
+export function columnTrail(graph: LineageGraph, column: string, direction: 'backward' | 'forward'): Set<string> {
+  const next = new Map<string, string[]>();
+  for (const edge of graph.edges) {
+    if (edge.kind !== 'DERIVES' || !isDirect(edge)) continue;
+    const [from, to] = direction === 'backward' ? [edge.dst, edge.src] : [edge.src, edge.dst];
+    next.set(from, [...(next.get(from) ?? []), to]);
+  }
+  const trail = new Set([column]);
+  for (const reached of trail) for (const further of next.get(reached) ?? []) trail.add(further); // a set yields what is added on the way
+  return trail;
+}
+
+/** Names of the columns on a trail, by the id of their dataset. */
+export function columnsByDataset(columns: Iterable<string>): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const column of columns) {
+    const dataset = datasetOfColumn(column);
+    found.set(dataset, (found.get(dataset) ?? new Set()).add(nameOfColumn(column)));
+  }
+  return found;
+}
+
+/** The column-to-column links that can be drawn, both of whose datasets are open. */
+export function columnLinks(graph: LineageGraph, open: ReadonlySet<string>): ColumnLink[] {
+  return graph.edges
+    .filter((edge) => edge.kind === 'DERIVES')
+    .map((edge) => ({
+      id: `${edge.src}→${edge.dst}`,
+      src: edge.src,
+      dst: edge.dst,
+      srcDataset: datasetOfColumn(edge.src),
+      dstDataset: datasetOfColumn(edge.dst),
+      direct: isDirect(edge),
+    }))
+    .filter((link) => open.has(link.srcDataset) && open.has(link.dstDataset));
+}
+
+/** OpenLineage says of each transformation whether it is DIRECT or INDIRECT; a link without any is taken for direct. */
+function isDirect(edge: GraphEdge): boolean {
+  const transformations = list(properties(edge.properties)['transformations']);
+  return (
+    transformations.length === 0 || transformations.some((transformation) => transformation['type'] !== 'INDIRECT')
+  );
+}

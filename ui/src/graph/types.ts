@@ -1,0 +1,36 @@
+import type { EdgeKind, NodeKind } from '../api/generated/graphql';
+
+/** A container of data or of actors, as the service gives it. */
+export interface GraphNode {
+  id: string;
+  kind: NodeKind;
+  name: string;
+  properties: unknown;
+}
+
+/** A link in the direction in which data flows. */
+export interface GraphEdge {
+  src: string;
+  dst: string;
+  kind: EdgeKind;
+  properties?: unknown;
+}
+
+export interface LineageGraph {
+  nodes: readonly GraphNode[];
+  edges: readonly GraphEdge[];
+  /** Number of nodes that a limit of the service kept out. */
+  truncated: number;
+}
+
+/** One run on the path of a trace. */
+export interface PathHop {
+  job: string;
+  run: string;
+  output: string;
+  inputs: readonly string[];
+  /** Outermost first, as in the plan. */
+  operations: readonly string[];
+  records: number;
+  grain: 'RECORD' | 'PARTITION' | 'VERSION' | 'DATASET';
+}

@@ -1,0 +1,38 @@
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
+import type { RowsQuery } from '../api/generated/graphql';
+import { RowsDocument } from '../api/generated/graphql';
+import { request } from '../api/request';
+
+/** Rows of one request; what fits is also what can be sorted on the page. */
+export const PAGE_SIZE = 100;
+
+export type RowPage = RowsQuery['rows'];
+export type Row = RowPage['rows'][number];
+
+/** The first page, which says columns and total, and the pages that hold the rows from `from` to `to`. */
+export function useRows(dataset: string, where: string | undefined, from: number, to: number) {
+  const first = useQuery({ ...pageQuery(dataset, where, 0), placeholderData: keepPreviousData });
+  const total = first.data?.total ?? 0;
+  const pages = pagesBetween(from, Math.min(to, total - 1));
+  const results = useQueries({ queries: pages.map((page) => pageQuery(dataset, where, page)) });
+  const loaded = new Map(pages.map((page, index) => [page, results[index]?.data]));
+  const rowAt = (index: number): Row | undefined => {
+    const page = Math.floor(index / PAGE_SIZE);
+    return (page === 0 ? first.data : loaded.get(page))?.rows[index % PAGE_SIZE];
+  };
+  return { first, total, rowAt };
+}
+
+function pageQuery(dataset: string, where: string | undefined, page: number) {
+  return {
+    queryKey: ['rows', dataset, where ?? null, page],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      request(RowsDocument, { dataset, where: where ?? null, first: PAGE_SIZE, offset: page * PAGE_SIZE }, signal),
+    select: (answer: RowsQuery) => answer.rows,
+  };
+}
+
+function pagesBetween(from: number, to: number): number[] {
+  const [first, last] = [Math.floor(from / PAGE_SIZE), Math.floor(to / PAGE_SIZE)];
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index).filter((page) => page > 0);
+}

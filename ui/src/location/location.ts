@@ -1,0 +1,69 @@
+/** What the page shows, as its address says it: everything needed to come back to it, and nothing else. */
+
+export type SemanticsChoice = 'witness' | 'influence';
+export type DirectionChoice = 'backward' | 'forward';
+
+export interface Location {
+  /** Id of the dataset whose rows are shown. */
+  dataset?: string;
+  /** DuckDB predicate over its rows. */
+  where?: string;
+  /** File of the traced record. */
+  file?: string;
+  /** 0-based row of the traced record in its file. */
+  row?: number;
+  /** Column of the cell that was clicked. */
+  column?: string;
+  semantics: SemanticsChoice;
+  direction: DirectionChoice;
+  /** Id of the one dataset whose records are asked for. */
+  to?: string;
+}
+
+export const HOME: Location = { semantics: 'witness', direction: 'backward' };
+
+/** The record that is traced, if the location names one whole. */
+export function tracedRecord(location: Location): { dataset: string; file: string; row: number } | undefined {
+  const { dataset, file, row } = location;
+  return dataset !== undefined && file !== undefined && row !== undefined ? { dataset, file, row } : undefined;
+}
+
+export function parseLocation(search: string): Location {
+  const query = new URLSearchParams(search);
+  const text = (key: string) => query.get(key) || undefined;
+  const row = Number.parseInt(query.get('row') ?? '', 10);
+  return defined({
+    dataset: text('dataset'),
+    where: text('where'),
+    file: text('file'),
+    row: Number.isInteger(row) && row >= 0 ? row : undefined,
+    column: text('column'),
+    semantics: query.get('semantics') === 'influence' ? 'influence' : 'witness',
+    direction: query.get('direction') === 'forward' ? 'forward' : 'backward',
+    to: text('to'),
+  });
+}
+
+/** The query part of the address, `''` for the start. Semantics and direction are written out where a record is traced. */
+export function formatLocation(location: Location): string {
+  const query = new URLSearchParams();
+  const { dataset, where, file, row, column, semantics, direction, to } = location;
+  if (dataset) query.set('dataset', dataset);
+  if (where) query.set('where', where);
+  if (tracedRecord(location)) {
+    query.set('file', file ?? '');
+    query.set('row', String(row));
+    if (column) query.set('column', column);
+    query.set('semantics', semantics);
+    query.set('direction', direction);
+    if (to) query.set('to', to);
+  }
+  const search = query.toString();
+  return search ? `?${search}` : '';
+}
+
+type Loose<T> = { [Key in keyof T]: T[Key] | undefined };
+
+function defined<T extends object>(value: Loose<T>): T {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as T;
+}
