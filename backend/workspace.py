@@ -24,6 +24,7 @@ from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.registry import open_store
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.spark_listener.delivery.leftovers import Delivered, deliver_leftovers
 
 T = TypeVar("T")
@@ -88,6 +89,12 @@ class Workspace:
         except TimeoutError:
             pass  # said by the number that is returned
         return await self.projector.pending(tenant)
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """Which records a record came from, or where it went. Raises as `headwater.graph.trace.trace` says."""
+        from headwater.graph.trace import trace  # DuckDB loads with it: delivery at the end of a run does without
+
+        return await trace(self.graph, self.records, tenant, request)
 
     async def _settle(self, tenant: str) -> None:
         while await self.projector.pending(tenant):

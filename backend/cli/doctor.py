@@ -1,0 +1,27 @@
+"""`headwater doctor`: looks at this machine and says what to do."""
+
+from __future__ import annotations
+
+import typer
+
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import ExitCode, Format, emit
+from headwater.backend.diagnosis import diagnose
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def doctor(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
+    """Check Java, Spark, the home folder, the key, the disk and the service of this machine, and say what to do.
+
+    Exits with 1 if something that is needed is missing; what is merely optional does not count.
+    """
+    findings = diagnose(home)
+    emit(
+        [{"check": finding.check, "state": finding.state, "detail": finding.detail, "advice": finding.advice} for finding in findings],
+        columns=("check", "state", "detail", "advice"),
+        format=format,
+    )
+    if any(finding.state == "bad" for finding in findings):
+        raise typer.Exit(ExitCode.FAILURE)

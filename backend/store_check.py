@@ -1,0 +1,53 @@
+"""Whether a home's graph is what its log says.
+
+For `headwater store check`. It never touches the graph that it checks: the log is folded into a second one, in a temporary file, and
+the two fingerprints, which no order of arrival changes, are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
+
+from headwater.backend.ingest_log import Stage
+from headwater.backend.projector import Projector
+from headwater.backend.workspace import Workspace
+from headwater.graph.stores.registry import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was checked."""
+
+    check: str
+    ok: bool
+    detail: str
+
+
+async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
+    """Check the log, the dead letters and the graph of a tenant. Raises `UnavailableError`."""
+    log, offset = workspace.log, await workspace.graph.offset(tenant)
+    counts, latest = log.counts(tenant), log.latest(tenant)
+    refused = [letter for letter in log.dead_letters(tenant) if letter.stage is Stage.PROJECTION]
+    return [
+        Finding("log", ok=True, detail=f"{counts['event']} events, {counts['capture']} captures, {counts['dead_letters']} dead letters"),
+        Finding("projected", ok=offset == latest, detail=f"{offset} of {latest}"),
+        Finding("refused", ok=not refused, detail="; ".join(f"entry {letter.offset}: {letter.reason}" for letter in refused[:5]) or "none"),
+        await _compare(workspace, tenant),
+    ]
+
+
+async def _compare(workspace: Workspace, tenant: str) -> Finding:
+    with TemporaryDirectory(prefix="headwater-check-") as folder:
+        second = open_store(f"sqlite:///{quote(str(Path(folder) / 'graph.db'))}")
+        await second.open()
+        try:
+            await Projector(workspace.log, second, workspace.records).catch_up()
+            expected = await second.fingerprint(tenant)
+        finally:
+            await second.close()
+    found = await workspace.graph.fingerprint(tenant)
+    hint = "" if found == expected else f", the log gives {expected}: run `headwater store rebuild`"
+    return Finding("graph", ok=found == expected, detail=f"fingerprint {found}{hint}")
