@@ -124,7 +124,10 @@ def _start(home: Path) -> tuple[Neo4jServer, subprocess.Popen[bytes]]:
     entry = ["org.neo4j.server.CommunityEntryPoint", f"--home-dir={home}", f"--config-dir={home / 'conf'}", "--console-mode"]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(
-            ["java", "-Xmx768m", *opened, "-cp", f"{jars}/*", *entry], stdout=log, stderr=subprocess.STDOUT, preexec_fn=_die_with_parent
+            ["java", "-Xmx768m", *opened, "-cp", f"{jars}/*", *entry],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 - one call of the C library, which takes no lock
         )
     server = Neo4jServer(f"bolt://127.0.0.1:{port}", "neo4j", _PASSWORD)
     try:
@@ -177,4 +180,4 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    print(fetch())
+    fetch()

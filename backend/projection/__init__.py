@@ -2,7 +2,8 @@
 
 For the projector, which folds the log into a store, and for whoever rebuilds a graph. `project_event` and `project_capture` are pure
 and look at one entry alone; so entries may come late, twice or in any order, and the graph ends the same. What only two entries
-together tell (this run read the files that that run wrote) `link_versions` adds. Nothing that an entry states is dropped: a facet that is not known is a property like the others.
+together tell (this run read the files that that run wrote) `link_versions` adds. Nothing that an entry states is dropped: a facet that
+is not known is a property like the others.
 """
 
 from headwater.backend.projection.capture import WrittenFile, capture_stamp, project_capture

@@ -1,4 +1,4 @@
-"""A capture's manifest (docs/reference/capture-format.md) → graph batch: the block that a run wrote, its files, the files it read, its plan.
+"""A capture's manifest (docs/reference/capture-format.md) → graph batch: the block that a run wrote, its files, those it read, its plan.
 
 A file is a partition node whose id is path, length and modification time: the file that one capture wrote and another read is one
 node, which joins them without time or name taking part.

@@ -24,7 +24,7 @@ async def fold(store: GraphStore, tenant: str, batches: Sequence[GraphBatch], *,
 
 
 async def link_versions(store: GraphStore, tenant: str, batches: Sequence[GraphBatch]) -> GraphBatch:
-    """version → run for each file that one capture wrote and another read, where these batches, applied already, bring either."""
+    """Versions → runs for each file that one capture wrote and another read, where these batches, applied already, bring either."""
     edges = [edge for batch in batches for edge in batch.edges]
     readers = [(edge.src, edge.dst) for edge in edges if edge.kind is EdgeKind.READS and edge.src.startswith(_PARTITION)]
     versions = {edge.dst: edge.src for edge in edges if edge.kind is EdgeKind.CONTAINS and edge.src.startswith(f"{NodeKind.VERSION}:")}

@@ -44,7 +44,10 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Stamp:
-    """When a fact was stated (`time`: ISO 8601, UTC, microseconds) and by which event (`key`: its hash). The greater stamp wins, property by property."""
+    """When a fact was stated (`time`: ISO 8601, UTC, microseconds) and by which event (`key`: its hash).
+
+    The greater stamp wins, property by property.
+    """
 
     time: str
     key: str

@@ -85,6 +85,14 @@ class Facts:
         return facts
 
 
+def merged(name: str, properties: str, stamps: str, stated: Facts) -> tuple[str, str, str] | None:
+    """What an element that a store keeps as (name, properties, stamps) becomes by what is stated; None where nothing changes."""
+    facts = Facts.load(name, properties, stamps)
+    facts.absorb(stated)
+    after = (facts.values.get(NAME, name), *facts.dump())
+    return None if after == (name, properties, stamps) else after
+
+
 @dataclass(slots=True)
 class Changes:
     """Batches merged with one another: what is left to merge into a store. Every end of an edge is among the nodes."""

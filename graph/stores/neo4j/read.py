@@ -35,7 +35,7 @@ async def search(
 ) -> Page:
     """See `GraphStore.search`."""
     matching: LiteralString = (
-        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds AND ($text = '' OR n.folded CONTAINS $text)"  # noqa: S608 - Cypher
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds AND ($text = '' OR n.folded CONTAINS $text)"
     )
     return await _page(transaction, matching, first, after, tenant=tenant, text=fold(text), kinds=_names(kinds))
 
@@ -60,8 +60,8 @@ async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequ
     while frontier:
         steps = await rows(
             transaction,
-            "UNWIND $ids AS id MATCH (c:Container {tenant: $tenant, id: id})<-[:CONTAINS]-(n:Container) WHERE n.tenant = $tenant RETURN id, "
-            + _COLUMNS,
+            "UNWIND $ids AS id MATCH (:Container {tenant: $tenant, id: id})<-[:CONTAINS]-(n:Container) WHERE n.tenant = $tenant "
+            "RETURN id, " + _COLUMNS,
             ids=frontier,
             tenant=tenant,
         )
@@ -90,7 +90,8 @@ async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
     async for record in nodes:
         result.nodes([tuple(record)])
     edges = await transaction.run(
-        "MATCH (s:Container {tenant: $tenant})-[e]->(d:Container {tenant: $tenant}) RETURN s.id, d.id, type(e), coalesce(e.properties, '{}')",
+        "MATCH (s:Container {tenant: $tenant})-[e]->(d:Container {tenant: $tenant}) "
+        "RETURN s.id, d.id, type(e), coalesce(e.properties, '{}')",
         tenant=tenant,
     )
     async for src, dst, relationship, properties in edges:

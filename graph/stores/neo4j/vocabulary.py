@@ -1,4 +1,7 @@
-"""Labels and relationship types. Cypher takes no parameters in their places within a pattern, so they come from here, never from a text of a user."""
+"""Labels and relationship types.
+
+Cypher takes no parameters in their places within a pattern, so they come from here, never from a text of a user.
+"""
 
 from __future__ import annotations
 

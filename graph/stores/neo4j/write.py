@@ -1,7 +1,8 @@
 """Applying batches to Neo4j: lock and read the touched elements, merge, write back, all in the caller's transaction.
 
-Per-property stamps need a read between two writes. The first statement writes to every node that is touched, which locks it until the end
-of the transaction; so what is read cannot change, and the edges between locked nodes cannot be made twice. Nodes are locked in the order of their ids.
+Per-property stamps need a read between two writes. The first statement writes to every node that is touched, which locks it until the
+end of the transaction; so what is read cannot change, and the edges between locked nodes cannot be made twice. Nodes are locked in the
+order of their ids.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, LiteralString, TypeVar
 from neo4j import AsyncManagedTransaction
 
 from headwater.graph.model import EdgeKind, bare_name, kind_of
-from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts
+from headwater.graph.model.merge import Changes, EdgeKey, Facts, merged
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP, label
 from headwater.graph.stores.paging import fold
@@ -58,7 +59,10 @@ async def write_changes(transaction: AsyncManagedTransaction, tenant: str, chang
 
 
 async def drop_tenant(connections: Connections, tenant: str) -> None:
-    """Delete all that the tenant has. In portions, since a transaction of Neo4j lives in memory; the offset first, so that a crash between is healed by the log."""
+    """Delete all that the tenant has.
+
+    In portions, since a transaction of Neo4j lives in memory; the offset first, so that the log heals what a crash leaves.
+    """
     await connections.run("MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
     await connections.run(
         "MATCH (n:Container {tenant: $tenant}) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS",
@@ -71,12 +75,8 @@ async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes:
     updates: list[dict[str, str]] = []
     for portion in _portions(touched):
         for identifier, name, properties, stamps in await rows(transaction, _LOCK_NODES, tenant=tenant, rows=portion):
-            facts = Facts.load(name, properties, stamps)
-            facts.absorb(nodes[identifier])
-            merged = facts.dump()
-            if merged != (properties, stamps):
-                name = facts.values.get(NAME, name)
-                updates.append({"id": identifier, "name": name, "folded": fold(name), "properties": merged[0], "stamps": merged[1]})
+            if after := merged(name, properties, stamps, nodes[identifier]):
+                updates.append({"id": identifier, "name": after[0], "folded": fold(after[0]), "properties": after[1], "stamps": after[2]})
     for portion in _portions(updates):
         await rows(transaction, _SET_NODES, tenant=tenant, rows=portion)
 
@@ -99,11 +99,8 @@ async def _write_edges(transaction: AsyncManagedTransaction, tenant: str, kind: 
             rows=portion,
         )
         for src, dst, properties, stamps in known:
-            facts = Facts.load("", properties, stamps)
-            facts.absorb(edges[src, dst, kind])
-            merged = facts.dump()
-            if merged != (properties, stamps):
-                updates.append({"src": src, "dst": dst, "properties": merged[0], "stamps": merged[1]})
+            if after := merged("", properties, stamps, edges[src, dst, kind]):
+                updates.append({"src": src, "dst": dst, "properties": after[1], "stamps": after[2]})
     for portion in _portions(updates):
         await rows(
             transaction,

@@ -43,10 +43,6 @@ class Connections:
         """Run `work` over one snapshot of the file."""
         return await self._run(self._readers, "BEGIN", work)
 
-    async def set_up(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` on the writer, outside a transaction."""
-        return await self._run(self._writer, None, work)
-
     async def close(self) -> None:
         """Wait for what runs, then close every connection."""
         await asyncio.to_thread(self._close)
@@ -57,12 +53,10 @@ class Connections:
         while self._open:
             self._open.pop().close()
 
-    async def _run(self, pool: ThreadPoolExecutor, begin: str | None, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _run(self, pool: ThreadPoolExecutor, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
         def call() -> T:
             with _translated(self._path):
                 connection = self._connection()
-                if begin is None:
-                    return work(connection)
                 connection.execute(begin)
                 try:
                     result = work(connection)

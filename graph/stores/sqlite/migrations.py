@@ -44,24 +44,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Take the steps that the file has not taken. Safe when several processes open a new file at once.
+    """Take the steps that the file has not taken, in a transaction of the caller that holds the write lock.
 
     Raises:
         ConfigurationError: a newer Headwater wrote the file.
     """
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > len(MIGRATIONS):
-            raise ConfigurationError(
-                f"The graph file is of schema {version}; this Headwater knows schemas up to {len(MIGRATIONS)}.",
-                hint="Upgrade Headwater, or point it at another home.",
-            )
-        for step in MIGRATIONS[version:]:
-            for statement in step:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise ConfigurationError(
+            f"The graph file is of schema {version}; this Headwater knows schemas up to {len(MIGRATIONS)}.",
+            hint="Upgrade Headwater, or point it at another home.",
+        )
+    for step in MIGRATIONS[version:]:
+        for statement in step:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")

@@ -51,10 +51,13 @@ def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Se
     """What the parent contains directly: an edge that two steps of containment replace does not count."""
     wanted = list(kinds or NodeKind)
     contained = f"""
-        FROM node AS p CROSS JOIN edge AS e ON e.tenant = p.tenant AND e.src = p.key AND e.kind = 'contains' CROSS JOIN node AS n ON n.key = e.dst
+        FROM node AS p
+        CROSS JOIN edge AS e ON e.tenant = p.tenant AND e.src = p.key AND e.kind = 'contains'
+        CROSS JOIN node AS n ON n.key = e.dst
         WHERE p.tenant = ? AND p.id = ? AND n.kind IN ({", ".join("?" * len(wanted))}) AND NOT EXISTS (
-          SELECT 1 FROM edge AS inner CROSS JOIN edge AS outer ON outer.tenant = inner.tenant AND outer.dst = inner.src AND outer.kind = 'contains'
-          WHERE inner.tenant = e.tenant AND inner.dst = e.dst AND inner.kind = 'contains' AND inner.src <> e.src AND outer.src = e.src)
+          SELECT 1 FROM edge AS second
+          CROSS JOIN edge AS first ON first.tenant = second.tenant AND first.dst = second.src AND first.kind = 'contains'
+          WHERE second.tenant = e.tenant AND second.dst = e.dst AND second.kind = 'contains' AND second.src <> e.src AND first.src = e.src)
         """
     bound = (tenant, parent, *wanted)
     total = connection.execute(f"SELECT count(*) {contained}", bound).fetchone()[0]
@@ -100,7 +103,8 @@ def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
     result.nodes(connection.execute("SELECT id, name, properties FROM node WHERE tenant = ?", (tenant,)))
     result.edges(
         connection.execute(
-            "SELECT s.id, d.id, e.kind, e.properties FROM edge AS e JOIN node AS s ON s.key = e.src JOIN node AS d ON d.key = e.dst WHERE e.tenant = ?",
+            "SELECT s.id, d.id, e.kind, e.properties FROM edge AS e "
+            "JOIN node AS s ON s.key = e.src JOIN node AS d ON d.key = e.dst WHERE e.tenant = ?",
             (tenant,),
         )
     )

@@ -19,7 +19,7 @@ class SqliteStore:
         self._connections = Connections(path)
 
     async def open(self) -> None:
-        await self._connections.set_up(migrate)
+        await self._connections.write(migrate)
 
     async def close(self) -> None:
         await self._connections.close()

@@ -74,7 +74,8 @@ def _cone(
     """Every key within `depth` hops, with its distance."""
     near, far = _STEP[way]
     statement = f"""
-        SELECT DISTINCT e.{far} FROM json_each(?) AS level CROSS JOIN edge AS e ON e.tenant = ? AND e.{near} = level.value AND e.kind IN ({_marks(kinds)})
+        SELECT DISTINCT e.{far} FROM json_each(?) AS level
+        CROSS JOIN edge AS e ON e.tenant = ? AND e.{near} = level.value AND e.kind IN ({_marks(kinds)})
         """
     distance = dict.fromkeys(start, 0)
     frontier = list(distance)
@@ -109,7 +110,8 @@ def _edges_among(connection: sqlite3.Connection, tenant: str, ids: dict[int, str
     rows = connection.execute(
         f"""
         SELECT e.src, e.dst, e.kind, e.properties FROM json_each(?) AS kept
-        CROSS JOIN edge AS e ON e.tenant = ? AND e.dst = kept.value AND e.kind IN ({_marks(kinds)}) WHERE e.src IN (SELECT value FROM json_each(?))
+        CROSS JOIN edge AS e ON e.tenant = ? AND e.dst = kept.value AND e.kind IN ({_marks(kinds)})
+        WHERE e.src IN (SELECT value FROM json_each(?))
         """,
         (keys, tenant, *kinds, keys),
     )

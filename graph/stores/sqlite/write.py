@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 
 from headwater.graph.model import bare_name, kind_of
-from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts
+from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts, merged
 from headwater.graph.stores.paging import fold
 
 
@@ -33,18 +33,14 @@ def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str
     keys: dict[str, int] = {}
     updates: list[tuple[str, str, str, str, int]] = []
     known = connection.execute(
-        "SELECT n.key, n.id, n.name, n.properties, n.stamps FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
+        "SELECT n.key, n.id, n.name, n.properties, n.stamps FROM json_each(?) AS asked "
+        "CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
         (json.dumps(list(nodes)), tenant),
     )
     for key, identifier, name, properties, stamps in known:
         keys[identifier] = key
-        if stated := nodes[identifier]:
-            facts = Facts.load(name, properties, stamps)
-            facts.absorb(stated)
-            merged = facts.dump()
-            if merged != (properties, stamps):
-                name = facts.values.get(NAME, name)
-                updates.append((name, fold(name), *merged, key))
+        if nodes[identifier] and (after := merged(name, properties, stamps, nodes[identifier])):
+            updates.append((after[0], fold(after[0]), after[1], after[2], key))
     connection.executemany("UPDATE node SET name = ?, folded = ?, properties = ?, stamps = ? WHERE key = ?", updates)
     for identifier, facts in nodes.items():
         if identifier not in keys:
@@ -80,8 +76,7 @@ def _merged_edges(
         row = connection.execute(
             "SELECT properties, stamps FROM edge WHERE tenant = ? AND dst = ? AND kind = ? AND src = ?", place
         ).fetchone()
-        facts = stated
-        if row is not None:
-            facts = Facts.load("", *row)
-            facts.absorb(stated)
-        yield (*place, *facts.dump())
+        if row is None:
+            yield (*place, *stated.dump())
+        elif after := merged("", row[0], row[1], stated):
+            yield (*place, after[1], after[2])

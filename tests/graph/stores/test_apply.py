@@ -11,7 +11,9 @@ from tests.graph.stores.samples import PIPELINE, contains, dataset, job, node, r
 
 
 async def test_a_stated_node_comes_back(store: GraphStore, tenant: str) -> None:
-    stated = node(dataset("weather"), "Weather of 2013", rows=26_115, schema={"fields": [{"name": "wind", "type": "double"}]}, note="Bö ☂ \x00")
+    stated = node(
+        dataset("weather"), "Weather of 2013", rows=26_115, schema={"fields": [{"name": "wind", "type": "double"}]}, note="Bö ☂ \x00"
+    )
     await store.apply(tenant, [GraphBatch(stamp(1), [stated])])
     assert await store.get(tenant, [stated.id]) == [stated]
 
@@ -49,7 +51,9 @@ async def test_a_value_stated_again_is_not_undone_by_one_between(store: GraphSto
 
 async def test_none_retracts_and_only_what_was_stated_before(store: GraphStore, tenant: str) -> None:
     await store.apply(tenant, [GraphBatch(stamp(2), [node(dataset("a"), owner=None, tags=None)])])
-    await store.apply(tenant, [GraphBatch(stamp(1), [node(dataset("a"), owner="x")]), GraphBatch(stamp(3), [node(dataset("a"), tags=["t"])])])
+    await store.apply(
+        tenant, [GraphBatch(stamp(1), [node(dataset("a"), owner="x")]), GraphBatch(stamp(3), [node(dataset("a"), tags=["t"])])]
+    )
     assert (await store.get(tenant, [dataset("a")]))[0].properties == {"tags": ["t"]}
 
 

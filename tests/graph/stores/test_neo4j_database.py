@@ -46,7 +46,10 @@ async def test_concurrent_writers_lose_and_double_nothing(neo4j_server: Neo4jSer
     async def write(writer: int) -> None:
         for index in range(15):
             shared = Node("job:n:shared", NodeKind.JOB, "shared", {f"w{writer}": index})
-            edges = [Edge(dataset("a"), "job:n:shared", EdgeKind.READS, {f"w{writer}": index}), Edge("job:n:shared", f"run:{writer}-{index}", EdgeKind.CONTAINS)]
+            edges = [
+                Edge(dataset("a"), "job:n:shared", EdgeKind.READS, {f"w{writer}": index}),
+                Edge("job:n:shared", f"run:{writer}-{index}", EdgeKind.CONTAINS),
+            ]
             await stores[writer].apply(tenant, [GraphBatch(stamp(index), [shared], edges)], offset=index)
 
     try:

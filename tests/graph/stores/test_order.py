@@ -16,7 +16,14 @@ from tests.graph.stores.samples import PIPELINE, dataset, node, stamp
 from tests.neo4j_server import Neo4jServer
 
 IDS = ["dataset:f:a", "dataset:f:b", "job:n:j", "column:f:a:x", "run:1", "version:f:a:1"]
-VALUES = st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=3), st.just([{"a": 1}]))
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=3),
+    st.just([{"a": 1}]),
+)
 PROPERTIES = st.dictionaries(st.sampled_from(["state", "owner", "rows"]), VALUES, max_size=3)
 RANKS = st.dictionaries(st.sampled_from(["state", "owner"]), st.integers(-2, 2), max_size=2)
 # Two keys and three seconds: stamps that are equal though the statements differ must not matter either.
@@ -51,7 +58,9 @@ async def content(store: GraphStore, groups: Sequence[Sequence[GraphBatch]]) -> 
 
 @given(deliveries())
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_late_double_and_shuffled_batches_give_the_same_graph(tmp_path: Path, delivery: tuple[list[GraphBatch], list[list[GraphBatch]]]) -> None:
+async def test_late_double_and_shuffled_batches_give_the_same_graph(
+    tmp_path: Path, delivery: tuple[list[GraphBatch], list[list[GraphBatch]]]
+) -> None:
     batches, groups = delivery
     store = open_store(f"sqlite:///{tmp_path}/graph.db")
     await store.open()

@@ -62,7 +62,13 @@ async def test_both_is_the_two_cones_without_siblings(store: GraphStore, tenant:
 async def test_containment_is_no_flow(store: GraphStore, tenant: str) -> None:
     """A path from version to run and on to another version is not mixed with that of their datasets and jobs."""
     version, run = "version:file:a:1", "run:2"
-    edges = [contains(dataset("a"), version), contains(job("j"), run), Edge(version, run, EdgeKind.READS), reads("a", "j"), writes("j", "b")]
+    edges = [
+        contains(dataset("a"), version),
+        contains(job("j"), run),
+        Edge(version, run, EdgeKind.READS),
+        reads("a", "j"),
+        writes("j", "b"),
+    ]
     await store.apply(tenant, [GraphBatch(stamp(1), edges=edges)])
     reached = await store.reach(tenant, [dataset("b")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=8, limit=100)
     assert set(reached.distance) == {dataset("b"), job("j"), dataset("a")}

@@ -62,7 +62,13 @@ async def test_a_cursor_that_no_page_carried_is_refused(store: GraphStore, tenan
 
 async def contained(store: GraphStore, tenant: str) -> None:
     """all ⊃ daily ⊃ report ⊃ run, where events also said that the system contains each."""
-    edges = [contains(SYSTEM, PIPE), contains(SYSTEM, OUTER), contains(SYSTEM, job("report")), contains(OUTER, PIPE), contains(PIPE, job("report"))]
+    edges = [
+        contains(SYSTEM, PIPE),
+        contains(SYSTEM, OUTER),
+        contains(SYSTEM, job("report")),
+        contains(OUTER, PIPE),
+        contains(PIPE, job("report")),
+    ]
     await store.apply(tenant, [GraphBatch(stamp(1), edges=[*edges, contains(SYSTEM, job("alone")), contains(job("report"), RUN)])])
 
 
@@ -100,14 +106,18 @@ async def test_a_containment_cycle_ends(store: GraphStore, tenant: str) -> None:
 async def test_tenants_see_nothing_of_one_another(store: GraphStore, tenant: str) -> None:
     other = f"{tenant}-other"
     await store.apply(tenant, [PIPELINE], offset=5)
-    await store.apply(other, [GraphBatch(stamp(1), [node(dataset("weather"), secret=1)], [Edge(dataset("weather"), job("theirs"), EdgeKind.READS)])])
+    await store.apply(
+        other, [GraphBatch(stamp(1), [node(dataset("weather"), secret=1)], [Edge(dataset("weather"), job("theirs"), EdgeKind.READS)])]
+    )
     before = await store.fingerprint(tenant)
     assert (await store.get(tenant, [dataset("weather")]))[0].properties == {}
     assert await store.offset(other) == 0
     assert (await store.search(tenant, "theirs")).total == 0
     reached = await store.reach(tenant, [dataset("weather")], direction=Direction.BOTH, kinds=FLOWS, depth=9, limit=100)
     assert job("theirs") not in reached.distance
-    assert job("theirs") not in {edge.dst for edge in await store.neighbours(tenant, [dataset("weather")], direction=Direction.BOTH, kinds=FLOWS)}
+    assert job("theirs") not in {
+        edge.dst for edge in await store.neighbours(tenant, [dataset("weather")], direction=Direction.BOTH, kinds=FLOWS)
+    }
     await store.drop(other)
     assert await store.counts(other) == {}
     assert await store.fingerprint(tenant) == before

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
@@ -36,8 +35,8 @@ asyncio.run(main(*sys.argv[1:]))
 
 async def test_several_processes_write_one_new_file(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/graph.db"
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, url, name]) for name in ("a", "b", "c", "d")]
-    assert [await asyncio.to_thread(writer.wait, 60) for writer in writers] == [0, 0, 0, 0]
+    writers = [await asyncio.create_subprocess_exec(sys.executable, "-c", WRITER, url, name) for name in ("a", "b", "c", "d")]
+    assert [await asyncio.wait_for(writer.wait(), 60) for writer in writers] == [0, 0, 0, 0]
     store = open_store(url)
     await store.open()
     try:
