@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import strawberry
 from strawberry import UNSET
 
@@ -36,7 +38,7 @@ class Query:
             store=context.store,
             nodes=sum(counts.values()),
             runs=counts.get(NodeKind.RUN, 0),
-            captures=await context.records.count(context.tenant),
+            captures=await asyncio.to_thread(context.records.count, context.tenant),
             pending=await context.pending(),
         )
 

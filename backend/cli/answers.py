@@ -42,8 +42,7 @@ class Answers:
         """
         if (found := await self._by_id(text, kinds)) is not None:
             return found
-        names = list(dict.fromkeys([text, text.removeprefix("file:"), os.path.abspath(text)]))
-        for name in names:
+        for name in _spellings(text):
             page = await self.graph.search(self.tenant, name, kinds=kinds, first=_KNOWN)
             exact = [node for node in page.nodes if node.name == name]
             if len(exact) == 1:
@@ -64,6 +63,11 @@ class Answers:
         by_end = {Path(name).name: name for name in known}
         near = [*get_close_matches(text, known, 3), *(by_end[end] for end in get_close_matches(Path(text).name, by_end, 3))]
         return f"Near: {', '.join(dict.fromkeys(near or known[:5]))}."
+
+
+def _spellings(text: str) -> list[str]:
+    """What a dataset may be called that a person names by its path."""
+    return list(dict.fromkeys([text, text.removeprefix("file:"), os.path.abspath(text)]))
 
 
 @asynccontextmanager

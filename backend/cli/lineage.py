@@ -19,7 +19,7 @@ from headwater.graph.stores import Direction, Subgraph
 app = typer.Typer(add_completion=False)
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 _LIMIT = 5_000
-_COLUMNS = ("direction", "distance", "kind", "name", "id")
+_COLUMNS = ("direction", "distance", "kind", "name")
 
 
 class LineageFormat(StrEnum):
@@ -70,7 +70,7 @@ def lineage(
     elif format is LineageFormat.TREE:
         _print_tree(around)
     else:
-        emit(list(_rows(around)), columns=_COLUMNS, format=Format(format.value))
+        emit(list(_rows(around)), columns=_COLUMNS if format is LineageFormat.TABLE else (*_COLUMNS, "id"), format=Format(format.value))
     for _, graph in around.directions():
         if graph.truncated:
             note(f"[yellow]warning:[/] {graph.truncated:,} more nodes were reached; --depth asks for fewer hops.")

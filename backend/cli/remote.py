@@ -122,9 +122,15 @@ def _answer(found: Mapping[str, Any]) -> TraceAnswer:
     incomplete = [Incomplete(item["what"], item["reason"], item["effect"]) for item in found["incomplete"]]
     path = [Hop(**{**hop, "grain": Grain[hop["grain"]]}) for hop in found["path"]]
     return TraceAnswer(
-        semantics=Semantics[found["semantics"]], exact=found["exact"], records=[_record(record) for record in found["records"]], path=path,
-        incomplete=incomplete, total=found["total"], selected=[_record(record) for record in found["selected"]], elapsed_ms=found["elapsedMs"],
-    )  # fmt: skip
+        semantics=Semantics[found["semantics"]],
+        exact=found["exact"],
+        records=[_record(record) for record in found["records"]],
+        path=path,
+        incomplete=incomplete,
+        total=found["total"],
+        selected=[_record(record) for record in found["selected"]],
+        elapsed_ms=found["elapsedMs"],
+    )
 
 
 def _record(found: Mapping[str, Any]) -> TracedRecord:

@@ -82,13 +82,18 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
         "records": [_record(record) for record in answer.records],
         "path": [
             {
-                "job": hop.job, "run": hop.run, "output": dataset_name(hop.output), "inputs": [dataset_name(source) for source in hop.inputs],
-                "operations": list(hop.operations), "records": hop.records, "grain": hop.grain.value,
+                "job": hop.job,
+                "run": hop.run,
+                "output": dataset_name(hop.output),
+                "inputs": [dataset_name(source) for source in hop.inputs],
+                "operations": list(hop.operations),
+                "records": hop.records,
+                "grain": hop.grain.value,
             }
             for hop in answer.path
         ],
         "incomplete": incomplete,
-    }  # fmt: skip
+    }
 
 
 def dataset_name(identifier: str) -> str:
@@ -106,8 +111,12 @@ def _record(record: TracedRecord) -> dict[str, Any]:
 
 def _place(record: TracedRecord) -> dict[str, Any]:
     return {
-        "dataset": dataset_name(record.dataset), "file": record.file, "row": record.row, "line": record.line, "grain": record.grain.value
-    }  # fmt: skip
+        "dataset": dataset_name(record.dataset),
+        "file": record.file,
+        "row": record.row,
+        "line": record.line,
+        "grain": record.grain.value,
+    }
 
 
 def _reference(text: str) -> tuple[str, int]:

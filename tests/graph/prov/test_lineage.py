@@ -7,8 +7,8 @@ from headwater.errors import NotFoundError
 from headwater.graph.model import EdgeKind
 from headwater.graph.prov import export_dataset, export_run
 from headwater.graph.stores import Direction
-from tests.graph.prov.conftest import CLEAN, REPORT, TENANT, state
 from tests.graph.prov.validity import assert_valid, ends, pairs, read_back
+from tests.stated import CLEAN, REPORT, TENANT, state
 
 RAW, CLEANED, REPORTED = (
     "dataset:file:/data/raw/weather.csv",

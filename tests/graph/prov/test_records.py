@@ -8,8 +8,8 @@ from prov.model import ProvDerivation, ProvGeneration, ProvMembership
 from headwater.errors import InvalidQueryError
 from headwater.graph.prov import export_records
 from headwater.graph.trace.answer import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
-from tests.graph.prov.conftest import CLEAN, REPORT, TENANT
 from tests.graph.prov.validity import assert_valid, ends, pairs, read_back
+from tests.stated import CLEAN, REPORT, TENANT
 
 RAW, REPORTS = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/report"
 HOPS = [

@@ -5,7 +5,6 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 from prov.model import (
-    PROV,
     ProvActivity,
     ProvAgent,
     ProvBundle,

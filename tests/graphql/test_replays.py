@@ -1,0 +1,85 @@
+"""Replays through the schema: handed to the service that the context carries, never started here."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+START = """mutation ($dataset: String!, $where: String, $rows: [RowRef!]) {
+  startReplay(dataset: $dataset, where: $where, rows: $rows) { id state steps { job state } differences { before after columns } } }"""
+
+
+@dataclass
+class Seen:
+    """A replay as a service shows it."""
+
+    id: str
+    state: str = "queued"
+    started_at: str = "2026-01-31T10:00:00.000+00:00"
+    ended_at: str | None = None
+    shadow: str = "/home/replays/1/data"
+    error: str | None = None
+    steps: list = field(default_factory=list)
+    differences: list = field(default_factory=list)
+
+
+@dataclass
+class Difference:
+    dataset: str
+    before: dict | None
+    after: dict | None
+    columns: list
+
+
+class Service:
+    """Keeps what it was asked, and answers as a replay service does."""
+
+    def __init__(self) -> None:
+        self.started = []
+        self.known = {}
+
+    async def start(self, tenant, dataset, where, rows, output):
+        self.started.append((tenant, dataset, where, list(rows), output))
+        self.known["1"] = Seen("1", differences=[Difference(dataset, {"wind": 1048.36}, None, ["wind"])])
+        return "1"
+
+    async def get(self, tenant, identifier):
+        return self.known.get(identifier)
+
+    async def list(self, tenant, first):
+        return list(self.known.values())[:first]
+
+
+async def test_a_replay_is_handed_to_the_service_with_the_tenant_of_the_credential(ask, context):
+    service = Service()
+    data = await ask(START, of=context(replays=service), dataset="raw", rows=[{"file": "file:/a.csv", "row": 7}])
+    assert service.started == [("default", "raw", None, [("file:/a.csv", 7)], None)]
+    assert data["startReplay"]["state"] == "QUEUED"
+    assert data["startReplay"]["differences"] == [{"before": {"wind": 1048.36}, "after": None, "columns": ["wind"]}]
+
+
+async def test_a_replay_needs_the_key(refused, context):
+    service = Service()
+    error = await refused(START, of=context(replays=service, holds_key=False), dataset="raw", where="true")
+    assert error.extensions["code"] == "KeyRequiredError"
+    assert not service.started
+
+
+async def test_a_replay_without_a_selection_is_refused(refused, context):
+    error = await refused(START, of=context(replays=Service()), dataset="raw")
+    assert error.extensions["field"] == "where"
+
+
+@pytest.mark.parametrize(
+    "document", ['{ replay(id: "1") { id } }', "{ replays { id } }", 'mutation { startReplay(dataset: "x", where: "true") { id } }']
+)
+async def test_without_a_replay_service_the_answer_says_so(refused, document):
+    error = await refused(document)
+    assert "not available" in error.message
+    assert error.extensions["code"] == "UnsupportedError"
+
+
+async def test_replays_can_be_looked_at(ask, context):
+    service = Service()
+    await service.start("default", "raw", "true", [], None)
+    data = await ask('{ replay(id: "1") { state } replays { id } none: replay(id: "2") { id } }', of=context(replays=service))
+    assert data == {"replay": {"state": "QUEUED"}, "replays": [{"id": "1"}], "none": None}
