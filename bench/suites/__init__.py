@@ -1,0 +1,1 @@
+"""One module a suite; each has `suite()`."""

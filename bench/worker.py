@@ -1,0 +1,51 @@
+"""A worker process: one arm, answering line by line. Started by the harness as `python -m bench.worker SUITE ARM FOLDER FD`.
+
+It reads JSON from standard input and writes one JSON line for each to the descriptor FD; standard output stays free for what runs:
+
+    {"run": "clean", "turn": 3}   →   {"seconds": 4.2}     or   {"error": "…"}
+    end of input                  →   the arm is closed and the process ends
+
+The first line it writes is {"ready": true}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, TextIO
+
+from bench.run import load
+from bench.suite import Arm
+
+
+def serve(arm: Arm, requests: TextIO, replies: TextIO) -> None:
+    """Answer until the input ends. An arm's error is an answer: the harness decides what it means."""
+
+    def reply(content: dict[str, Any]) -> None:
+        replies.write(json.dumps(content) + "\n")
+        replies.flush()
+
+    reply({"ready": True})
+    for line in requests:
+        request = json.loads(line)
+        try:
+            reply({"seconds": arm.run(request["run"], request["turn"])})
+        except Exception:  # noqa: BLE001  # whatever a case raises is the harness's to report
+            reply({"error": traceback.format_exc()})
+
+
+def main(suite: str, arm_name: str, folder: str, descriptor: str) -> None:
+    """Start the arm and serve it."""
+    with os.fdopen(int(descriptor), "w", encoding="utf-8") as replies:
+        arm = load(suite).arm(arm_name, Path(folder))
+        try:
+            serve(arm, sys.stdin, replies)
+        finally:
+            arm.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5])

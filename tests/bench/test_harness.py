@@ -1,0 +1,115 @@
+"""The harness with real worker processes, over a suite made for the test."""
+
+import os
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from bench import harness, run
+from bench.process import Worker, WorkerError
+from bench.suite import Plan
+
+SUITE = """
+import os, time
+from pathlib import Path
+from bench.suite import Measure, Plan, Statistic
+
+class Arm:
+    def __init__(self, name, folder):
+        self.name, self.folder = name, folder
+        print("noise on standard output is nobody's answer")
+    def run(self, case, turn):
+        print("more noise")
+        if case == "fails":
+            raise ValueError("this case cannot be run")
+        if case == "dies":
+            os._exit(9)
+        with (self.folder / "ran").open("a") as ran:
+            ran.write(f"{self.name} {case} {turn} {os.getpid()}\\n")
+        return {"plain": 1.0, "control": 1.0, "slow": 2.0}[self.name]
+    def close(self):
+        (self.folder / f"{self.name}-closed").touch()
+
+class Suite:
+    plan = Plan(name="madeup", arms=("plain", "control", "slow"), baseline="plain", control="control", cases=("a", "b"),
+        measures=(Measure(name="slow", cases=("a", "b"), arm="slow", statistic=Statistic.RATIO),), rounds=2, warm_up=1)
+    def prepare(self, folder):
+        (folder / "prepared").touch()
+    def arm(self, name, folder):
+        return Arm(name, folder)
+
+def suite():
+    return Suite()
+"""
+
+
+@pytest.fixture
+def madeup(root: Path, monkeypatch: pytest.MonkeyPatch):
+    """A suite in a module of its own, found by the workers as the real ones are."""
+    path = root / "bench" / "suites" / f"madeup_{os.getpid()}.py"
+    path.write_text(textwrap.dedent(SUITE).replace('"madeup"', f'"{path.stem}"'))
+    yield path.stem
+    path.unlink()
+    sys.modules.pop(f"bench.suites.{path.stem}", None)
+
+
+def _plan(name: str) -> Plan:
+    return run.load(name).plan
+
+
+def test_every_case_runs_once_a_round_in_one_process_an_arm(madeup, tmp_path):
+    times = harness.measure(_plan(madeup), tmp_path, rounds=2, warm_up=1, seed=5, said=lambda _: None)
+    assert times["slow"] == {"a": [2.0, 2.0], "b": [2.0, 2.0]}
+    ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
+    assert len(ran) == 3 * 2 * 3
+    assert sorted({turn for _, _, turn, _ in ran}) == ["-1", "0", "1"]
+    assert len({(arm, pid) for arm, _, _, pid in ran}) == len({pid for *_, pid in ran}) == 3
+    assert all((tmp_path / f"{arm}-closed").exists() for arm in ("plain", "control", "slow"))
+
+
+def test_arms_run_in_an_order_that_changes_and_can_be_had_again():
+    arms = ("plain", "control", "active")
+    orders = [tuple(harness.order(arms, 1, turn, "a")) for turn in range(60)]
+    assert orders == [tuple(harness.order(arms, 1, turn, "a")) for turn in range(60)]
+    assert len(set(orders)) == 6
+    assert all(5 <= sum(order[0] == arm for order in orders) <= 35 for arm in arms)
+
+
+def test_a_case_that_fails_says_why(madeup, tmp_path):
+    with Worker(madeup, "plain", tmp_path) as worker, pytest.raises(WorkerError, match="this case cannot be run"):
+        worker.run("fails", 0)
+
+
+def test_a_worker_goes_on_after_a_case_that_failed(madeup, tmp_path):
+    with Worker(madeup, "slow", tmp_path) as worker:
+        with pytest.raises(WorkerError):
+            worker.run("fails", 0)
+        assert worker.run("a", 0) == 2.0
+
+
+def test_a_worker_that_dies_is_reported_with_its_log(madeup, tmp_path):
+    with Worker(madeup, "plain", tmp_path) as worker, pytest.raises(WorkerError, match=r"ended with code 9[\s\S]*noise"):
+        worker.run("dies", 0)
+
+
+def test_an_arm_that_cannot_start_is_reported(tmp_path):
+    with pytest.raises(WorkerError, match=r"No module named 'bench\.suites\.nothing'"):
+        Worker("nothing", "plain", tmp_path)
+
+
+def test_a_suite_is_run_and_written_from_the_command(madeup, tmp_path, capsys):
+    assert run.main([madeup, "--results", str(tmp_path)]) == 0
+    assert (tmp_path / f"{madeup}.json").exists()
+    assert "slow ÷ plain" in capsys.readouterr().out
+
+
+def test_every_suite_declares_a_plan_that_holds_together():
+    assert {"demo", "trace"} <= set(run.names())
+    for name in ("demo", "trace"):
+        plan = _plan(name)
+        assert plan.name == name
+        assert {plan.baseline, plan.control, *(measure.arm for measure in plan.measures)} <= set(plan.arms)
+        assert all(set(measure.cases) <= set(plan.cases) for measure in plan.measures)
+        assert len({(measure.name, measure.statistic) for measure in plan.measures}) == len(plan.measures)
