@@ -93,7 +93,7 @@ class Agent:
                 ended=began,
                 problems=found.problems,
             )
-        return saved
+        return saved  # noqa: RET504  # None where looking failed
 
     def save_ended(self, token: SavedRDD, error: BaseException | None) -> None:
         """The save that `save_begins` announced ended."""

@@ -24,9 +24,8 @@ def attach(spark: Any, **options: Any) -> None:
     """Capture the lineage of what `spark` does from now on, and of sessions and contexts made later in this process.
 
     Options are those of `headwater run` and win over `HEADWATER_…` variables: `mode`, `home`, `namespace`, `name`, `url`, `api_key`,
-    `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`. A second call, or a call under `headwater run`, changes nothing. It never
-    raises: what is
-    wrong is said in the log, and the program goes on without capture.
+    `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`. A second call, or a call under `headwater run`, changes nothing.
+    It never raises: what is wrong is said in the log, and the program goes on without capture.
     """
     global _attached, _started_in  # noqa: PLW0603  # one capture a process
     if _started_in == os.getpid():

@@ -23,7 +23,7 @@ from io import open_code
 from types import CodeType, ModuleType, TracebackType
 from typing import NoReturn
 
-from headwater.errors import HeadwaterError, NotFoundError
+from headwater.errors import HeadwaterError, InvalidInputError
 from headwater.spark_listener.agent import Agent
 from headwater.spark_listener.attach import claim
 from headwater.spark_listener.hooks import install
@@ -62,10 +62,10 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
     """Run a script (a file, or a folder or archive with a `__main__`), or a module as with `-m`; ends by SystemExit, as the program does.
 
     Raises:
-        NotFoundError: there is no such script.
+        InvalidInputError: there is no such script.
     """
     if not module and not os.path.exists(program):
-        raise NotFoundError(f"There is no script {os.path.abspath(program)}.", hint="Usage: headwater run [OPTIONS] SCRIPT [ARGUMENTS].")
+        raise InvalidInputError(f"There is no script {os.path.abspath(program)}.", hint="Usage: headwater run [OPTIONS] SCRIPT [ARGUMENTS].")
     argv = [program, *arguments]
     agent = Agent(settings, take_invocation(script=None if module else program, argv=argv, extra_variables=settings.environment))
     ending = _Ending(agent)
@@ -108,8 +108,8 @@ def _execute(program: str, *, module: bool) -> None:
         _first_on_path(os.getcwd())
         runpy.run_module(program, run_name="__main__", alter_sys=True)
     elif os.path.isdir(program) or not _is_source(program):
-        sys.path[0:1] = [program]
-        runpy.run_module("__main__", run_name="__main__", alter_sys=True)
+        del sys.path[0]  # runpy puts the program there
+        runpy.run_path(program, run_name="__main__")
     else:
         _first_on_path(os.path.dirname(os.path.realpath(program)))
         _execute_file(program)
