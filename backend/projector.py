@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 
 import structlog
-from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
 from headwater.backend.projection import WrittenFile, capture_stamp, event_stamp, fold, project_capture, project_event
@@ -104,7 +104,7 @@ class Projector:
         return AsyncRetrying(
             retry=retry_if_exception(_is_transient),
             stop=stop_after_delay(self._patience),
-            wait=wait_exponential_jitter(initial=0.1, max=2.0),
+            wait=wait_exponential(multiplier=0.1, max=2.0),
             reraise=True,
         )
 

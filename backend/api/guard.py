@@ -54,7 +54,7 @@ class Guard:
             if principal is None and _protected(scope["path"]):
                 raise KeyRequiredError(
                     "This needs the service's key.",
-                    hint="Programs send `Authorization: Bearer KEY` (file `key` of the home folder); the page opens by the link of `serve`.",
+                    hint="Programs send `Authorization: Bearer KEY` (file `key` of the home); the page opens by the link of `serve`.",
                 )
         except HeadwaterError as error:
             await error_response(error)(scope, receive, _with_headers(send))

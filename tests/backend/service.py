@@ -1,0 +1,75 @@
+"""A real service in a process of its own, for tests in which the process is the point."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from headwater.backend.home import Home
+
+
+class ServiceProcess:
+    """`headwater serve` on a free port of loopback, over one home. May be killed and started again."""
+
+    def __init__(self, home: Path, **environment: str) -> None:
+        self.home = Home.at(home).create()
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = home / "service.log"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(30)
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
+
+    @property
+    def url(self) -> str:
+        record = self.home.service()
+        assert record is not None, self.log.read_text()
+        return record.url
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        command = [sys.executable, "-m", "headwater", "serve", "--home", str(self.home.path), "--port", "0"]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **self._environment})
+        deadline = time.monotonic() + 60
+        while self.home.service() is None:
+            assert self._process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.02)
+        with self.client() as client:
+            assert client.get("/healthz", timeout=60).status_code == 200
+
+    def kill(self) -> None:
+        """SIGKILL, to this process alone."""
+        self.process.kill()
+        self.process.wait(30)
+
+    def client(self, *, key: bool = True, **options: object) -> httpx.Client:
+        """A client that shows the key, or none."""
+        headers = {"Authorization": f"Bearer {self.home.key()}"} if key else {}
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, **options)  # type: ignore[arg-type]
+
+    def settled(self, *, patience: float = 60) -> None:
+        """Wait until the log is projected."""
+        deadline = time.monotonic() + patience
+        with self.client() as client:
+            while client.get("/readyz").json()["pending"]:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
