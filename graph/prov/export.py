@@ -18,7 +18,7 @@ from prov.model import PROV, ProvDocument
 from headwater import __version__
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import EdgeKind, NodeKind, node_id
-from headwater.graph.prov.lineage import Flows, describe_dataset, describe_flows
+from headwater.graph.prov.lineage import Flows, describe_dataset, describe_flows, unversioned_inputs
 from headwater.graph.prov.reader import GraphReader
 from headwater.graph.prov.records import describe_answer
 from headwater.graph.prov.statements import Statements
@@ -52,18 +52,24 @@ async def export_run(graph: GraphReader, tenant: str, run: str) -> ProvDocument:
 async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> ProvDocument:
     """All versions of a dataset, and everything upstream of them.
 
+    Where it is not known which version of a dataset a run read, all of that dataset's are described.
+
     Raises:
         NotFoundError: there is no such dataset.
     """
     if not await graph.get(tenant, [dataset]):
         raise NotFoundError(f"There is no dataset {dataset}.", hint="`headwater lineage` names those that are near.")
-    versions = await _children(graph, tenant, dataset, NodeKind.VERSION)
-    files = [file for version in versions for file in await _children(graph, tenant, version, NodeKind.PARTITION)]
-    reached = await _reach(graph, tenant, [*versions, *files], Direction.UPSTREAM, MAX_DEPTH)
     export = _Export(dataset)
     describe_dataset(export.statements, dataset)
-    describe_flows(export.statements, await Flows.of(graph, tenant, reached))
-    return export.document([("truncated", reached.truncated or None)])
+    truncated, seen, following = 0, {dataset}, [dataset]
+    while following:
+        reached = await _upstream(graph, tenant, following)
+        flows = await Flows.of(graph, tenant, reached)
+        describe_flows(export.statements, flows)
+        truncated += reached.truncated
+        following = sorted({source for run in flows.runs for source in unversioned_inputs(flows, run)} - seen)
+        seen.update(following)
+    return export.document([("truncated", truncated or None)])
 
 
 async def export_records(graph: GraphReader, tenant: str, tracer: Tracer, request: TraceRequest) -> ProvDocument:
@@ -131,6 +137,13 @@ def _only(request: TraceRequest, file: str | None, row: int | None) -> TraceRequ
     if file is None or row is None:
         raise InvalidQueryError(f"The records of {request.dataset} are not known one by one.", hint="Leave out --where.")
     return replace(request, where=None, rows=[(file, row)])
+
+
+async def _upstream(graph: GraphReader, tenant: str, datasets: Sequence[str]) -> Subgraph:
+    """What lies upstream of all versions of some datasets, and of the files in them."""
+    versions = [version for dataset in datasets for version in await _children(graph, tenant, dataset, NodeKind.VERSION)]
+    files = [file for version in versions for file in await _children(graph, tenant, version, NodeKind.PARTITION)]
+    return await _reach(graph, tenant, [*versions, *files], Direction.UPSTREAM, MAX_DEPTH)
 
 
 async def _reach(graph: GraphReader, tenant: str, focus: Sequence[str], direction: Direction, depth: int) -> Subgraph:

@@ -64,35 +64,27 @@ def describe_dataset(statements: Statements, dataset: str) -> None:
     statements.entity(dataset, "Dataset", name, {"namespace": namespace, "name": name}, types=["Collection"])
 
 
-def describe_version(statements: Statements, version: Node) -> str:
-    """The block that one run wrote; returns its dataset."""
-    namespace, name, _ = parse_id(version.id)[1]
-    dataset = node_id(NodeKind.DATASET, namespace, name)
+def describe_version(statements: Statements, version: Node) -> None:
+    """The block that one run wrote."""
+    dataset = _dataset_of(version.id)
     describe_dataset(statements, dataset)
     properties = {key: version.properties.get(key) for key in ("block", "path", "format", "files", "rows", "bytes")}
-    statements.entity(version.id, "Version", name, _scalars(properties), types=["Collection"])
+    statements.entity(version.id, "Version", parse_id(version.id)[1][1], _scalars(properties), types=["Collection"])
     statements.specializes(version.id, dataset)
-    return dataset
 
 
-def describe_partition(statements: Statements, partition: Node, containers: Iterable[Node]) -> set[str]:
-    """A file as it was at one time, in all that contain it directly; returns the datasets that it belongs to."""
+def describe_partition(statements: Statements, partition: Node, containers: Iterable[Node]) -> None:
+    """A file as it was at one time, as a member of the version that it was written with, else of the dataset that it was read as."""
     properties = {key: partition.properties.get(key) for key in ("path", "length", "modified", "rows")}
     statements.entity(partition.id, "Partition", partition.name, _scalars(properties), types=["Collection"])
-    datasets = set()
-    inside_version: set[str] = set()
-    for container in containers:
-        if container.kind is NodeKind.VERSION:
-            dataset = describe_version(statements, container)
-            statements.member(container.id, partition.id)
-            datasets.add(dataset)
-            inside_version.add(dataset)
-    for container in containers:
-        if container.kind is NodeKind.DATASET and container.id not in inside_version:
-            describe_dataset(statements, container.id)
-            statements.member(container.id, partition.id)
-            datasets.add(container.id)
-    return datasets
+    versions = [container for container in containers if container.kind is NodeKind.VERSION]
+    for version in versions:
+        describe_version(statements, version)
+        statements.member(version.id, partition.id)
+    written = {_dataset_of(version.id) for version in versions}
+    for dataset in [container.id for container in containers if container.kind is NodeKind.DATASET and container.id not in written]:
+        describe_dataset(statements, dataset)
+        statements.member(dataset, partition.id)
 
 
 def _describe_run(statements: Statements, run: Node, containers: Sequence[Node]) -> None:
@@ -131,30 +123,39 @@ def _describe_flow(statements: Statements, run: Node, flows: Flows) -> None:
 
 def _describe_inputs(statements: Statements, run: Node, flows: Flows) -> list[str]:
     """What the run used: versions and partitions, and the dataset as such where no version of it is known."""
-    versioned: set[str] = set()
-    named = {key.removeprefix(_INPUT) for key in run.properties if key.startswith(_INPUT)}
     sources = flows.reads.get(run.id, [])
     for source in sources:
-        held = _describe_block(statements, source, flows)
-        if kind_of(source) is NodeKind.VERSION:
-            versioned |= held
-        else:
-            named |= held
-    for dataset in sorted(named - versioned):
+        _describe_block(statements, source, flows)
+    whole = unversioned_inputs(flows, run.id)
+    for dataset in whole:
         describe_dataset(statements, dataset)
-    return [*sources, *sorted(named - versioned)]
+    return [*sources, *whole]
 
 
-def _describe_block(statements: Statements, identifier: str, flows: Flows) -> set[str]:
+def unversioned_inputs(flows: Flows, run: str) -> list[str]:
+    """Datasets that a run read and of which it is not known which version; in the order of their ids."""
+    sources = flows.reads.get(run, [])
+    versioned = {_dataset_of(source) for source in sources if kind_of(source) is NodeKind.VERSION}
+    named = {key.removeprefix(_INPUT) for key in flows.runs[run].properties if key.startswith(_INPUT)}
+    return sorted(named - versioned)
+
+
+def _describe_block(statements: Statements, identifier: str, flows: Flows) -> None:
     kind = kind_of(identifier)
     node = flows.nodes.get(identifier) or Node(identifier, kind, bare_name(identifier))
     if kind is NodeKind.VERSION:
-        return {describe_version(statements, node)}
-    return describe_partition(statements, node, flows.containers.get(identifier, ()))
+        describe_version(statements, node)
+    else:
+        describe_partition(statements, node, flows.containers.get(identifier, ()))
 
 
 def _writer_of(version: str) -> str:
     return node_id(NodeKind.RUN, parse_id(version)[1][-1])
+
+
+def _dataset_of(version: str) -> str:
+    namespace, name, _ = parse_id(version)[1]
+    return node_id(NodeKind.DATASET, namespace, name)
 
 
 def _scalars(properties: Mapping[str, object]) -> dict[str, object]:

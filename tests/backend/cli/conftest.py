@@ -1,0 +1,26 @@
+import asyncio
+import json
+
+import pytest
+
+from headwater.backend.settings import load_settings
+from headwater.backend.workspace import Workspace
+from tests.stated import CLEAN, REPORT, event
+
+RUNS = ((CLEAN, "clean", 1, "/data/raw/weather.csv", "/data/out/clean"), (REPORT, "report", 3, "/data/out/clean", "/data/out/report"))
+
+
+@pytest.fixture
+def lived_in(tmp_path):
+    """A home that took in the events of two jobs."""
+
+    async def fill() -> None:
+        async with await Workspace.open(load_settings(home=tmp_path)) as workspace:
+            for run, job, minute, reads, writes in RUNS:
+                for kind, offset in (("START", 0), ("COMPLETE", 1)):
+                    stated = event(run, job, kind, f"2026-01-31T10:{minute + offset:02}:00Z", reads, writes)
+                    assert not workspace.events.submit("default", json.dumps(stated).encode()).result().rejected
+            assert await workspace.settle() == 0
+
+    asyncio.run(fill())
+    return tmp_path

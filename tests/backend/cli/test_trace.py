@@ -1,0 +1,127 @@
+"""How a trace is printed: for people, and in the form that scripts rely on."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from headwater.backend.cli.trace import app, as_json
+from headwater.backend.cli.trace_story import print_story
+from headwater.errors import InvalidQueryError
+from headwater.graph.trace import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
+
+RAW, REPORT = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/report"
+WINDY = {"origin": "EWR", "hour": 3, "wind_speed": "1048.36058"}
+
+
+def answer(records: list[TracedRecord], **changed) -> TraceAnswer:
+    hop = Hop("job:local:report", "run:0198a1b2-0000", REPORT, [RAW], ["max(wind_speed)", "group by origin, month"], 1, Grain.RECORD)
+    selected = [TracedRecord(REPORT, "file:/data/out/report/part-0.parquet", 0, Grain.RECORD)]
+    parts = {
+        "semantics": Semantics.WITNESS, "exact": True, "records": records, "path": [hop], "incomplete": [], "total": len(records),
+        "selected": selected, "elapsed_ms": 34.0,
+    }  # fmt: skip
+    return TraceAnswer(**{**parts, **changed})
+
+
+def raw(row: int, **values: object) -> TracedRecord:
+    return TracedRecord(RAW, "file:/data/raw/weather.csv", row, Grain.RECORD, values or WINDY, row + 2)
+
+
+def story(answered: TraceAnswer, *, width: int = 100, **asked) -> str:
+    out = io.StringIO()
+    request = TraceRequest(**{"dataset": "/data/out/report", "where": "origin = 'EWR'", **asked})
+    print_story(request, answered, console=Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_json_has_the_form_that_scripts_rely_on():
+    parquet = TracedRecord(REPORT, "file:/data/out/report/part-0.parquet", 0, Grain.RECORD, {"origin": "EWR"})
+    assert as_json(answer([raw(1009), parquet])) == {
+        "semantics": "witness",
+        "exact": True,
+        "records": [
+            {
+                "dataset": "/data/raw/weather.csv", "file": "file:/data/raw/weather.csv", "row": 1009, "line": 1011, "grain": "record",
+                "values": WINDY,
+            },
+            {
+                "dataset": "/data/out/report", "file": "file:/data/out/report/part-0.parquet", "row": 0, "grain": "record",
+                "values": {"origin": "EWR"},
+            },
+        ],
+        "path": [
+            {
+                "job": "job:local:report", "run": "run:0198a1b2-0000", "output": "/data/out/report", "inputs": ["/data/raw/weather.csv"],
+                "operations": ["max(wind_speed)", "group by origin, month"], "records": 1, "grain": "record",
+            }
+        ],
+        "incomplete": [],
+    }  # fmt: skip
+
+
+def test_json_says_what_the_limit_kept_out():
+    cut = as_json(answer([raw(1)], total=669))
+    assert cut["incomplete"] == [{"what": "limit", "reason": "1 of 669 records are listed", "effect": "missing"}]
+
+
+def test_the_story_says_what_was_asked_and_that_the_answer_is_exact():
+    told = story(answer([raw(1009)]), column="max_wind_mph", semantics=Semantics.WITNESS)
+    assert "Where does max_wind_mph of /data/out/report where origin = 'EWR' come from?" in told
+    assert "1 record ← 1 record in 1 dataset, exact" in told
+
+
+def test_a_record_alone_is_shown_with_all_its_values():
+    told = story(answer([raw(1009)]))
+    assert "1048.36058" in told
+    assert "line" in told
+    assert "1011" in told
+
+
+def test_the_path_names_jobs_and_operations():
+    told = story(answer([raw(1009)]))
+    assert told.index("report  run 0198a1b2") < told.index("max(wind_speed)") < told.index("from /data/raw/weather.csv")
+
+
+def test_many_records_are_counted_and_the_first_shown():
+    told = story(answer([raw(row) for row in range(669)]))
+    assert "669 records" in told
+    assert "… and 649 more" in told
+
+
+def test_what_does_not_fit_is_counted_and_the_column_asked_for_kept():
+    wide = {f"column_{number}": "x" * 20 for number in range(12)} | {"wanted": "here"}
+    told = story(answer([raw(1, **wide), raw(2, **wide)]), column="wanted")
+    assert "here" in told
+    assert "columns" in told
+    assert max(map(len, told.splitlines())) <= 100
+
+
+def test_what_is_missing_comes_with_its_reason():
+    gap = Incomplete("job:local:count", "captured coarsely", "superset")
+    told = story(answer([raw(1)], incomplete=[gap], exact=False, total=5))
+    assert "not exact" in told
+    assert "job:local:count: captured coarsely (superset)" in told
+    assert "4 records beyond --limit" in told
+
+
+def test_a_coarse_entry_says_its_grain():
+    told = story(answer([TracedRecord(RAW, None, None, Grain.DATASET)], exact=False))
+    assert "dataset" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"), [(["report"], "No record is chosen"), (["report", "--row", "weather.csv"], "names no record")]
+)
+def test_a_trace_needs_records(arguments, says):
+    with pytest.raises(InvalidQueryError, match=says):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_json_is_json(capsys):
+    from headwater.backend.cli.output import emit_json
+
+    emit_json(as_json(answer([raw(1)])))
+    assert json.loads(capsys.readouterr().out)["records"][0]["row"] == 1
