@@ -9,6 +9,13 @@ export function shortNames(names: Iterable<readonly [id: string, name: string]>)
   return short;
 }
 
+/** A job's name in words. OpenLineage's Spark names read `{application}.{operation}.{output}`; any other name stays whole. */
+export function jobTitle(name: string): { title: string; detail: string } {
+  const parts = name.split('.');
+  const [application, , output] = parts;
+  return parts.length === 3 && application && output ? { title: application, detail: `writes ${output}` } : { title: name, detail: 'job' };
+}
+
 /** The last segment of a path. */
 export function baseName(name: string): string {
   return segmentsOf(name).at(-1) ?? name;

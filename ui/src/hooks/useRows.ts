@@ -2,6 +2,7 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { RowsQuery } from '../api/generated/graphql';
 import { RowsDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
+import { listOf } from '../trace/values';
 
 /** Rows of one request; what fits is also what can be sorted on the page. */
 export const PAGE_SIZE = 100;
@@ -21,6 +22,12 @@ export function useRows(dataset: string, where: string | undefined, from: number
     return (page === 0 ? first.data : loaded.get(page))?.rows[index % PAGE_SIZE];
   };
   return { first, total, rowAt };
+}
+
+/** A row as an object of column names and values. */
+export function rowValues(page: Pick<RowPage, 'columns'>, row: Row): Record<string, unknown> {
+  const values = listOf(row.values);
+  return Object.fromEntries(page.columns.map(({ name }, index) => [name, values[index]]));
 }
 
 function pageQuery(dataset: string, where: string | undefined, page: number) {

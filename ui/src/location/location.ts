@@ -22,8 +22,15 @@ export interface Location {
 
 export const HOME: Location = { semantics: 'witness', direction: 'backward' };
 
+/** A record by its place. */
+export interface TracedRecord {
+  dataset: string;
+  file: string;
+  row: number;
+}
+
 /** The record that is traced, if the location names one whole. */
-export function tracedRecord(location: Location): { dataset: string; file: string; row: number } | undefined {
+export function tracedRecord(location: Location): TracedRecord | undefined {
   const { dataset, file, row } = location;
   return dataset !== undefined && file !== undefined && row !== undefined ? { dataset, file, row } : undefined;
 }

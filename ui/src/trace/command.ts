@@ -3,7 +3,10 @@ import type { DirectionChoice, SemanticsChoice } from '../location/location';
 export interface CommandRequest {
   /** The dataset as people name it: its path. */
   dataset: string;
-  where: string;
+  /** A predicate that selects the record, where one is known; else its file and row. */
+  where?: string | undefined;
+  file: string;
+  row: number;
   column?: string | undefined;
   semantics: SemanticsChoice;
   direction: DirectionChoice;
@@ -12,12 +15,11 @@ export interface CommandRequest {
 }
 
 /** The command line that asks what the page shows. */
-export function traceCommand({ dataset, where, column, semantics, direction, to }: CommandRequest): string {
+export function traceCommand({ dataset, where, file, row, column, semantics, direction, to }: CommandRequest): string {
   return [
     'headwater trace',
     quote(dataset),
-    '--where',
-    quote(where),
+    ...(where ? ['--where', quote(where)] : ['--row', quote(`${file.replace(/^file:/, '')}:${row}`)]),
     ...(column ? ['--column', quote(column)] : []),
     '--semantics',
     semantics,
@@ -28,5 +30,7 @@ export function traceCommand({ dataset, where, column, semantics, direction, to 
 
 /** A word of a POSIX shell. */
 function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (!/[$`"\\!]/.test(word)) return `"${word}"`;
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,21 +3,21 @@ import { sameValue } from './values';
 type Values = Record<string, unknown>;
 
 /**
- * A DuckDB predicate that selects a row, as short as can be known from the other rows at hand: columns are added from the left
- * until none of them agrees. Floating-point columns come last, since comparing them with text is where predicates fail.
+ * The shortest DuckDB predicate from the left that selects a row and none of the others; undefined where another row is equal.
+ * Columns of fractions come last, since their text is not always their value.
  */
-export function predicateFor(row: Values, others: readonly Values[]): string {
-  const columns = [...Object.keys(row)].sort((a, b) => Number(isFraction(row[a])) - Number(isFraction(row[b])));
+export function predicateFor(row: Values, others: readonly Values[]): string | undefined {
+  const columns = Object.keys(row).sort((a, b) => Number(isFraction(row[a])) - Number(isFraction(row[b])));
   const chosen: string[] = [];
   let rivals = others;
   for (const column of columns) {
     const left = rivals.filter((rival) => sameValue(rival[column], row[column]));
-    if (chosen.length > 0 && left.length === rivals.length && rivals.length > 0) continue;
+    if (left.length === rivals.length && chosen.length + left.length > 0) continue;
     chosen.push(column);
     rivals = left;
-    if (others.length > 0 && rivals.length === 0) break;
+    if (rivals.length === 0) break;
   }
-  return chosen.map((column) => condition(column, row[column])).join(' AND ');
+  return rivals.length === 0 && chosen.length > 0 ? chosen.map((column) => condition(column, row[column])).join(' AND ') : undefined;
 }
 
 function condition(column: string, value: unknown): string {
@@ -31,10 +31,10 @@ function isFraction(value: unknown): boolean {
   return typeof value === 'number' && !Number.isInteger(value);
 }
 
-/** A predicate that could be written over some columns, as an example. */
-export function exampleFor(columns: readonly { name: string; type: string }[]): string {
-  const words = columns.find((column) => /char|string|text/i.test(column.type));
-  const numbers = columns.find((column) => /int|long/i.test(column.type) && column.name !== 'year');
-  const parts = [words && `${words.name} LIKE 'A%'`, numbers && `${numbers.name} = 2`].filter(Boolean);
+/** A predicate that selects a row by its first words and whole numbers, as an example. */
+export function exampleFor(row: Values): string {
+  const names = Object.keys(row);
+  const chosen = [names.find((name) => typeof row[name] === 'string'), names.find((name) => Number.isInteger(row[name]) && name !== 'year')];
+  const parts = chosen.flatMap((name) => (name === undefined ? [] : [condition(name, row[name])]));
   return parts.join(' AND ') || 'a DuckDB predicate over the columns';
 }

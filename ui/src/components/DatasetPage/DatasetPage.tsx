@@ -2,7 +2,7 @@ import { parseId } from '../../graph/ids';
 import { baseName } from '../../graph/names';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
-import { type Row, type RowPage, useRows } from '../../hooks/useRows';
+import { type Row, type RowPage, rowValues, useRows } from '../../hooks/useRows';
 import { HOME, type Location } from '../../location/location';
 import { exampleFor } from '../../trace/predicate';
 import { Badge } from '../Badge/Badge';
@@ -27,6 +27,9 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
   const { first, total } = useRows(dataset, location.where, 0, 0);
   const lineage = useLineage(dataset, 'BOTH');
 
+  const firstRow = first.data?.rows[0];
+  const example = exampleFor(first.data && firstRow ? rowValues(first.data, firstRow) : {});
+
   const trace = (row: Row, column: string) => navigate({ ...HOME, dataset, file: row.file, row: row.row, column });
   const filter = (where: string | undefined) => navigate({ ...HOME, dataset, ...(where ? { where } : {}) });
 
@@ -47,7 +50,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
           value={location.where}
           onChange={filter}
           error={location.where && first.isError ? first.error : null}
-          example={exampleFor(first.data?.columns ?? [])}
+          example={example}
         />
         <p className={styles.invite}>Click a value to see where it came from.</p>
       </div>

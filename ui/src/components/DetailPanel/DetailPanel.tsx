@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react';
-import { baseName } from '../../graph/names';
+import { baseName, jobTitle } from '../../graph/names';
 import type { GraphNode, PathHop } from '../../graph/types';
 import { DatasetDetails } from '../DatasetDetails/DatasetDetails';
 import { Icon } from '../Icon/Icon';
@@ -19,6 +19,7 @@ interface DetailPanelProps {
 /** What is known of one node of the graph. It takes the focus when it opens, and Escape closes it. */
 export function DetailPanel({ node, hop, tracedColumns, onClose }: DetailPanelProps) {
   const panel = useRef<HTMLElement>(null);
+  const title = node.kind === 'DATASET' ? baseName(node.name) : jobTitle(node.name).title;
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
     // biome-ignore lint/a11y/noNoninteractiveElementInteractions: Escape works from anywhere inside; nothing else is operated here
@@ -26,13 +27,13 @@ export function DetailPanel({ node, hop, tracedColumns, onClose }: DetailPanelPr
       ref={panel}
       tabIndex={-1}
       className={styles.panel}
-      aria-label={`Details of ${baseName(node.name)}`}
+      aria-label={`Details of ${title}`}
       onKeyDown={(event) => event.key === 'Escape' && onClose()}
     >
       <header className={styles.head}>
         <div>
-          <h2>{baseName(node.name)}</h2>
-          <p>{node.kind === 'DATASET' ? node.name : 'job'}</p>
+          <h2>{title}</h2>
+          <p>{node.name}</p>
         </div>
         <button type="button" className={styles.close} onClick={onClose} aria-label="Close the details">
           <Icon name="close" size={14} />

@@ -9,8 +9,8 @@ export interface CardData extends Record<string, unknown> {
   /** The node, its place and what it shows. */
   item: SceneNode;
   title: string;
-  /** Stands under the title; without it, what kind of node it is. */
-  caption: string | undefined;
+  /** Stands under the title: how many records of it a trace holds, or what kind of node it is. */
+  caption: string;
   /** Whether the page is about it. */
   focus: boolean;
   /** Whether its details are shown. */
@@ -40,7 +40,7 @@ export function FlowCard({ data }: NodeProps<Node<CardData>>) {
           <Icon name={isDataset ? 'dataset' : 'job'} />
           <span className={styles.words}>
             <b>{title}</b>
-            <small>{caption ?? (isDataset ? 'dataset' : 'job')}</small>
+            <small>{caption}</small>
           </span>
         </button>
         <button

@@ -1,18 +1,17 @@
 import '@xyflow/react/dist/style.css';
-import { Controls, type Edge, type Node, ReactFlow, ReactFlowProvider, useReactFlow } from '@xyflow/react';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
-import { properties, text } from '../../facts/read';
-import { schemaOf } from '../../facts/schema';
-import { type FlowNode, flowOf, mergeGraphs, restrictFlow } from '../../graph/flow';
-import { columnId } from '../../graph/ids';
-import { shortNames } from '../../graph/names';
+import { Controls, type Edge, type Node, ReactFlow, ReactFlowProvider } from '@xyflow/react';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { jobTitle, shortNames } from '../../graph/names';
 import type { Highlight } from '../../graph/path';
-import { type Line, type Scene, type SceneLink, sceneOf, toggled } from '../../graph/scene';
+import { type SceneLink, type SceneNode, toggled } from '../../graph/scene';
 import type { LineageGraph as Graph, PathHop } from '../../graph/types';
-import { useColumnEdges } from '../../hooks/useColumnEdges';
-import { useOperations } from '../../hooks/useOperations';
+import { canvasHeight } from '../../graph/view';
+import { FIT, useFit } from '../../hooks/useFit';
+import { useScene } from '../../hooks/useScene';
+import { useWidth } from '../../hooks/useWidth';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
 import { type CardData, FlowCard } from '../FlowCard/FlowCard';
+import { Legend } from '../Legend/Legend';
 import styles from './LineageGraph.module.css';
 
 interface LineageGraphProps {
@@ -37,11 +36,7 @@ interface LineageGraphProps {
 const NO_COLUMNS: ReadonlySet<string> = new Set();
 const NO_CAPTIONS: ReadonlyMap<string, string> = new Map();
 const NO_HOPS: readonly PathHop[] = [];
-const MARGIN = {
-  padding: { top: '44px', bottom: '30px', left: '16px', right: '16px' },
-  maxZoom: 1,
-  minZoom: 0.3,
-} as const;
+const PANEL_HEIGHT = 440;
 const NODE_TYPES = { card: FlowCard };
 
 /** Datasets and jobs as data flows through them, from left to right. A node opens to its columns or operations; its details stand beside. */
@@ -70,7 +65,11 @@ function Canvas({
     () => shortNames(graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
     [graph],
   );
-  useFit(scene, selected !== undefined);
+  const canvas = useRef<HTMLElement>(null);
+  const width = useWidth(canvas);
+  const node = graph.nodes.find((candidate) => candidate.id === selected);
+  const height = Math.max(canvasHeight(scene, width), node ? PANEL_HEIGHT : 0);
+  useFit(scene, width, height);
 
   const nodes = scene.nodes.map(
     (item): Node<CardData> => ({
@@ -81,8 +80,7 @@ function Canvas({
       height: item.height,
       data: {
         item,
-        title: short.get(item.id) ?? item.node.name,
-        caption: captions.get(item.id),
+        ...wordsOf(item, short, captions),
         focus: item.id === focus,
         selected: item.id === selected,
         onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
@@ -90,11 +88,10 @@ function Canvas({
       },
     }),
   );
-  const node = graph.nodes.find((candidate) => candidate.id === selected);
 
   return (
     <div className={styles.frame}>
-      <section className={`${styles.canvas} ${open.size > 0 || node ? styles.tall : ''}`} aria-label="Lineage graph">
+      <section ref={canvas} className={styles.canvas} style={{ height }} aria-label="Lineage graph">
         <div className={styles.tools}>{children}</div>
         <ReactFlow
           nodes={nodes}
@@ -109,11 +106,11 @@ function Canvas({
           preventScrolling={false}
           minZoom={0.2}
           fitView
-          fitViewOptions={MARGIN}
+          fitViewOptions={FIT}
         >
           <Controls showInteractive={false} position="bottom-right" />
         </ReactFlow>
-        <Legend scene={scene} />
+        <Legend links={scene.links} />
       </section>
       {node && (
         <DetailPanel
@@ -128,90 +125,10 @@ function Canvas({
   );
 }
 
-function Legend({ scene }: { scene: Scene }) {
-  const columns = scene.links.some((link) => link.srcColumn);
-  const coarse = scene.links.some((link) => link.coarse);
-  const traced = scene.links.some((link) => link.state === 'traced' && !link.srcColumn);
-  return (
-    <p className={styles.legend}>
-      {traced && <span>traced record by record</span>}
-      {coarse && <span className={styles.coarseKey}>known only coarsely</span>}
-      {columns && <span className={styles.columnKey}>from column to column</span>}
-    </p>
-  );
-}
-
-interface SceneState {
-  graph: Graph;
-  highlight: Highlight | undefined;
-  pathOnly: boolean;
-  hops: readonly PathHop[];
-  tracedColumns: ReadonlySet<string>;
-  open: ReadonlySet<string>;
-}
-
-/** Loads what the opened nodes show, and arranges everything; arranged again only when something in it changed. */
-function useScene({ graph, highlight, pathOnly, hops, tracedColumns, open }: SceneState): Scene {
-  const flow = useMemo(() => {
-    const whole = flowOf(graph);
-    return pathOnly && highlight ? restrictFlow(whole, highlight.nodes) : whole;
-  }, [graph, highlight, pathOnly]);
-  const opened = flow.nodes.filter((node) => open.has(node.id));
-  const columns = opened.flatMap((node) => schemaOf(node.properties).map((column) => columnId(node.id, column.name)));
-  const columnEdges = useColumnEdges(opened.filter((node) => node.kind === 'DATASET').length > 1 ? columns : []).data;
-  const runs = opened.flatMap((node) => lastRunWithoutHop(node, hops));
-  const operations = useOperations(runs);
-
-  return useMemo(() => {
-    const linesOf = (node: FlowNode): Line[] =>
-      node.kind === 'DATASET'
-        ? schemaOf(node.properties).map(({ name, type }) => ({
-            key: name,
-            text: name,
-            note: type,
-            traced: tracedColumns.has(columnId(node.id, name)),
-          }))
-        : operationsOfJob(node, hops, operations).map((operation, index) => ({
-            key: `${index}`,
-            text: operation,
-            traced: false,
-          }));
-    return sceneOf({
-      flow,
-      graph: columnEdges ? mergeGraphs(graph, columnEdges) : graph,
-      open,
-      linesOf,
-      highlight,
-      tracedColumns,
-    });
-  }, [flow, graph, columnEdges, open, hops, operations, highlight, tracedColumns]);
-}
-
-function lastRunWithoutHop(node: FlowNode, hops: readonly PathHop[]): string[] {
-  if (node.kind !== 'JOB' || hops.some((hop) => hop.job === node.id)) return [];
-  const run = text(properties(node.properties)['lastRun']);
-  return run ? [run] : [];
-}
-
-/** In the order in which data passes them: scans first. */
-function operationsOfJob(
-  node: FlowNode,
-  hops: readonly PathHop[],
-  operations: ReadonlyMap<string, string[]>,
-): string[] {
-  const hop = hops.find((candidate) => candidate.job === node.id);
-  const run = text(properties(node.properties)['lastRun']) ?? '';
-  return [...(hop?.operations ?? operations.get(run) ?? [])].reverse();
-}
-
-/** Keeps the whole scene in view as it changes. */
-function useFit(scene: Scene, narrowed: boolean): void {
-  const { fitView } = useReactFlow();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the panel beside the canvas changes the canvas' size
-  useEffect(() => {
-    const timer = setTimeout(() => fitView({ ...MARGIN, duration: 160 }), 180); // after the canvas has grown to its new height
-    return () => clearTimeout(timer);
-  }, [scene, narrowed, fitView]);
+function wordsOf(item: SceneNode, short: ReadonlyMap<string, string>, captions: ReadonlyMap<string, string>) {
+  if (item.node.kind === 'DATASET') return { title: short.get(item.id) ?? item.node.name, caption: captions.get(item.id) ?? 'dataset' };
+  const { title, detail } = jobTitle(item.node.name);
+  return { title, caption: item.coarse ? 'captured coarsely' : detail };
 }
 
 function edgeOf(link: SceneLink): Edge {

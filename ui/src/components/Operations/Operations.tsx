@@ -1,4 +1,5 @@
 import { parseId } from '../../graph/ids';
+import { jobTitle } from '../../graph/names';
 import { inDataOrder } from '../../graph/path';
 import type { PathHop } from '../../graph/types';
 import { Badge } from '../Badge/Badge';
@@ -19,7 +20,7 @@ export function Operations({ hops, nameOf }: OperationsProps) {
       {inDataOrder(hops).map((hop) => (
         <li key={`${hop.run} ${hop.output}`} className={`${styles.hop} ${hop.grain === 'RECORD' ? '' : styles.coarse}`}>
           <h3>
-            {parseId(hop.job).parts.at(-1)}
+            <span title={nameOfJob(hop)}>{jobTitle(nameOfJob(hop)).title}</span>
             {hop.grain !== 'RECORD' && <Badge tone="coarse">{hop.grain.toLowerCase()} grain</Badge>}
           </h3>
           <ol>
@@ -37,4 +38,8 @@ export function Operations({ hops, nameOf }: OperationsProps) {
       ))}
     </ol>
   );
+}
+
+function nameOfJob(hop: PathHop): string {
+  return parseId(hop.job).parts.at(-1) ?? hop.job;
 }

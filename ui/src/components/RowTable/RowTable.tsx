@@ -27,11 +27,9 @@ export function RowTable({ dataset, where, onTrace }: RowTableProps) {
   const [range, setRange] = useState({ from: 0, to: FIRST_ROWS });
   const { first, total, rowAt } = useRows(dataset, where, range.from, range.to);
   if (first.isPending) return <Skeleton label="Loading the rows" rows={9} />;
-  // A predicate that is refused is explained at its field; the rows that were there stay.
   if (first.isError && !first.data)
     return where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
   const page = first.data;
-  if (!page) return null;
   if (total === 0) return <Note>{where ? 'No row meets the predicate.' : 'The dataset has no rows.'}</Note>;
   return <Grid page={page} total={total} rowAt={rowAt} onRange={setRange} onTrace={onTrace} />;
 }

@@ -1,15 +1,16 @@
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
 import { hrefOf } from '../../hooks/useLocation';
-import { useRows } from '../../hooks/useRows';
-import type { Location } from '../../location/location';
+import { rowValues, useRows } from '../../hooks/useRows';
+import type { Location, TracedRecord } from '../../location/location';
 import { traceCommand } from '../../trace/command';
 import { predicateFor } from '../../trace/predicate';
-import { listOf } from '../../trace/values';
 import { CopyField } from '../CopyField/CopyField';
 import { Icon } from '../Icon/Icon';
 import styles from './SharePanel.module.css';
 
 interface SharePanelProps {
+  /** The record that is traced. */
+  record: TracedRecord;
   /** What the page shows. */
   location: Location;
   /** The dataset's path. */
@@ -57,23 +58,22 @@ export function SharePanel(props: SharePanelProps) {
   );
 }
 
-function Command({ location, dataset, values, to }: SharePanelProps) {
-  const { first, total } = useRows(location.dataset ?? '', undefined, 0, 0);
+function Command({ location, record, dataset, values, to }: SharePanelProps) {
+  const { first, total } = useRows(record.dataset, undefined, 0, 0);
   const page = first.data;
-  // Only where all rows are at hand can a short predicate be known to select one row.
+  // Only where all rows are at hand can a predicate be known to select one.
   const whole = page !== undefined && total === page.rows.length;
   const others = whole
-    ? page.rows
-        .filter((row) => row.file !== location.file || row.row !== location.row)
-        .map((row) => Object.fromEntries(page.columns.map(({ name }, index) => [name, listOf(row.values)[index]])))
+    ? page.rows.filter((row) => row.file !== record.file || row.row !== record.row).map((row) => rowValues(page, row))
     : [];
   const { column, semantics, direction } = location;
+  const where = whole ? predicateFor(values, others) : undefined;
   return (
     <div>
       <h2>On the command line</h2>
       <CopyField
         label="the command"
-        text={traceCommand({ dataset, where: predicateFor(values, others), column, semantics, direction, to })}
+        text={traceCommand({ dataset, where, file: record.file, row: record.row, column, semantics, direction, to })}
       />
     </div>
   );

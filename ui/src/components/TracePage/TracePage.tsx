@@ -10,7 +10,7 @@ import type { LineageGraph as Graph } from '../../graph/types';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useTrace } from '../../hooks/useTrace';
-import { HOME, type Location } from '../../location/location';
+import { HOME, type Location, type TracedRecord } from '../../location/location';
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
@@ -29,7 +29,7 @@ type Trace = TraceQuery['trace'];
 interface TracePageProps {
   location: Location;
   /** The record that is traced. */
-  record: { dataset: string; file: string; row: number };
+  record: TracedRecord;
 }
 
 const EMPTY: Graph = { nodes: [], edges: [], truncated: 0 };
@@ -61,6 +61,7 @@ export function TracePage({ location, record }: TracePageProps) {
         {trace && (
           <SharePanel
             location={location}
+            record={record}
             dataset={path}
             values={valuesOf(trace.selected[0]?.values)}
             to={location.to ? parseId(location.to).parts.at(-1) : undefined}
