@@ -15,7 +15,7 @@ _COLUMN_LIMIT = 2_000
 
 
 async def path_graph(graph: GraphStore, tenant: str, answer: TraceAnswer, *, column: str | None = None, forward: bool = False) -> Subgraph:
-    """Nodes and edges of `answer.path`; with `column`, also that column of what was selected, and those it comes from (forward: goes to)."""
+    """Nodes and edges of `answer.path`; with `column`, also that column of what was selected, and its sources (forward: products)."""
     flows = _flows(answer)
     jobs = {hop.job for hop in answer.path}
     ends = {end for edge in flows for end in (edge.src, edge.dst)}
