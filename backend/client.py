@@ -11,10 +11,19 @@ from typing import Any
 
 import requests
 
-from headwater.errors import ConfigurationError, HeadwaterError, InvalidQueryError, NotFoundError, SourceChangedError, UnavailableError, UnsupportedError
+from headwater.errors import (
+    ConfigurationError,
+    HeadwaterError,
+    InvalidQueryError,
+    NotFoundError,
+    SourceChangedError,
+    UnavailableError,
+    UnsupportedError,
+)
 
 _BY_CODE: Mapping[str, type[HeadwaterError]] = {
-    kind.__name__: kind for kind in (ConfigurationError, InvalidQueryError, NotFoundError, SourceChangedError, UnavailableError, UnsupportedError)
+    kind.__name__: kind
+    for kind in (ConfigurationError, InvalidQueryError, NotFoundError, SourceChangedError, UnavailableError, UnsupportedError)
 }
 
 
@@ -38,11 +47,15 @@ class GraphQLClient:
         try:
             response = self._session.post(self._url, json={"query": document, "variables": variables}, timeout=self._timeout)
         except requests.RequestException as error:
-            raise UnavailableError(f"The service at {self._url} does not answer: {error}.", hint="Start it with `headwater serve`.") from error
+            raise UnavailableError(
+                f"The service at {self._url} does not answer: {error}.", hint="Start it with `headwater serve`."
+            ) from error
         try:
             body = response.json()
         except ValueError as error:
-            raise UnavailableError(f"{self._url} answered {response.status_code}, and not in JSON.", hint="Is this a Headwater service?") from error
+            raise UnavailableError(
+                f"{self._url} answered {response.status_code}, and not in JSON.", hint="Is this a Headwater service?"
+            ) from error
         if errors := body.get("errors"):
             raise _error(errors[0])
         if not response.ok:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 from headwater.errors import ConfigurationError, UnsupportedError
 
 VARIABLE = "HEADWATER_REPLAY"
+_PATTERN = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,10 @@ class ShadowPaths:
         Raises:
             UnsupportedError: only a part of what is below the path was written again, so neither place is right.
         """
-        if any(mark in path for mark in "*?[{"):
-            fixed = Path(os.path.dirname(path.split("*")[0].split("?")[0].split("[")[0].split("{")[0]) or "/")
-            if self._shadow_of(str(fixed)).exists():
-                raise UnsupportedError(f"The pattern {path} reaches into data that this replay wrote again.", hint="Read the folder instead.")
+        if _PATTERN.search(path):
+            fixed = os.path.dirname(_PATTERN.split(path, maxsplit=1)[0]) or "/"
+            if self._shadow_of(fixed).exists():
+                raise UnsupportedError(f"The pattern {path} reaches into data that this replay wrote again.", hint="Read the folder.")
             return path
         shadow = self._shadow_of(path)
         if self._is_dataset(shadow):
@@ -98,7 +100,7 @@ class ShadowPaths:
 
     @staticmethod
     def _is_dataset(folder: Path) -> bool:
-        """Spark's committers leave `_SUCCESS` in what they wrote. A path inside belongs to it, also one that is no more (a partition that went)."""
+        """Spark's committers leave `_SUCCESS` in what they wrote. A path inside belongs to it, also a partition that is no more."""
         if folder.is_file():
             return True
         return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
@@ -166,7 +168,7 @@ def _refuse(owner: type, method: str) -> None:
     if not hasattr(owner, method):
         return
 
-    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def refused(*_: Any, **__: Any) -> Any:
         raise UnsupportedError(f"{owner.__name__}.{method} cannot be led to a shadow.", hint="Replay covers programs that write to paths.")
 
     setattr(owner, method, refused)

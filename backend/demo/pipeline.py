@@ -41,13 +41,21 @@ def run_pipeline(folder: Path, *, home: Path, started: Callable[[str], None], en
 
 def script(name: str) -> Path:
     """Where an example job lies: in the package, and in a checkout in `examples/flights`."""
-    return Path(str(files("headwater.examples.flights") / f"{name}.py"))
+    return Path(str(files("headwater.examples") / "flights" / f"{name}.py"))
 
 
 def _run(name: str, folder: Path, home: Path, log: Path) -> str:
     command = [sys.executable, "-m", "headwater", "run", "--home", str(home), str(script(name)), str(folder / "raw"), str(folder / "out")]
     with log.open("wb") as output:
-        code = subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
+        code = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        ).returncode
     text = log.read_text(encoding="utf-8", errors="replace").strip()
     if code:
         tail = "\n  ".join(["", *text.splitlines()[-8:]])

@@ -18,12 +18,21 @@ COLUMN = "max_wind_mph"
 WRONG = "origin = 'EWR' AND month = 2"
 
 _ROWS = "query ($dataset: ID!, $where: String) { rows(dataset: $dataset, where: $where) { columns { name } rows { file row values } } }"
-_TRACE = """query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String) {
+_TRACE = """
+query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String) {
   trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to) {
-    exact total elapsedMs records { dataset datasetName file row line grain values } path { job output operations records } incomplete { what reason effect } } }"""
+    exact total elapsedMs
+    records { dataset datasetName file row line grain values }
+    path { job output operations records }
+    incomplete { what reason effect }
+  }
+}"""
 _SEARCH = "query ($text: String!) { search(text: $text, kinds: [DATASET], first: 200) { nodes { id name } } }"
-_REPLAY = "mutation ($dataset: String!, $rows: [RowRef!], $output: String) { startReplay(dataset: $dataset, rows: $rows, output: $output) { id } }"
-_REPLAY_STATE = """query ($id: ID!) { replay(id: $id) { state error shadow steps { job state } differences { before after columns } } }"""
+_REPLAY = """
+mutation ($dataset: String!, $rows: [RowRef!], $output: String) {
+  startReplay(dataset: $dataset, rows: $rows, output: $output) { id }
+}"""
+_REPLAY_STATE = "query ($id: ID!) { replay(id: $id) { state error shadow steps { job state } differences { before after columns } } }"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,9 @@ class Story:
 
     def witness(self) -> dict[str, Any]:
         """The record of the raw weather that the wrong number came from."""
-        return self._trace(dataset=str(self.out / "report"), where=WRONG, column=COLUMN, semantics="WITNESS", to=str(self.raw / "weather.csv"))
+        return self._trace(
+            dataset=str(self.out / "report"), where=WRONG, column=COLUMN, semantics="WITNESS", to=str(self.raw / "weather.csv")
+        )
 
     def influence(self) -> dict[str, Any]:
         """Every record of the raw weather that had a part in the row."""
@@ -78,7 +89,9 @@ class Story:
             if replay["state"] == "FAILED":
                 raise HeadwaterError(f"The replay failed: {replay['error']}")
             time.sleep(0.5)  # a replay takes tens of seconds: polling costs nothing beside it
-        raise HeadwaterError(f"The replay {identifier} has not ended after {patience:.0f} s.", hint="`headwater replay --list` shows its state.")
+        raise HeadwaterError(
+            f"The replay {identifier} has not ended after {patience:.0f} s.", hint="`headwater replay --list` shows its state."
+        )
 
     def _trace(self, **asked: Any) -> dict[str, Any]:
         variables = {"where": None, "rows": None, "column": None, "semantics": "INFLUENCE", "forward": False, "to": None} | asked

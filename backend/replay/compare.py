@@ -38,7 +38,9 @@ def compare(dataset: str, before: Path, after: Path, *, limit: int = 100) -> tup
 
 def _relation(folder: Path) -> str:
     for suffix, reader in _READERS.items():
-        files = sorted(str(file) for file in folder.rglob(f"*{suffix}") if not any(p.startswith(("_", ".")) for p in file.relative_to(folder).parts))
+        files = sorted(
+            str(file) for file in folder.rglob(f"*{suffix}") if not any(p.startswith(("_", ".")) for p in file.relative_to(folder).parts)
+        )
         if files:
             quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
             return reader.format(files=f"[{quoted}]")
@@ -56,7 +58,8 @@ def _rows(database: duckdb.DuckDBPyConnection, left: str, right: str, limit: int
 def _pair(dataset: str, gone: Sequence[Mapping[str, Any]], come: Sequence[Mapping[str, Any]]) -> list[Difference]:
     """Pair rows that share the most values; a row that shares none stands alone."""
     candidates = sorted(
-        ((_alike(old, new), i, j) for i, old in enumerate(gone) for j, new in enumerate(come)), key=lambda entry: (-entry[0], entry[1], entry[2])
+        ((_alike(old, new), i, j) for i, old in enumerate(gone) for j, new in enumerate(come)),
+        key=lambda entry: (-entry[0], entry[1], entry[2]),
     )
     partner: dict[int, int] = {}
     taken: set[int] = set()

@@ -73,8 +73,8 @@ async def _applications(graph: GraphStore, tenant: str, jobs: Mapping[str, Node]
 
 def _invocation(run: Node) -> Invocation | None:
     facet: Any = run.properties.get(_FACET)
-    if not isinstance(facet, Mapping):
-        return None
+    if not isinstance(facet, Mapping) or not facet.get("script") or not facet.get("script_sha256"):
+        return None  # a notebook or a shell: there is no script to start
     return Invocation(
         run=run.id,
         argv=[str(word) for word in facet["argv"]],

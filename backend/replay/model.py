@@ -42,7 +42,7 @@ class Step(BaseModel):
 
 
 class Difference(BaseModel):
-    """A row of the output as it was (None: it appeared) and as it is without the records (None: it went); `columns` are those that differ."""
+    """A row of the output as it was (None: it appeared) and without the records (None: it went); `columns` are those that differ."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,7 +53,10 @@ class Difference(BaseModel):
 
 
 class Replay(BaseModel):
-    """The whole of one replay. `exclude` maps a file to the 0-based numbers of the records left out; `shadow` is where it wrote; `process` runs it."""
+    """The whole of one replay.
+
+    `exclude` maps a file to the 0-based numbers of the records left out; `shadow` is where it wrote; `process` runs it.
+    """
 
     id: str
     tenant: str

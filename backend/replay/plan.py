@@ -34,7 +34,10 @@ def applications_between(flows: Sequence[Flow], sources: Iterable[str], output: 
     needed = _closure({output}, {flow: (flow.writes, flow.reads) for flow in flows})
     chosen = [flow for flow in flows if flow.reads & affected and flow.writes & needed]
     if not chosen:
-        raise NotFoundError(f"No recorded run leads from the records left out to {output}.", hint="Trace the output first: replay repeats the runs on that path.")
+        raise NotFoundError(
+            f"No recorded run leads from the records left out to {output}.",
+            hint="Trace the output first: replay repeats the runs on that path.",
+        )
     writers: dict[str, set[str]] = {}
     for flow in chosen:
         for dataset in flow.writes:

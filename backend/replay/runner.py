@@ -56,7 +56,13 @@ def _run(invocation: Invocation, order: Path, log: Path) -> int:
     command = [sys.executable, "-m", "headwater", "run", "--mode", "off", invocation.script, *invocation.argv[1:]]
     with log.open("wb") as output:
         return subprocess.run(
-            command, cwd=invocation.working_directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False
+            command,
+            cwd=invocation.working_directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
         ).returncode
 
 

@@ -31,7 +31,7 @@ class Oracle:
         self._out = out
 
     def influence(self, cell: Cell) -> set[Record]:
-        """All weather hours of that airport and month (their windows reach over their own day only), its flights, and what these were joined with."""
+        """The weather of that airport and month (windows reach over their own day only), its flights, and what these were joined with."""
         weather = {("weather.csv", n) for n in self._weather_of[cell]}
         return weather | self._with_joined(self._flights_of[cell])
 
@@ -137,7 +137,7 @@ def _cell(row: dict[str, Any]) -> Cell:
 
 def _typed(value: Any) -> Any:
     """A value as a number where it is one, so that text of the raw files and typed values of the written ones compare; NA is None."""
-    if value is None or value == "NA" or value == "":
+    if value is None or value in {"NA", ""}:
         return None
     try:
         return float(value)

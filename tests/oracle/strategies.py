@@ -1,0 +1,148 @@
+"""Random tables and random plans, by Hypothesis: small, with nulls, doubles, NaN, −0.0, empty files and skew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from tests.oracle.plans import Aggregate, Filter, Frame, Function, Join, Plan, Project, Scan, Union, Window
+from tests.oracle.values import Column, Compare, Either, Expression, IsNull, Literal, Plus, Value
+
+# Every table has these columns. The last is a number of its own for each record, so that windows can be ordered without ties.
+TYPES = ("bigint", "double", "string", "bigint")
+UNIQUE = 3
+FUNCTIONS = ("sum", "count", "min", "max", "count_distinct")
+
+_small = st.one_of(st.none(), st.integers(0, 3))
+_double = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 1.5, -2.25, math.nan]))
+_text = st.one_of(st.none(), st.sampled_from(["", "a", "b", "ä"]))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables by name; each is a list of files, each a list of rows of `TYPES`."""
+
+    files: Mapping[str, Sequence[Sequence[tuple[Value, ...]]]]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Tables:
+    """Two tables of one or two files of up to eight rows."""
+    made: dict[str, list[list[tuple[Value, ...]]]] = {}
+    for name in ("left_table", "right_table"):
+        unique = 0
+        files: list[list[tuple[Value, ...]]] = []
+        for _ in range(draw(st.integers(1, 2))):
+            rows: list[tuple[Value, ...]] = []
+            for _ in range(draw(st.integers(0, 8))):
+                rows.append((draw(_small), draw(_double), draw(_text), unique))
+                unique += 1
+            files.append(rows)
+        made[name] = files
+    return Tables(made)
+
+
+@st.composite
+def plans(draw: st.DrawFn, scans: Mapping[str, Scan], *, depth: int = 3) -> Plan:
+    """A plan over the scans. Types are tracked, so that every expression is well typed."""
+    plan: Plan = draw(_typed(scans, depth))[0]
+    return plan
+
+
+_Typed = tuple[Plan, tuple[str, ...]]
+
+
+@st.composite
+def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> _Typed:
+    if depth == 0:
+        return scans[draw(st.sampled_from(sorted(scans)))], TYPES
+    child, types = draw(_typed(scans, depth - 1))
+    makers = [_filter, _project, _aggregate, _join(scans), _union]
+    if child.width == len(TYPES) and isinstance(child, (Scan, Filter)):
+        makers.append(_window)
+    return draw(draw(st.sampled_from(makers))(child, types))
+
+
+@st.composite
+def _filter(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    return Filter(child, draw(_predicates(types))), types
+
+
+@st.composite
+def _project(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    expressions: list[Expression] = [Column(place) for place in draw(st.permutations(range(child.width)))]
+    shown = [types[column.place] for column in expressions if isinstance(column, Column)]
+    if numbers := _of_type(types, "bigint"):
+        expressions.append(Plus(Column(draw(st.sampled_from(numbers))), Literal(draw(st.integers(-2, 2)))))
+        shown.append("bigint")
+    return Project(child, expressions), tuple(shown)
+
+
+@st.composite
+def _aggregate(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    keys = draw(st.lists(st.sampled_from(range(child.width)), unique=True, max_size=2))
+    functions = [draw(_functions(types)) for _ in range(draw(st.integers(1, 2)))]
+    plan = Aggregate(child, keys, functions)
+    return plan, (*(types[key] for key in keys), *(_result(function, types) for function in functions))
+
+
+def _join(scans: Mapping[str, Scan]) -> Callable[..., st.SearchStrategy[_Typed]]:
+    @st.composite
+    def join(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+        other = scans[draw(st.sampled_from(sorted(scans)))]
+        both = (*types, *TYPES)
+        pairs = [(a, b) for a in range(child.width) for b in range(len(TYPES)) if types[a] == TYPES[b]]
+        if not pairs:
+            return Join(child, other, "cross", None), both
+        a, b = draw(st.sampled_from(pairs))
+        how = draw(st.sampled_from(["inner", "left", "right", "full"]))
+        return Join(child, other, how, Compare("=", Column(a), Column(child.width + b))), both
+
+    return join
+
+
+@st.composite
+def _union(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    return Union(child, Filter(child, draw(_predicates(types)))), types
+
+
+@st.composite
+def _window(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    frame = draw(
+        st.sampled_from(
+            [Frame("whole"), Frame("range"), Frame("rows", None, 0), Frame("rows", -1, 1), Frame("rows", 0, None), Frame("rows", -2, -1)]
+        )
+    )
+    function = Function(draw(st.sampled_from(("sum", "count", "min", "max"))), draw(st.sampled_from((0, UNIQUE))))
+    partition = draw(st.lists(st.sampled_from((0, 1, 2)), unique=True, max_size=2))
+    order = [draw(st.sampled_from((0, UNIQUE)))] if frame.unit == "range" else [UNIQUE]
+    return Window(child, partition, order, frame, function), (*types, _result(function, types))
+
+
+@st.composite
+def _predicates(draw: st.DrawFn, types: tuple[str, ...]) -> Expression:
+    place = draw(st.sampled_from(range(len(types))))
+    column = Column(place)
+    if types[place] != "bigint":
+        return IsNull(column)
+    compare = Compare(draw(st.sampled_from(["=", "<", ">=", "<>"])), column, Literal(draw(st.integers(0, 4))))
+    return Either(compare, IsNull(Column(draw(st.sampled_from(range(len(types))))))) if draw(st.booleans()) else compare
+
+
+@st.composite
+def _functions(draw: st.DrawFn, types: tuple[str, ...]) -> Function:
+    place = draw(st.sampled_from(range(len(types))))
+    # A sum of doubles depends on its order; sums are of integers here, so that answers compare exactly.
+    names = FUNCTIONS if types[place] == "bigint" else FUNCTIONS[1:]
+    return Function(draw(st.sampled_from(names)), place)
+
+
+def _of_type(types: tuple[str, ...], name: str) -> list[int]:
+    return [place for place, kind in enumerate(types) if kind == name]
+
+
+def _result(function: Function, types: tuple[str, ...]) -> str:
+    return "bigint" if function.name in ("count", "count_distinct", "sum") else types[function.place]
