@@ -1,8 +1,8 @@
 """The guard in front of every request: names, origins, credentials and sizes.
 
 For a service on a user's own machine, which any page in the same browser can try to reach. It must refuse calls under a foreign name
-(DNS rebinding) and from a foreign page (CSRF), must refuse everything below `/api` and `/graphql` without a credential, and must never
-read more of a body than its limit. There is no CORS: no other site has business here.
+(DNS rebinding) and from a foreign page (CSRF), must refuse everything but the open routes and the page's files without a credential,
+and must never read more of a body than its limit. There is no CORS: no other site has business here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.errors import HeadwaterError, KeyRequiredError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_PROTECTED = ("/api", "/graphql")
+_OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json"})
+_DATA = ("/api", "/graphql")
 _RESPONSE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -51,7 +52,7 @@ class Guard:
             self._check_origin(headers, str(scope["method"]))
             limit = self._check_length(headers, scope["path"])
             principal = self._credentials.principal(headers)
-            if principal is None and _protected(scope["path"]):
+            if principal is None and _protected(scope["method"], scope["path"]):
                 raise KeyRequiredError(
                     "This needs the service's key.",
                     hint="Programs send `Authorization: Bearer KEY` (file `key` of the home); the page opens by the link of `serve`.",
@@ -87,8 +88,12 @@ class Guard:
         return limit
 
 
-def _protected(path: str) -> bool:
-    return any(path == start or path.startswith(f"{start}/") for start in _PROTECTED)
+def _protected(method: str, path: str) -> bool:
+    """Everything but what is open: a route that is added later is closed until it is named here."""
+    if path in _OPEN:
+        return False
+    # What is left to anyone is the page: files that hold no data.
+    return method not in ("GET", "HEAD") or any(path == start or path.startswith(f"{start}/") for start in _DATA)
 
 
 def _bounded(receive: Receive, limit: int) -> Receive:

@@ -26,9 +26,7 @@ _EVENT = {
 
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
-    201: {
-        "description": "All events are durable: `{accepted, duplicates, rejected: []}`. Events sent again change nothing."
-    },
+    201: {"description": "All events are durable: `{accepted, duplicates, rejected: []}`. Events sent again change nothing."},
     422: {"description": "Some events are refused; `rejected` names the field of each. They are dead letters now; the others are durable."},
     413: {"description": "The body is too large, packed or unpacked."},
     503: {"description": "Nothing is acknowledged; send again."},

@@ -8,6 +8,7 @@ import random
 import sqlite3
 from pathlib import Path
 from threading import Event, Lock, Thread
+from typing import Self
 
 import httpx
 import pytest
@@ -34,7 +35,7 @@ class _Producers:
         self.sent_again = 0
         self._threads = [Thread(target=self._send) for _ in range(_SENDERS)]
 
-    def __enter__(self) -> _Producers:
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         return self

@@ -1,0 +1,141 @@
+"""`POST /api/v1/lineage`: what is acknowledged is kept, what is refused names its field and is kept as a dead letter."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from headwater.backend.ingest_log import DeadLetter, IngestLog
+from tests.backend.events import body, run_event
+from tests.backend.service import ServiceProcess
+
+_PATH = "/api/v1/lineage"
+
+
+@pytest.fixture
+def letters(service: ServiceProcess) -> Callable[[], list[DeadLetter]]:
+    """The dead letters that came since the test began."""
+    log = IngestLog(service.home.log)
+    before = max((letter.id for letter in log.dead_letters("default", first=10_000)), default=0)
+    log.close()
+
+    def read() -> list[DeadLetter]:
+        log = IngestLog(service.home.log)
+        try:
+            return log.dead_letters("default", after=before)
+        finally:
+            log.close()
+
+    return read
+
+
+def _kept(service: ServiceProcess, event: dict[str, Any]) -> list[bytes]:
+    connection = sqlite3.connect(f"file:{service.home.log}?mode=ro", uri=True)
+    rows = [text for (text,) in connection.execute("SELECT body FROM entry")]
+    connection.close()
+    return [text for text in rows if json.loads(text)["run"] == event["run"]]
+
+
+def test_an_event_is_kept_as_it_came(client: httpx.Client, service: ServiceProcess) -> None:
+    event = run_event(1000)
+    sent = json.dumps(event, indent=2).encode()
+    response = client.post(_PATH, content=sent)
+    assert (response.status_code, response.json()) == (201, {"accepted": 1, "duplicates": 0, "rejected": []})
+    assert _kept(service, event) == [sent]
+
+
+def test_an_event_sent_again_in_other_words_changes_nothing(client: httpx.Client, service: ServiceProcess) -> None:
+    event = run_event(1001)
+    client.post(_PATH, content=json.dumps(event))
+    again = client.post(_PATH, content=json.dumps(dict(reversed(event.items())), indent=1))
+    assert (again.status_code, again.json()["duplicates"]) == (201, 1)
+    assert len(_kept(service, event)) == 1
+
+
+def test_gzip_and_arrays_are_taken(client: httpx.Client, service: ServiceProcess) -> None:
+    events = [run_event(number) for number in range(1010, 1020)]
+    response = client.post(_PATH, content=gzip.compress(body(*events)), headers={"Content-Encoding": "gzip"})
+    assert response.json()["accepted"] == 10
+    assert all(len(_kept(service, event)) == 1 for event in events)
+
+
+def test_an_invalid_event_is_named_and_kept_byte_for_byte(client: httpx.Client, letters: Callable[[], list[DeadLetter]]) -> None:
+    sent = b' {"eventType" : "COMPLETE",\t"run": {"runId": 5}}\n'
+    response = client.post(_PATH, content=sent)
+    assert response.status_code == 422
+    told = response.json()
+    assert (told["error"], told["field"], told["accepted"]) == ("InvalidEvent", "$.eventTime", 0)
+    (letter,) = letters()
+    assert (letter.body, letter.field, letter.reason) == (sent, "$.eventTime", told["message"])
+
+
+def test_of_an_array_the_valid_are_taken_and_the_others_named(
+    client: httpx.Client, service: ServiceProcess, letters: Callable[[], list[DeadLetter]]
+) -> None:
+    good, bad = run_event(1030), run_event(1031, eventTime="soon")
+    response = client.post(_PATH, content=body(good, bad))
+    assert response.status_code == 422
+    assert response.json()["accepted"] == 1
+    assert [(item["index"], item["field"]) for item in response.json()["rejected"]] == [(1, "$[1].eventTime")]
+    assert len(_kept(service, good)) == 1
+    assert _kept(service, bad) == []
+    assert [json.loads(letter.body) for letter in letters()] == [bad]
+
+
+@pytest.mark.parametrize("sent", [b"", b"{", b"\xff\xfe", b'{"a": NaN}', b"[" * 50_000])
+def test_what_is_not_json_is_kept_too(client: httpx.Client, letters: Callable[[], list[DeadLetter]], sent: bytes) -> None:
+    assert client.post(_PATH, content=sent).status_code == 422
+    assert [letter.body for letter in letters()] == [sent]
+
+
+def test_broken_gzip_is_refused_and_kept(client: httpx.Client, letters: Callable[[], list[DeadLetter]]) -> None:
+    sent = gzip.compress(body(run_event(1040)))[:-6]
+    response = client.post(_PATH, content=sent, headers={"Content-Encoding": "gzip"})
+    assert response.status_code == 400
+    assert "cut short" in response.json()["message"]
+    assert [letter.body for letter in letters()] == [sent]
+
+
+def test_a_gzip_bomb_is_refused(client: httpx.Client) -> None:
+    bomb = gzip.compress(b" " * 100_000_000)
+    response = client.post(_PATH, content=bomb, headers={"Content-Encoding": "gzip"})
+    assert (response.status_code, response.json()["error"]) == (413, "BodyTooLarge")
+
+
+def test_a_body_over_the_limit_is_refused_whether_its_length_is_stated_or_not(client: httpx.Client) -> None:
+    assert client.post(_PATH, content=b" " * 200_001).status_code == 413
+    assert client.post(_PATH, content=(b" " * 50_000 for _ in range(5))).status_code == 413
+    assert client.post("/graphql", content=b" " * 200_001).status_code == 413
+
+
+def test_secrets_do_not_reach_the_log(client: httpx.Client, service: ServiceProcess) -> None:
+    event = run_event(1050)
+    event["run"]["facets"] = {"spark_properties": {"properties": {"fs.s3a.secret.key": "hunter2", "url": "jdbc:x://u:hunter2@h/d"}}}
+    assert client.post(_PATH, json=event).status_code == 201
+    connection = sqlite3.connect(f"file:{service.home.log}?mode=ro", uri=True)
+    bodies = [text for (text,) in connection.execute("SELECT body FROM entry")]
+    connection.close()
+    assert not [text for text in bodies if b"hunter2" in text]
+    assert [text for text in bodies if b"[redacted]" in text and b"jdbc:x://u:" in text]
+
+
+def test_what_was_taken_is_counted_and_projected(client: httpx.Client, service: ServiceProcess) -> None:
+    def measure(name: str) -> float:
+        lines = client.get("/metrics").text.splitlines()
+        return next((float(line.rpartition(" ")[2]) for line in lines if line.startswith(name)), 0.0)
+
+    accepted, duplicate = 'headwater_events_total{outcome="accepted"}', 'headwater_events_total{outcome="duplicate"}'
+    before = measure(accepted), measure(duplicate)
+    client.post(_PATH, json=run_event(1060))
+    client.post(_PATH, json=run_event(1060))
+    assert (measure(accepted), measure(duplicate)) == (before[0] + 1, before[1] + 1)
+    service.settled()
+    assert measure("headwater_pending_entries") == 0
+    assert measure("headwater_projected_entries_total") > 0
+    assert 'route="/api/v1/lineage",status="201"' in client.get("/metrics").text
