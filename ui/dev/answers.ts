@@ -47,7 +47,7 @@ function whole(dataset: WorldDataset) {
 
 function hopsBetween(names: string[]) {
   return names.map((name) => {
-    const job = JOBS.find((candidate) => candidate.name === name);
+    const job = JOBS.find((candidate) => candidate.output === `/demo/out/${name}`);
     if (!job) throw new Error(`There is no job ${name}.`);
     return {
       job: job.id,
@@ -77,9 +77,9 @@ function backward(asked: TraceArguments) {
     return { records: [whole(find(WEATHER))], hops: hopsBetween(['station_counts']), exact: false };
   const weather = weatherBehind(asked).map((row) => recordOf(find(WEATHER), row));
   if (asked.dataset !== REPORT)
-    return { records: weather, hops: hopsBetween(['hourly_weather.hourly_weather', 'clean.weather']), exact: true };
+    return { records: weather, hops: hopsBetween(['hourly_weather', 'clean/weather']), exact: true };
   const windOnly = asked.semantics === 'WITNESS' || asked.to === WEATHER;
-  const hops = hopsBetween(['report.report', 'hourly_weather.hourly_weather', 'clean.weather']);
+  const hops = hopsBetween(['report', 'hourly_weather', 'clean/weather']);
   if (windOnly) {
     const trimmed = hops.map((hop) => ({ ...hop, inputs: hop.inputs.filter((input) => input.includes('weather')) }));
     return { records: weather, hops: trimmed, exact: true };
@@ -89,14 +89,14 @@ function backward(asked: TraceArguments) {
   );
   return {
     records: [...flights, ...weather],
-    hops: [...hops, ...hopsBetween(['enrich.enriched', 'clean.flights'])],
+    hops: [...hops, ...hopsBetween(['enriched', 'clean/flights'])],
     exact: true,
   };
 }
 
 function forwards() {
   const report = recordOf(find(REPORT), 1);
-  const hops = hopsBetween(['clean.weather', 'hourly_weather.hourly_weather', 'report.report', 'station_counts']);
+  const hops = hopsBetween(['clean/weather', 'hourly_weather', 'report', 'station_counts']);
   return { records: [report, whole(find('/demo/out/station_counts'))], hops, exact: false };
 }
 

@@ -8,9 +8,9 @@ import { extname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createFixture } from './schema.ts';
 
-const fixture = createFixture({ empty: process.env['EMPTY'] === '1' });
-const port = Number(process.env['PORT'] ?? 5180);
-const delay = Number(process.env['DELAY'] ?? 0);
+const fixture = createFixture({ empty: process.env.EMPTY === '1' });
+const port = Number(process.env.PORT ?? 5180);
+const delay = Number(process.env.DELAY ?? 0);
 const page = new URL('../../backend/page/', import.meta.url);
 const types: Record<string, string> = {
   '.html': 'text/html',

@@ -242,7 +242,7 @@ interface WorldJob {
 
 const cleanJobs: WorldJob[] = ['weather', 'flights', 'planes', 'airlines', 'airports'].map((name) => ({
   pipeline: 'clean',
-  name: `clean.${name}`,
+  name: `clean.execute_insert_into_hadoop_fs_relation_command.${name}`,
   inputs: [`${RAW}/${name}.csv`],
   output: `${OUT}/clean/${name}`,
   operations: ['Write parquet', ...(name === 'weather' ? ['Filter origin IS NOT NULL'] : []), `Scan csv ${name}.csv`],
@@ -252,7 +252,7 @@ const jobs: WorldJob[] = [
   ...cleanJobs,
   {
     pipeline: 'enrich',
-    name: 'enrich.enriched',
+    name: 'enrich.execute_insert_into_hadoop_fs_relation_command.enriched',
     output: `${OUT}/enriched`,
     inputs: ['flights', 'airlines', 'planes', 'airports'].map((name) => `${OUT}/clean/${name}`),
     operations: [
@@ -266,14 +266,14 @@ const jobs: WorldJob[] = [
   },
   {
     pipeline: 'hourly_weather',
-    name: 'hourly_weather.hourly_weather',
+    name: 'hourly_weather.execute_insert_into_hadoop_fs_relation_command.hourly_weather',
     inputs: [`${OUT}/clean/weather`],
     output: `${OUT}/hourly_weather`,
     operations: ['Write parquet', 'Project', 'Window avg(wind_speed) by origin, year, month, day', 'Scan parquet'],
   },
   {
     pipeline: 'report',
-    name: 'report.report',
+    name: 'report.execute_insert_into_hadoop_fs_relation_command.report',
     inputs: [`${OUT}/hourly_weather`, `${OUT}/enriched`],
     output: `${OUT}/report`,
     operations: [

@@ -51,7 +51,7 @@ export function summaries(
       containers: node.containers,
       pipelines: own.map(({ job }) => pipelineOf(job, actors)),
       lastRun,
-      rows: number(properties(version?.properties)['rows']),
+      rows: number(properties(version?.properties).rows),
     };
   });
 }
@@ -61,7 +61,7 @@ function writerPairs(writers: LineageGraph): { dataset: string; job: GraphNode; 
   return writers.edges.flatMap(({ src, dst, kind }) => {
     const job = nodes.get(src);
     return kind === 'WRITES' && job?.kind === 'JOB'
-      ? [{ dataset: dst, job, run: text(properties(job.properties)['lastRun']) }]
+      ? [{ dataset: dst, job, run: text(properties(job.properties).lastRun) }]
       : [];
   });
 }

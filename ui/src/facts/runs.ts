@@ -37,25 +37,25 @@ export function runFacts(node: Pick<GraphNode, 'id' | 'properties'>): RunFacts {
   const facts = properties(node.properties);
   return {
     id: node.id,
-    state: text(facts['state']) ?? 'OTHER',
-    started: text(facts['startedAt']),
-    ended: text(facts['endedAt']),
-    error: text(facts['error']),
-    ledger: ledgerOf(properties(facts['capture'])),
+    state: text(facts.state) ?? 'OTHER',
+    started: text(facts.startedAt),
+    ended: text(facts.endedAt),
+    error: text(facts.error),
+    ledger: ledgerOf(properties(facts.capture)),
   };
 }
 
 function ledgerOf(facts: Record<string, unknown>): Ledger {
   return {
-    status: LEDGER_STATES.find((state) => state === facts['status']) ?? 'unknown',
-    mode: text(facts['mode']),
-    problems: list(facts['problems']).map((problem) => ({
-      operator: text(problem['operator']) ?? 'capture',
-      reason: text(problem['reason']) ?? 'no reason was given',
-      kind: text(problem['kind']) ?? 'missing',
+    status: LEDGER_STATES.find((state) => state === facts.status) ?? 'unknown',
+    mode: text(facts.mode),
+    problems: list(facts.problems).map((problem) => ({
+      operator: text(problem.operator) ?? 'capture',
+      reason: text(problem.reason) ?? 'no reason was given',
+      kind: text(problem.kind) ?? 'missing',
     })),
-    rows: number(properties(facts['cost'])['rows']),
-    bytes: number(properties(facts['cost'])['bytes']),
+    rows: number(properties(facts.cost).rows),
+    bytes: number(properties(facts.cost).bytes),
   };
 }
 

@@ -7,9 +7,9 @@ export interface ColumnFacts {
 
 /** The columns of a dataset, from OpenLineage's schema facet, in their order; none where no producer stated them. */
 export function schemaOf(nodeProperties: unknown): ColumnFacts[] {
-  const fields = list(properties(properties(nodeProperties)['schema'])['fields']);
+  const fields = list(properties(properties(nodeProperties).schema).fields);
   return fields.flatMap((field) => {
-    const name = text(field['name']);
-    return name === undefined ? [] : [{ name, type: text(field['type']) ?? '' }];
+    const name = text(field.name);
+    return name === undefined ? [] : [{ name, type: text(field.type) ?? '' }];
   });
 }

@@ -56,8 +56,6 @@ export function columnLinks(graph: LineageGraph, open: ReadonlySet<string>): Col
 
 /** OpenLineage says of each transformation whether it is DIRECT or INDIRECT; a link without any is taken for direct. */
 function isDirect(edge: GraphEdge): boolean {
-  const transformations = list(properties(edge.properties)['transformations']);
-  return (
-    transformations.length === 0 || transformations.some((transformation) => transformation['type'] !== 'INDIRECT')
-  );
+  const transformations = list(properties(edge.properties).transformations);
+  return transformations.length === 0 || transformations.some((transformation) => transformation.type !== 'INDIRECT');
 }

@@ -13,7 +13,9 @@ export function shortNames(names: Iterable<readonly [id: string, name: string]>)
 export function jobTitle(name: string): { title: string; detail: string } {
   const parts = name.split('.');
   const [application, , output] = parts;
-  return parts.length === 3 && application && output ? { title: application, detail: `writes ${output}` } : { title: name, detail: 'job' };
+  return parts.length === 3 && application && output
+    ? { title: application, detail: `writes ${output}` }
+    : { title: name, detail: 'job' };
 }
 
 /** The last segment of a path. */

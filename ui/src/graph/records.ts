@@ -46,7 +46,9 @@ export function captionsOf(
   for (const group of groups)
     captions.set(
       group.dataset,
-      group.records.length > 0 ? countText(group.records.length) : `${group.coarse[0]?.grain.toLowerCase() ?? 'coarse'} grain`,
+      group.records.length > 0
+        ? countText(group.records.length)
+        : `${group.coarse[0]?.grain.toLowerCase() ?? 'coarse'} grain`,
     );
   return captions;
 }

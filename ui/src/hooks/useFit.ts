@@ -4,7 +4,12 @@ import { MARGIN } from '../graph/view';
 
 /** How a drawing is brought into its canvas: whole where it can be, never larger than life. */
 export const FIT = {
-  padding: { top: `${MARGIN.top}px`, bottom: `${MARGIN.bottom}px`, left: `${MARGIN.side}px`, right: `${MARGIN.side}px` },
+  padding: {
+    top: `${MARGIN.top}px`,
+    bottom: `${MARGIN.bottom}px`,
+    left: `${MARGIN.side}px`,
+    right: `${MARGIN.side}px`,
+  },
   maxZoom: 1,
   minZoom: 0.35,
 } as const;

@@ -63,5 +63,5 @@ function lastRunWithoutHop(node: FlowNode, hops: readonly PathHop[]): string[] {
 }
 
 function lastRunOf(node: FlowNode): string | undefined {
-  return text(properties(node.properties)['lastRun']);
+  return text(properties(node.properties).lastRun);
 }

@@ -8,8 +8,8 @@ const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'syst
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState<Theme>(stored);
   useEffect(() => {
-    if (theme === 'system') delete document.documentElement.dataset['theme'];
-    else document.documentElement.dataset['theme'] = theme;
+    if (theme === 'system') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
     localStorage.setItem(KEY, theme);
   }, [theme]);
   return [theme, () => setTheme(NEXT[theme])];

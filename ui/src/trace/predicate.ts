@@ -17,7 +17,9 @@ export function predicateFor(row: Values, others: readonly Values[]): string | u
     rivals = left;
     if (rivals.length === 0) break;
   }
-  return rivals.length === 0 && chosen.length > 0 ? chosen.map((column) => condition(column, row[column])).join(' AND ') : undefined;
+  return rivals.length === 0 && chosen.length > 0
+    ? chosen.map((column) => condition(column, row[column])).join(' AND ')
+    : undefined;
 }
 
 function condition(column: string, value: unknown): string {
@@ -34,7 +36,10 @@ function isFraction(value: unknown): boolean {
 /** A predicate that selects a row by its first words and whole numbers, as an example. */
 export function exampleFor(row: Values): string {
   const names = Object.keys(row);
-  const chosen = [names.find((name) => typeof row[name] === 'string'), names.find((name) => Number.isInteger(row[name]) && name !== 'year')];
+  const chosen = [
+    names.find((name) => typeof row[name] === 'string'),
+    names.find((name) => Number.isInteger(row[name]) && name !== 'year'),
+  ];
   const parts = chosen.flatMap((name) => (name === undefined ? [] : [condition(name, row[name])]));
   return parts.join(' AND ') || 'a DuckDB predicate over the columns';
 }

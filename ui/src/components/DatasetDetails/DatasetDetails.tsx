@@ -91,7 +91,7 @@ function ColumnLine({ id, relation }: { id: string; relation: 'from' | 'into' })
 function Versions({ dataset }: { dataset: string }) {
   const { data } = useNode(dataset, 'VERSION');
   const versions = (data?.children.nodes ?? []).map((node) => properties(node.properties));
-  versions.sort((a, b) => (text(b['writtenAt']) ?? '').localeCompare(text(a['writtenAt']) ?? ''));
+  versions.sort((a, b) => (text(b.writtenAt) ?? '').localeCompare(text(a.writtenAt) ?? ''));
   if (versions.length === 0) return null;
   return (
     <PanelSection title={versions.length === 1 ? 'Written once' : `Written ${versions.length} times`}>
@@ -109,10 +109,10 @@ function Versions({ dataset }: { dataset: string }) {
 
 function VersionLine({ version }: { version: Record<string, unknown> }) {
   const [rows, files, bytes, when] = [
-    number(version['rows']),
-    number(version['files']),
-    number(version['bytes']),
-    text(version['writtenAt']),
+    number(version.rows),
+    number(version.files),
+    number(version.bytes),
+    text(version.writtenAt),
   ];
   const parts = [
     rows !== undefined && `${rows.toLocaleString('en')} rows`,

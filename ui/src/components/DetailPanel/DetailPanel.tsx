@@ -22,7 +22,6 @@ export function DetailPanel({ node, hop, tracedColumns, onClose }: DetailPanelPr
   const title = node.kind === 'DATASET' ? baseName(node.name) : jobTitle(node.name).title;
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveElementInteractions: Escape works from anywhere inside; nothing else is operated here
     <aside
       ref={panel}
       tabIndex={-1}

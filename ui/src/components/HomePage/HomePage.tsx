@@ -33,7 +33,7 @@ export function HomePage() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    const index = links.findIndex((link) => link === document.activeElement) + step;
+    const index = links.findIndex((link) => link.isSameNode(document.activeElement)) + step;
     if (index < 0) input.current?.focus();
     else links[Math.min(index, links.length - 1)]?.focus();
   };

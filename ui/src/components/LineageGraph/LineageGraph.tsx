@@ -126,7 +126,8 @@ function Canvas({
 }
 
 function wordsOf(item: SceneNode, short: ReadonlyMap<string, string>, captions: ReadonlyMap<string, string>) {
-  if (item.node.kind === 'DATASET') return { title: short.get(item.id) ?? item.node.name, caption: captions.get(item.id) ?? 'dataset' };
+  if (item.node.kind === 'DATASET')
+    return { title: short.get(item.id) ?? item.node.name, caption: captions.get(item.id) ?? 'dataset' };
   const { title, detail } = jobTitle(item.node.name);
   return { title, caption: item.coarse ? 'captured coarsely' : detail };
 }

@@ -26,7 +26,7 @@ export function RecordTable({ records, traced, clicked, label }: RecordTableProp
   return (
     // A region that scrolls must be reachable by key.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-    <div className={styles.frame} role="region" aria-label={label} tabIndex={0}>
+    <section className={styles.frame} aria-label={label} tabIndex={0}>
       <table className={styles.table}>
         <thead>
           <tr>
@@ -61,7 +61,7 @@ export function RecordTable({ records, traced, clicked, label }: RecordTableProp
           Show {(rows.length - shown).toLocaleString('en')} more
         </button>
       )}
-    </div>
+    </section>
   );
 }
 
