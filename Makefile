@@ -14,7 +14,7 @@ PATHS ?=
 ARGS ?=
 SUITE ?= demo
 
-.PHONY: help demo test quick lint types format bench readme schema page bootstrap clean
+.PHONY: help demo test quick lint types format bench readme schema docs page bootstrap clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ readme: ## Fill the README's figures from bench/results.
 schema: ## Export the GraphQL schema, and the page's types from it.
 	@$(PYTHON) -m headwater.graphql.export
 	@scripts/npm run --silent codegen
+
+docs: ## Write docs/reference from the code: commands, settings, endpoints.
+	@$(PYTHON) scripts/reference.py
 
 page: bootstrap $(PAGE) ## Build the page into backend/page, if its sources changed.
 

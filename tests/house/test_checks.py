@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import re
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from _pytest.mark.expression import Expression
 
+from tests.house.scripts import load_script
+
 
 @pytest.fixture
 def checks(root: Path) -> ModuleType:
-    specification = importlib.util.spec_from_file_location("checks", root / "scripts" / "check.py")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["checks"] = module  # dataclasses look their module up
-    specification.loader.exec_module(module)
-    return module
+    return load_script(root, "check")
 
 
 def test_every_combination_of_marks_is_in_exactly_one_step(checks: ModuleType):

@@ -1,0 +1,102 @@
+"""Every setting, command and endpoint is documented, links lead somewhere, and the README's figures are those that were measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.scripts import load_script
+
+LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+
+
+def _documents(root: Path) -> list[Path]:
+    return [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "examples").rglob("*.md")]
+
+
+def test_the_reference_is_what_the_code_says(root: Path):
+    for name, text in load_script(root, "reference").pages().items():
+        written = root / "docs" / "reference" / name
+        assert written.exists(), f"docs/reference/{name} is missing; type: make docs"
+        assert written.read_text(encoding="utf-8") == text, f"docs/reference/{name} is not what the code says; type: make docs"
+
+
+def test_every_setting_of_the_spark_side_is_described(root: Path):
+    from headwater.spark_listener.settings import Settings
+
+    assert set(load_script(root, "reference")._SPARK_SETTINGS) == set(Settings.__dataclass_fields__)
+
+
+def test_every_page_of_the_guide_is_in_its_index(root: Path):
+    index = (root / "docs" / "guide" / "index.md").read_text(encoding="utf-8")
+    linked = {match["target"].partition("#")[0] for match in LINK.finditer(index)}
+    pages = {path.name for path in (root / "docs" / "guide").glob("*.md")} - {"index.md"}
+    assert pages <= linked
+    references = {f"../reference/{path.name}" for path in (root / "docs" / "reference").glob("*.md")}
+    assert references <= linked
+
+
+def test_every_link_within_the_repository_leads_somewhere(root: Path):
+    broken = []
+    for document in _documents(root):
+        for match in LINK.finditer(document.read_text(encoding="utf-8")):
+            target = match["target"].partition("#")[0]
+            if target and not re.match(r"[a-z]+:", target) and not (document.parent / target).exists():
+                broken.append(f"{document.relative_to(root)}: {target}")
+    assert not broken, "\n".join(broken)
+
+
+def test_every_make_target_that_is_spoken_of_exists(root: Path):
+    targets = set(re.findall(r"^([a-z-]+):", (root / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    for document in _documents(root):
+        spoken = set(re.findall(r"`make ([a-z-]+)", document.read_text(encoding="utf-8")))
+        assert spoken <= targets, f"{document.name} speaks of {spoken - targets}"
+
+
+def test_the_readmes_figures_are_those_of_the_results(root: Path):
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert text == load_script(root, "readme_figures").filled(text, root / "bench" / "results"), "type: make readme"
+
+
+CASE = {
+    "name": "all five jobs, active", "measure": "active ÷ plain", "unit": "×", "value": 1.21, "low": 1.19, "high": 1.24,
+    "control": {"value": 1.0, "low": 0.99, "high": 1.05}, "usable": True,
+}  # fmt: skip
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    cases = [
+        CASE,
+        CASE | {"name": "doubtful", "usable": False},
+        CASE | {"name": "t", "measure": "p50", "unit": "ms"},
+        CASE | {"name": "t", "measure": "p99"},
+    ]
+    (tmp_path / "demo.json").write_text(json.dumps({"cases": cases}))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("mark", "shown"),
+    [
+        ("demo: all five jobs, active", "1.21 (1.19 to 1.24)"),
+        ("demo: doubtful", "1.21 (1.19 to 1.24), not usable: the control was 0.99 to 1.05"),
+        ("demo: t: p50", "1.21 ms (1.19 to 1.24)"),
+    ],
+)
+def test_a_marked_figure_is_filled_from_the_results(root: Path, results: Path, mark: str, shown: str):
+    text = f"It costs <!-- figure {mark} -->nothing<!-- /figure -->, measured."
+    filled = load_script(root, "readme_figures").filled(text, results)
+    assert filled == f"It costs <!-- figure {mark} -->{shown}<!-- /figure -->, measured."
+    assert load_script(root, "readme_figures").filled(filled, results) == filled
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"), [("other: a", "demo.json"), ("demo: nothing", "it has: all five jobs"), ("demo: t", "is 2 cases")]
+)
+def test_a_mark_without_its_result_says_what_there_is(root: Path, results: Path, mark: str, says: str):
+    with pytest.raises(LookupError, match=says):
+        load_script(root, "readme_figures").filled(f"<!-- figure {mark} -->1<!-- /figure -->", results)
