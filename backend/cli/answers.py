@@ -34,7 +34,7 @@ class Answers:
     tenant: str
 
     async def find(self, text: str, *kinds: NodeKind) -> Node:
-        """The node that `text` names: an id, a name, or for a dataset its path (relative to the working folder too).
+        """The node that `text` names: an id, a name, a path (relative to the working folder too), or the end of a name from a `/` on.
 
         Raises:
             NotFoundError: nothing is named so; names what is near.
@@ -43,12 +43,14 @@ class Answers:
         if (found := await self._by_id(text, kinds)) is not None:
             return found
         for name in _spellings(text):
-            page = await self.graph.search(self.tenant, name, kinds=kinds, first=_KNOWN)
-            exact = [node for node in page.nodes if node.name == name]
-            if len(exact) == 1:
-                return exact[0]
-            if exact:
-                raise InvalidQueryError(f"{text} names {len(exact)} things: {', '.join(node.id for node in exact)}.", hint="Give the id.")
+            nodes = (await self.graph.search(self.tenant, name, kinds=kinds, first=_KNOWN)).nodes
+            named = [node for node in nodes if node.name == name] or [node for node in nodes if node.name.endswith(f"/{name}")]
+            if len(named) == 1:
+                return named[0]
+            if named:
+                raise InvalidQueryError(
+                    f"{text} names {len(named)} things: {', '.join(node.id for node in named[:5])}.", hint="Give the id."
+                )
         raise NotFoundError(f"Nothing is known of {text}.", hint=await self._near(text, kinds))
 
     async def _by_id(self, text: str, kinds: tuple[NodeKind, ...]) -> Node | None:
@@ -66,8 +68,9 @@ class Answers:
 
 
 def _spellings(text: str) -> list[str]:
-    """What a dataset may be called that a person names by its path."""
-    return list(dict.fromkeys([text, text.removeprefix("file:"), os.path.abspath(text)]))
+    """What a dataset may be called that a person names by its path. The whole path goes before the end of a name."""
+    path = text.removeprefix("file:").rstrip("/") or text
+    return list(dict.fromkeys([os.path.abspath(path), text, path]))
 
 
 @asynccontextmanager

@@ -54,6 +54,10 @@ def test_a_dataset_may_be_named_by_its_path_from_here(lived_in, monkeypatch):
     assert "clean" in lineage("data/out/clean", "--home", lived_in)
 
 
+def test_a_dataset_may_be_named_by_the_end_of_its_path(lived_in):
+    assert lineage("out/clean/", "--home", lived_in).startswith("/data/out/clean")
+
+
 def test_an_unknown_name_brings_the_near_ones(lived_in):
     with pytest.raises(NotFoundError, match="/data/out/reprt") as raised:
         lineage("/data/out/reprt", "--home", lived_in)

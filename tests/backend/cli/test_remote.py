@@ -1,0 +1,93 @@
+"""The same commands against a service: what is asked through GraphQL is what the home itself says."""
+
+import asyncio
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.lineage import app as lineage
+from headwater.errors import HeadwaterError, NotFoundError, UnavailableError
+from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.prov import export_dataset
+from headwater.graph.stores import Direction
+from headwater.graph.trace import TraceRequest
+from tests.backend.service import ServiceProcess
+
+CLEANED = "dataset:file:/data/out/clean"
+
+
+@pytest.fixture
+def service(lived_in, monkeypatch):
+    with ServiceProcess(lived_in) as running:
+        monkeypatch.setenv("HEADWATER_URL", running.url)
+        monkeypatch.setenv("HEADWATER_API_KEY", running.home.key())
+        yield running
+
+
+def both(home, question):
+    """What the service answers, and what the home does."""
+
+    async def ask(where):
+        async with open_answers(where) as answers:
+            return await question(answers)
+
+    return asyncio.run(ask(None)), asyncio.run(ask(home))
+
+
+def test_every_question_has_the_same_answer_from_both(service, lived_in):
+    async def question(answers):
+        graph, tenant = answers.graph, answers.tenant
+        reached = await graph.reach(
+            tenant, [CLEANED], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=9, limit=99
+        )
+        page = await graph.children(tenant, "platform:file", kinds=[NodeKind.DATASET], first=2)
+        rest = await graph.children(tenant, "platform:file", kinds=[NodeKind.DATASET], first=2, after=page.cursor)
+        runs = [node.id for node in (await graph.search(tenant, "", kinds=[NodeKind.RUN])).nodes]
+        return {
+            "get": await graph.get(tenant, [CLEANED, "dataset:file:/nowhere"]),
+            "reach": (sorted(node.id for node in reached.nodes), sorted(map(str, reached.edges)), reached.distance, reached.truncated),
+            "children": ([*page.nodes, *rest.nodes], page.total),
+            "ancestors": await graph.ancestors(tenant, runs),
+            "found": await answers.find("/data/out/report", NodeKind.DATASET),
+            "prov": sorted(map(str, next(iter((await export_dataset(graph, tenant, CLEANED)).bundles)).get_records())),
+        }
+
+    asked, own = both(lived_in, question)
+    assert asked == own
+
+
+def test_a_command_asks_the_service_that_the_environment_names(service):
+    result = CliRunner().invoke(lineage, ["clean", "--format", "json"], catch_exceptions=False)
+    assert {node["name"] for node in json.loads(result.stdout)["nodes"]} >= {"/data/out/clean", "report"}
+
+
+def test_a_home_that_is_named_goes_before_the_environment(service, tmp_path_factory):
+    with pytest.raises(NotFoundError, match="Nothing is known of clean"):
+        CliRunner().invoke(lineage, ["clean", "--home", str(tmp_path_factory.mktemp("empty"))], catch_exceptions=False)
+
+
+def test_an_error_of_the_service_is_the_error_of_the_home(service, lived_in):
+    async def question(answers):
+        try:
+            await answers.trace(TraceRequest(dataset="/data/out/reprt", where="true"))
+        except HeadwaterError as error:
+            return type(error), error.message, error.hint
+        return None
+
+    asked, own = both(lived_in, question)
+    assert asked == own
+    assert asked is not None
+
+
+def test_a_service_that_is_down_is_said_so(monkeypatch):
+    monkeypatch.setenv("HEADWATER_URL", "http://127.0.0.1:9")
+    with pytest.raises(UnavailableError, match="does not answer"):
+        CliRunner().invoke(lineage, ["clean"], catch_exceptions=False)
+
+
+def test_a_wrong_key_is_said_so(service, monkeypatch):
+    monkeypatch.setenv("HEADWATER_API_KEY", "hw_this-is-not-the-key-of-it")
+    with pytest.raises(HeadwaterError, match=r"(?i)key"):
+        CliRunner().invoke(lineage, ["clean"], catch_exceptions=False)
