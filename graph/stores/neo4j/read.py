@@ -77,10 +77,8 @@ async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequ
 
 async def counts(transaction: AsyncManagedTransaction, tenant: str) -> dict[str, int]:
     """Number of nodes of each kind that there is."""
-    return {
-        kind: count
-        for kind, count in await rows(transaction, "MATCH (n:Container {tenant: $tenant}) RETURN n.kind, count(*)", tenant=tenant)
-    }
+    found = await rows(transaction, "MATCH (n:Container {tenant: $tenant}) RETURN n.kind, count(*)", tenant=tenant)
+    return {row[0]: row[1] for row in found}
 
 
 async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:

@@ -15,7 +15,7 @@ from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
 from headwater.graph.stores.protocol import Page
 
 _COLUMNS = "n.id, n.kind, n.name, n.properties"
-_Row = tuple[str, str, str, str]
+_KINDS = {kind.value: kind for kind in NodeKind}
 
 
 def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> list[Node]:
@@ -120,7 +120,7 @@ def offset(connection: sqlite3.Connection, tenant: str) -> int:
 def to_node(row: tuple[str, ...]) -> Node:
     """A node from (id, kind, name, properties)."""
     identifier, kind, name, properties = row
-    return Node(identifier, NodeKind(kind), name, json.loads(properties))
+    return Node(identifier, _KINDS[kind], name, json.loads(properties) if properties != "{}" else {})
 
 
 def _page(rows: Iterable[tuple[str, ...]], first: int, total: int) -> Page:
