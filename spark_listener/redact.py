@@ -13,10 +13,10 @@ from typing import Any
 REDACTED = "[redacted]"
 
 _NAME = (
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_.]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key|client[-_.]?secret"
-    r"|credentials?|auth(?:orization)?|signature|sas)"
+    r"(?:pass(?:word|wd|phrase)|secret|token(?![a-z])|api[-_.]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key|credentials?"
+    r"|authorization|(?<![a-z])(?:pwd|pass|sas|sig|signature)(?![a-z]))"
 )
-_SECRET_NAME = re.compile(rf"(?:^|[^a-z]){_NAME}(?:$|[^a-z])|{_NAME}$|^{_NAME}", re.IGNORECASE)
+_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
 _USERINFO = re.compile(r"(?P<head>[a-z][a-z0-9+.\-]*://)[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (_USERINFO, rf"\g<head>{REDACTED}@"),
@@ -24,7 +24,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?P<head>\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~\-]{8,}", re.IGNORECASE), rf"\g<head>{REDACTED}"),
     # key=value and key: value, quoted or not, as in queries of URLs, JDBC addresses, options and JSON
     (
-        re.compile(rf"(?P<head>[\"']?[\w.\-]*{_NAME}[\w\-]*[\"']?\s*[=:]\s*)(?P<quote>[\"']?)[^\s\"'&;,}})]+(?P=quote)", re.IGNORECASE),
+        re.compile(rf"(?P<head>[\"']?[\w.\-]{{0,64}}{_NAME}[\w.\-]{{0,64}}[\"']?\s*[=:]\s*)(?P<quote>[\"']?)[^\s\"'&;,}})]+(?P=quote)", re.IGNORECASE),
         rf"\g<head>\g<quote>{REDACTED}\g<quote>",
     ),
     # tokens that announce themselves by their prefix

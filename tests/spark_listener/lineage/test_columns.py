@@ -1,0 +1,91 @@
+"""Column lineage out of a plan's description: which source fields, directly or not, and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.spark_listener.lineage.columns import Step, column_lineage
+
+FLIGHTS, WEATHER = ("file", "/flights"), ("file", "/weather")
+SOURCES = {0: FLIGHTS, 1: WEATHER}
+IDENTITY, TRANSFORMATION, AGGREGATION = (Step("DIRECT", word) for word in ("IDENTITY", "TRANSFORMATION", "AGGREGATION"))
+
+
+def attr(number: int) -> dict[str, Any]:
+    return {"fn": "attr", "attr": number}
+
+
+def call(name: str, *args: Any, **more: Any) -> dict[str, Any]:
+    return {"fn": name, "args": list(args), **more}
+
+
+def scan(identifier: int, source: int, **columns: int) -> dict[str, Any]:
+    return {"id": identifier, "op": "Scan", "children": [], "source": source, "columns": [{"attr": a, "name": n} for n, a in columns.items()]}
+
+
+def project(identifier: int, child: int, **expressions: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+    defines = [{"attr": number, "name": name, "expr": expression} for name, (number, expression) in expressions.items()]
+    return {"id": identifier, "op": "Project", "children": [child], "defines": defines}
+
+
+def plan(*operators: dict[str, Any], **columns: int) -> dict[str, Any]:
+    return {"operators": list(operators), "sink": {"columns": [{"name": n, "attr": a} for n, a in columns.items()]}}
+
+
+def test_what_passes_through_is_identity_and_what_is_computed_is_transformation() -> None:
+    found = column_lineage(plan(project(1, 2, double=(11, call("+", attr(1), attr(2)))), scan(2, 0, delay=1, air=2), delay=1, double=11), SOURCES)
+    assert found.columns["delay"] == {(*FLIGHTS, "delay"): {IDENTITY}}
+    assert found.columns["double"] == {(*FLIGHTS, "delay"): {TRANSFORMATION}, (*FLIGHTS, "air"): {TRANSFORMATION}}
+
+
+def test_the_strongest_word_stands_over_several_steps() -> None:
+    aggregate = {"id": 1, "op": "Aggregate", "children": [2], "keys": [attr(3)], "defines": [{"attr": 20, "expr": call("sum", attr(11), aggregate=True)}]}
+    found = column_lineage(plan(aggregate, project(2, 3, x=(11, call("*", attr(1), attr(1)))), scan(3, 0, delay=1, origin=3), total=20, origin=3), SOURCES)
+    assert found.columns["total"] == {(*FLIGHTS, "delay"): {AGGREGATION}}
+    assert found.columns["origin"] == {(*FLIGHTS, "origin"): {IDENTITY}}
+    assert found.dataset == {(*FLIGHTS, "origin"): {Step("INDIRECT", "GROUP_BY")}}
+
+
+def test_joins_filters_and_sorts_decide_about_rows() -> None:
+    join = {"id": 1, "op": "Join", "children": [2, 4], "how": "inner", "reads": [1, 5]}
+    sort = {"id": 0, "op": "Sort", "children": [1], "reads": [6]}
+    keep = {"id": 2, "op": "Filter", "children": [3], "reads": [2]}
+    found = column_lineage(plan(sort, join, keep, scan(3, 0, hour=1, month=2), scan(4, 1, hour=5, wind=6), wind=6), SOURCES)
+    assert found.columns["wind"] == {(*WEATHER, "wind"): {IDENTITY}}
+    assert found.dataset == {
+        (*FLIGHTS, "hour"): {Step("INDIRECT", "JOIN")},
+        (*FLIGHTS, "month"): {Step("INDIRECT", "FILTER")},
+        (*WEATHER, "hour"): {Step("INDIRECT", "JOIN")},
+        (*WEATHER, "wind"): {Step("INDIRECT", "SORT")},
+    }
+
+
+def test_a_condition_decides_about_its_column_and_its_values_flow_into_it() -> None:
+    chosen = call("case", call(">", attr(1), call("literal")), attr(2), attr(3))
+    found = column_lineage(plan(project(1, 2, x=(11, chosen)), scan(2, 0, a=1, b=2, c=3), x=11), SOURCES)
+    assert found.columns["x"] == {
+        (*FLIGHTS, "a"): {Step("INDIRECT", "CONDITIONAL")},
+        (*FLIGHTS, "b"): {TRANSFORMATION},
+        (*FLIGHTS, "c"): {TRANSFORMATION},
+    }
+
+
+def test_a_window_lists_its_partition_and_order_with_the_column() -> None:
+    window = {
+        "id": 1, "op": "Window", "children": [2], "partition": [attr(1)], "order": [{"expr": attr(2)}],
+        "defines": [{"attr": 11, "expr": call("max", attr(3), aggregate=True)}, {"attr": 12, "expr": call("row_number")}],
+    }  # fmt: skip
+    found = column_lineage(plan(window, scan(2, 1, origin=1, hour=2, wind=3), gust=11, n=12), SOURCES)
+    aside = {(*WEATHER, "origin"): {Step("INDIRECT", "WINDOW")}, (*WEATHER, "hour"): {Step("INDIRECT", "WINDOW")}}
+    assert found.columns["gust"] == {**aside, (*WEATHER, "wind"): {AGGREGATION}}
+    assert found.columns["n"] == aside
+
+
+def test_hashes_and_counts_mask_what_they_read() -> None:
+    found = column_lineage(plan(project(1, 2, h=(11, call("sha2", attr(1)))), scan(2, 0, name=1), h=11), SOURCES)
+    assert found.columns["h"] == {(*FLIGHTS, "name"): {Step("DIRECT", "TRANSFORMATION", masking=True)}}
+
+
+def test_what_the_plan_does_not_describe_is_left_out() -> None:
+    found = column_lineage(plan({"id": 1, "op": "Mystery", "children": [2]}, scan(2, 0, a=1), a=1, b=77), SOURCES)
+    assert found.columns == {"a": {(*FLIGHTS, "a"): {IDENTITY}}, "b": {}}

@@ -1,0 +1,41 @@
+"""Datasets and jobs are named as OpenLineage names them."""
+
+import os
+
+import pytest
+
+from headwater.spark_listener.lineage.names import base_name, dataset_name, folder_of, job_name, snake_case
+
+
+@pytest.mark.parametrize(
+    ("path", "namespace", "name"),
+    [
+        ("/data/clean/weather", "file", "/data/clean/weather"),
+        ("file:/data/clean/weather/", "file", "/data/clean/weather"),
+        ("file:///data/a%20b", "file", "/data/a b"),
+        ("relative/x", "file", f"{os.getcwd()}/relative/x"),
+        ("s3a://bucket/a/b/", "s3://bucket", "a/b"),
+        ("s3://bucket/a/b", "s3://bucket", "a/b"),
+        ("gs://bucket/a", "gs://bucket", "a"),
+        ("hdfs://name:8020/warehouse/t", "hdfs://name:8020", "/warehouse/t"),
+        ("abfss://container@account.dfs.core.windows.net/a", "abfss://container@account.dfs.core.windows.net", "/a"),
+        ("s3a://AKIA:secret@bucket/a", "s3://bucket", "a"),
+        ("/data/token=7/x", "file", "/data/token=7/x"),
+    ],
+)
+def test_a_path_names_its_dataset(path: str, namespace: str, name: str) -> None:
+    assert dataset_name(path) == (namespace, name)
+
+
+def test_the_folder_of_a_file_lies_above_its_partitions() -> None:
+    assert folder_of("file:/t/origin=EWR/month=2/part-0.parquet") == "file:/t"
+    assert folder_of("file:/t/part-0.parquet") == "file:/t"
+
+
+def test_job_names_read_as_those_of_the_spark_integration() -> None:
+    assert snake_case("MyETL App-2") == "my_etl_app_2"
+    assert job_name("clean", "execute InsertIntoHadoopFsRelationCommand", "/out/clean/Weather") == (
+        "clean.execute_insert_into_hadoop_fs_relation_command.weather"
+    )
+    assert job_name("clean", "Aggregate") == "clean.aggregate"
+    assert base_name("/") == "root"

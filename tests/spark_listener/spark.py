@@ -1,0 +1,43 @@
+"""Real Spark programs for these tests: started as a user would, their lineage read from the home's log."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+SUBMIT = "--master {master} --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2 --driver-memory 1g pyspark-shell"
+
+
+def environment(root: Path, *, master: str = "local[2]", **more: str) -> dict[str, str]:
+    """Of a Spark program that needs nothing of the developer's shell."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
+    return {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": SUBMIT.format(master=master), **more}
+
+
+def script(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(dedent(text).lstrip("\n"))
+    return path
+
+
+def run(arguments: list[str], folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=100, check=False)
+
+
+def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:
+    """What the home's ingest log holds, in the order of acceptance."""
+    log = home / "ingest.db"
+    if not log.exists():
+        return []
+    with sqlite3.connect(log) as connection:
+        return [json.loads(body) for (body,) in connection.execute("SELECT body FROM entry WHERE kind = ? ORDER BY offset", (kind,))]
+
+
+def brief(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(event["eventType"], event["job"]["name"]) for event in events]

@@ -1,0 +1,160 @@
+"""RDD programs: known by dataset, stated to be so, and left as they are."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spark_listener.spark import brief, environment, logged, run, script
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+COUNTS = """
+    import sys
+    from operator import add
+    from pyspark import SparkContext
+
+    sc = SparkContext(appName="Word Counts")
+    words = sc.textFile("words.txt").flatMap(str.split)
+    extra = sc.textFile("more.txt")
+    counts = words.union(extra).map(lambda word: (word, 1)).reduceByKey(add)
+    counts.map(str).saveAsTextFile("counts")
+    print(sorted(counts.collect()), flush=True)
+    sc.stop()
+    sc.stop()
+
+    again = SparkContext(appName="Second")
+    print(again.parallelize([1, 2]).map(lambda x: x + 1).collect())
+    try:
+        again.textFile("counts").saveAsTextFile("counts")
+    except Exception as error:
+        print(type(error).__name__)
+    again.stop()
+    sys.exit(3)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "words.txt").write_text("a b a\nc\n")
+    (tmp_path / "more.txt").write_text("d\n")
+    return tmp_path
+
+
+def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_known(folder: Path, root: Path) -> None:
+    script(folder, "counts.py", COUNTS)
+    home, env = folder / "home", environment(root)
+    ours = run(["-m", "headwater", "run", "--home", str(home), "--namespace", "team", "counts.py"], folder, env)
+    assert ours.returncode == 3, ours.stderr
+    assert ours.stdout == "[('a', 2), ('b', 1), ('c', 1), ('d', 1)]\n[2, 3]\nPy4JJavaError\n"
+    events = logged(home)
+    assert brief(events) == [
+        ("START", "word_counts"),
+        ("START", "word_counts.save_as_text_file.counts"),
+        ("COMPLETE", "word_counts.save_as_text_file.counts"),
+        ("COMPLETE", "word_counts"),
+        ("START", "second"),
+        ("START", "second.save_as_text_file.counts"),
+        ("FAIL", "second.save_as_text_file.counts"),
+        ("FAIL", "second"),
+    ]
+    complete = events[2]
+    assert [dataset["name"] for dataset in complete["inputs"]] == [f"{folder}/words.txt", f"{folder}/more.txt"]
+    assert [dataset["name"] for dataset in complete["outputs"]] == [f"{folder}/counts"]
+    assert complete["run"]["facets"]["headwater_capture"]["status"] == "refused"
+    assert complete["run"]["facets"]["headwater_capture"]["problems"][0]["operator"] == "RDD"
+    assert complete["run"]["facets"]["parent"]["run"]["runId"] == events[0]["run"]["runId"]
+    assert events[0]["run"]["facets"]["headwater_invocation"]["script"] == f"{folder}/counts.py"
+    assert "exit code 3" in events[-1]["run"]["facets"]["errorMessage"]["message"]
+    assert "RDD" in ours.stderr
+    assert f"headwater lineage {folder}/counts" in ours.stderr
+    assert list((home / "spool").iterdir()) == []
+
+
+ENDS = {
+    "fails_in_a_task": """
+        from pyspark import SparkContext
+        sc = SparkContext(appName="fails")
+        sc.setLogLevel("OFF")
+        try:
+            sc.parallelize([1]).map(lambda x: 1 // 0).collect()
+        except Exception as error:
+            raise SystemExit(f"{type(error).__name__}: {'ZeroDivisionError' in str(error)}")
+    """,
+    "fails_and_never_stops": """
+        from pyspark import SparkContext
+        def broken():
+            raise LookupError("the program's own")
+        sc = SparkContext(appName="fails")
+        sc.setLogLevel("OFF")
+        broken()
+    """,
+    "forks": """
+        import os, sys
+        from pyspark import SparkContext
+        sc = SparkContext(appName="forks")
+        sc.setLogLevel("OFF")
+        child = os.fork()
+        if child == 0:
+            print("child", flush=True)
+            sys.exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        print(sc.parallelize([1, 2]).sum())
+        sc.stop()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_spark_program_ends_as_under_python(name: str, folder: Path, root: Path) -> None:
+    script(folder, f"{name}.py", ENDS[name])
+    env = environment(root)
+    plain = run([f"{name}.py"], folder, env)
+    ours = run(["-m", "headwater", "run", "--quiet", "--home", str(folder / "home"), f"{name}.py"], folder, env)
+    assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout)
+    assert of_the_program(ours.stderr) == of_the_program(plain.stderr)
+    events = brief(logged(folder / "home"))
+    assert events[0][0] == "START"
+    assert events[-1][0] == ("FAIL" if plain.returncode else "COMPLETE")
+    assert len(events) == 2
+
+
+def of_the_program(errors: str) -> list[str]:
+    """What the program itself says: from its traceback or message on; Spark's own start-up lines carry times."""
+    lines = errors.splitlines()
+    first = next((i for i, line in enumerate(lines) if line.startswith(("Traceback", "Py4J"))), len(lines))
+    return lines[first:]
+
+
+WAITS = """
+    import time
+    from pyspark import SparkContext
+    sc = SparkContext(appName="waits")
+    sc.setLogLevel("OFF")
+    sc.textFile("words.txt").saveAsTextFile("copy")
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Signals, folder: Path, root: Path) -> None:
+    script(folder, "waits.py", WAITS)
+    home, env = folder / "home", environment(root)
+    command = [sys.executable, "-m", "headwater", "run", "--quiet", "--home", str(home), "waits.py"]
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.wait(30) == -number
+    script(folder, "next.py", "from pyspark import SparkContext\nSparkContext(appName='next').stop()\n")
+    assert run(["-m", "headwater", "run", "--quiet", "--home", str(home), "next.py"], folder, env).returncode == 0
+    events = logged(home)
+    waits = [kind for kind, job in brief(events) if job == "waits"]
+    assert waits == ["START", {signal.SIGINT: "FAIL", signal.SIGKILL: "ABORT"}[number]]
+    assert ("COMPLETE", "waits.save_as_text_file.copy") in brief(events)
+    assert list((home / "spool").iterdir()) == []

@@ -1,0 +1,64 @@
+"""Secrets do not leave the process; everything else does."""
+
+import pytest
+
+from headwater.spark_listener.invocation import take_invocation
+from headwater.spark_listener.redact import redact, redact_arguments, redact_deep, redact_mapping
+
+SECRET = "hunter2hunter2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"jdbc:postgresql://db/x?user=me&password={SECRET}&ssl=true",
+        f"postgresql://me:{SECRET}@db:5432/x",
+        f"Authorization: Bearer {SECRET}",
+        f'{{"api_key": "{SECRET}"}}',
+        f"fs.s3a.secret.key={SECRET}",
+        f"--token={SECRET}",
+        f"AccountKey={SECRET}; EndpointSuffix=core",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----",
+        f"sv=2020&sas={SECRET}",
+    ],
+)
+def test_a_secret_in_a_text_goes(text: str) -> None:
+    assert SECRET not in redact(text)
+    assert "[redacted]" in redact(text)
+
+
+@pytest.mark.parametrize("text", ["report.py --month 2", "/data/passengers/2013", "author=me", "s3a://bucket/keys/a.parquet", "SELECT max(wind) FROM weather"])
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_the_rest_of_an_address_stays() -> None:
+    assert redact("jdbc:x://db/x?user=me&password=abc&ssl=true").endswith("&ssl=true")
+    assert redact("s3a://k:v@bucket/a") == "s3a://[redacted]@bucket/a"
+
+
+def test_arguments_in_two_words_go_too() -> None:
+    assert redact_arguments(["job.py", "--db-password", SECRET, "--month", "2", "--api-key=x1y2z3"]) == [
+        "job.py", "--db-password", "[redacted]", "--month", "2", "--api-key=[redacted]",
+    ]  # fmt: skip
+
+
+def test_values_under_secret_names_go() -> None:
+    assert redact_mapping({"AWS_SECRET_ACCESS_KEY": "x", "TZ": "UTC"}) == {"AWS_SECRET_ACCESS_KEY": "[redacted]", "TZ": "UTC"}
+    assert redact_deep({"a": [{"password": "x", "n": 1}]}) == {"a": [{"password": "[redacted]", "n": 1}]}
+
+
+def test_an_invocation_records_allowed_variables_only(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    for name, value in {"TZ": "UTC", "MY_TOKEN": SECRET, "PLAIN": "no", "CHOSEN": f"https://u:{SECRET}@h/x", "PYTHONPATH": "/p"}.items():
+        monkeypatch.setenv(name, value)
+    script = f"{tmp_path}/job.py"
+    with open(script, "w") as file:
+        file.write("pass\n")
+    taken = take_invocation(script=script, argv=[script, "--password", SECRET], extra_variables=("CHOSEN", "MY_TOKEN"))
+    assert SECRET not in repr(taken)
+    assert taken.environment["TZ"] == "UTC"
+    assert taken.environment["CHOSEN"] == "https://[redacted]@h/x"
+    assert "PLAIN" not in taken.environment
+    assert "MY_TOKEN" not in taken.environment
+    assert taken.script == script
+    assert taken.script_sha256 is not None

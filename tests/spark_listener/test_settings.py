@@ -1,0 +1,35 @@
+"""Options win over the environment, and a wrong one is named."""
+
+import pytest
+
+from headwater.errors import ConfigurationError
+from headwater.spark_listener.settings import Mode, load_settings
+
+
+def test_options_win_over_the_environment_and_that_over_defaults() -> None:
+    environment = {"HEADWATER_MODE": "coarse", "HEADWATER_NAMESPACE": "team", "OPENLINEAGE_NAMESPACE": "other", "HEADWATER_EXIT_WAIT": "2.5", "HEADWATER_QUIET": "1"}
+    settings = load_settings(environment, mode="off", name=None)
+    assert settings.mode is Mode.OFF
+    assert settings.namespace == "team"
+    assert settings.exit_wait == 2.5
+    assert settings.quiet
+    assert load_settings({}).mode is Mode.ACTIVE
+    assert load_settings({"OPENLINEAGE_NAMESPACE": "other"}).namespace == "other"
+    assert load_settings({"HEADWATER_URL": "http://h:1/x/"}).url == "http://h:1/x"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("HEADWATER_MODE", "lots"), ("HEADWATER_EXIT_WAIT", "-1"), ("HEADWATER_SPOOL_BYTES", "many"), ("HEADWATER_URL", "localhost:8765")]
+)
+def test_a_wrong_value_is_named(variable: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=value):
+        load_settings({variable: value})
+
+
+def test_an_unknown_option_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="namespace"):
+        load_settings({}, mod="off")
+
+
+def test_the_key_is_not_shown() -> None:
+    assert "hw_secret" not in repr(load_settings({"HEADWATER_API_KEY": "hw_secret"}))
