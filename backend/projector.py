@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Sequence
 
-import structlog
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
@@ -24,7 +24,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 
 _BATCH = 64
-_log = structlog.get_logger("headwater.projector")
+_log = logging.getLogger("headwater.projector")
 
 
 class Projector:
@@ -96,7 +96,8 @@ class Projector:
 
     async def _bury(self, tenant: str, entry: Entry, error: Exception) -> None:
         reason = f"{type(error).__name__}: {error}"
-        _log.error("entry cannot be projected", tenant=tenant, offset=entry.offset, kind=entry.kind.value, reason=reason, exc_info=error)
+        _log.error("entry %d (%s) cannot be projected and is a dead letter now: %s", entry.offset, entry.kind, reason)
+        _log.debug("entry %d", entry.offset, exc_info=error)
         field = error.field if isinstance(error, InvalidInputError) else None
         await asyncio.wrap_future(self._ingest.bury(tenant, [DeadLetter(Stage.PROJECTION, reason, entry.body, field, entry.offset)]))
 

@@ -8,10 +8,9 @@ what is wrong (`state`, for `/readyz`) and tries again.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from threading import Event, Thread
-
-import structlog
 
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.projector import Projector
@@ -21,7 +20,7 @@ from headwater.errors import HeadwaterError
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
-_log = structlog.get_logger("headwater.worker")
+_log = logging.getLogger("headwater.worker")
 
 
 class Worker:
@@ -79,12 +78,14 @@ class Worker:
         try:
             delivered = self._workspace.take_spool()
         except HeadwaterError as error:
-            _log.warning("spool waits", reason=str(error))
+            _log.warning("the spool waits: %s", error)
             return
         if delivered.arrived or delivered.refused:
-            _log.info("spool taken", arrived=delivered.arrived, refused=len(delivered.refused), damaged=delivered.damaged)
+            _log.info(
+                "taken from the spool: %d items, %d refused, %d damaged", delivered.arrived, len(delivered.refused), delivered.damaged
+            )
 
     def _fail(self, error: Exception) -> None:
         if not self.state.startswith("failed"):
-            _log.error("projection stopped; it is tried again", reason=str(error), exc_info=error)
+            _log.error("projection stopped, and is tried again: %s", error, exc_info=error)
         self.state = f"failed: {type(error).__name__}"

@@ -56,12 +56,14 @@ class CaptureIntake:
         """
         try:
             document = _single(body)
-            manifest = Manifest.from_json(document.value)
-            drafted = _draft(document)
+            Manifest.from_json(document.value)
+            clean = _redacted(document.value)
+            drafted = _draft(document, clean)
         except InvalidInputError as error:
             self.refuse(tenant, body, error)
             raise
-        if missing := self._associations.missing_segments(tenant, manifest):
+        # Asked of the redacted manifest: it is what the log keeps, and so what is published.
+        if missing := self._associations.missing_segments(tenant, Manifest.from_json(clean)):
             raise MissingSegmentsError(missing)
         return self._log.append(tenant, [drafted]).result()[0]
 
@@ -77,8 +79,7 @@ def _single(body: bytes) -> Document:
     return documents[0]
 
 
-def _draft(document: Document) -> Draft:
-    clean = _redacted(document.value)
+def _draft(document: Document, clean: Mapping[str, Any]) -> Draft:
     body = document.body if clean == document.value else json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     return Draft(EntryKind.CAPTURE, document_key(clean), body)
 

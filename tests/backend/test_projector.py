@@ -1,0 +1,181 @@
+"""The projector: the log becomes graph and records, whatever comes late, twice or broken, and however often it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, Stage
+from headwater.backend.intake.documents import document_key
+from headwater.backend.projector import Projector
+from headwater.backend.settings import load_settings
+from headwater.backend.workspace import Workspace
+from headwater.errors import UnavailableError
+from headwater.graph.model import GraphBatch
+from tests.backend.captures import capture
+from tests.backend.events import body, run_event
+
+_TENANT = "default"
+
+
+@pytest.fixture
+async def workspace(tmp_path: Path) -> AsyncIterator[Workspace]:
+    async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
+        yield workspace
+
+
+def _send(workspace: Workspace, *events: dict[str, Any]) -> None:
+    assert not workspace.events.submit(_TENANT, body(*events)).result().rejected
+
+
+def _send_capture(workspace: Workspace, number: int, folder: Path) -> dict[str, Any]:
+    manifest, segments = capture(number)
+    for name, data in segments.items():
+        (folder / name).write_bytes(data)
+        workspace.captures.stage(_TENANT, manifest["capture"], name, folder / name)
+    workspace.captures.submit(_TENANT, json.dumps(manifest).encode())
+    return manifest
+
+
+def _append(workspace: Workspace, document: Any, kind: EntryKind = EntryKind.EVENT) -> int:
+    """Past the intake: what an older release may have let in."""
+    return workspace.log.append(_TENANT, [Draft(kind, document_key(document), json.dumps(document).encode())]).result()[0].offset
+
+
+async def _other(tmp_path: Path, name: str, events: Sequence[dict[str, Any]]) -> str:
+    async with await Workspace.open(load_settings(home=tmp_path / name)) as other:
+        for event in events:
+            _send(other, event)
+        await other.settle()
+        return await other.graph.fingerprint(_TENANT)
+
+
+async def test_events_and_captures_become_graph_and_records(workspace: Workspace, tmp_path: Path) -> None:
+    _send(workspace, run_event(1))
+    manifest = _send_capture(workspace, 1, tmp_path)
+    assert await workspace.projector.catch_up() == 2
+    assert await workspace.graph.offset(_TENANT) == workspace.log.latest(_TENANT)
+    assert workspace.records.count(_TENANT) == 1
+    counts = await workspace.graph.counts(_TENANT)
+    assert counts["run"] == 2
+    assert counts["partition"] == 4  # two files read, two written
+    run = f"run:{manifest['run']['runId']}"
+    assert [node.id for node in await workspace.graph.get(_TENANT, [run])] == [run]
+
+
+async def test_the_order_of_arrival_makes_no_difference(tmp_path: Path) -> None:
+    events = [run_event(n, kind) for n in range(20) for kind in ("START", "COMPLETE")]
+    expected = await _other(tmp_path, "a", events)
+    assert await _other(tmp_path, "b", events[::-1]) == expected
+    assert await _other(tmp_path, "c", [*events[::2], *events, *events[1::2]]) == expected
+
+
+async def test_a_rebuild_gives_the_same_graph(workspace: Workspace, tmp_path: Path) -> None:
+    for number in range(150):
+        _send(workspace, run_event(number))
+    _send_capture(workspace, 1, tmp_path)
+    await workspace.projector.catch_up()
+    fingerprint = await workspace.graph.fingerprint(_TENANT)
+    assert await workspace.projector.rebuild(_TENANT) == 151
+    assert await workspace.graph.fingerprint(_TENANT) == fingerprint
+    assert workspace.records.count(_TENANT) == 1
+
+
+async def test_it_goes_on_where_it_was_stopped(workspace: Workspace, tmp_path: Path) -> None:
+    events = [run_event(number) for number in range(300)]
+    _send(workspace, *events)
+    stops = iter([False, True])
+    assert 0 < await workspace.projector.catch_up(until=lambda: next(stops)) < 300
+    task = asyncio.create_task(workspace.projector.catch_up())
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await workspace.projector.catch_up()
+    assert await workspace.projector.pending(_TENANT) == 0
+    assert await workspace.graph.fingerprint(_TENANT) == await _other(tmp_path, "whole", events)
+
+
+_POISON: list[tuple[Any, EntryKind]] = [
+    ({"eventTime": "2013-02-12T03:00:00Z", "run": {"runId": 5}}, EntryKind.EVENT),
+    ([1, 2], EntryKind.EVENT),
+    ({"job": {"namespace": "n", "name": "j"}, "eventTime": "never"}, EntryKind.EVENT),
+    ({"format": 99}, EntryKind.CAPTURE),
+    (capture(7)[0], EntryKind.CAPTURE),  # its segments never came
+]
+
+
+@pytest.mark.parametrize(("document", "kind"), _POISON)
+async def test_a_poison_entry_becomes_a_dead_letter_and_stops_nobody(workspace: Workspace, document: Any, kind: EntryKind) -> None:
+    _send(workspace, run_event(1))
+    offset = _append(workspace, document, kind)
+    _send(workspace, run_event(2))
+    assert await workspace.projector.catch_up() == 3
+    assert (await workspace.graph.counts(_TENANT))["run"] == 2
+    (letter,) = workspace.log.dead_letters(_TENANT)
+    assert (letter.stage, letter.offset, json.loads(letter.body)) == (Stage.PROJECTION, offset, document)
+    assert "Error: " in letter.reason
+    await workspace.projector.rebuild(_TENANT)
+    assert len(workspace.log.dead_letters(_TENANT)) == 1
+
+
+async def test_a_body_that_is_not_json_stops_nobody(workspace: Workspace) -> None:
+    workspace.log.append(_TENANT, [Draft(EntryKind.EVENT, b"k" * 32, b"\xff")]).result()
+    _send(workspace, run_event(2))
+    assert await workspace.projector.catch_up() == 2
+    letters: list[DeadLetter] = workspace.log.dead_letters(_TENANT)
+    assert [letter.body for letter in letters] == [b"\xff"]
+
+
+class _Moody:
+    """A real graph store that answers only from the nth call of `apply` on, or never for one run."""
+
+    def __init__(self, graph: Any, *, away: int = 0, refuses: str = "") -> None:
+        self._graph = graph
+        self._away = away
+        self._refuses = refuses
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._graph, name)
+
+    async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
+        if self._away:
+            self._away -= 1
+            raise UnavailableError("The store is away.")
+        if self._refuses and any(node.id == self._refuses for batch in batches for node in batch.nodes):
+            raise ValueError("this node I will not have")
+        await self._graph.apply(tenant, batches, offset=offset)
+
+
+async def test_a_store_that_comes_back_gets_everything(workspace: Workspace) -> None:
+    _send(workspace, run_event(1), run_event(2))
+    projector = Projector(workspace.log, _Moody(workspace.graph, away=2), workspace.records)
+    assert await projector.catch_up() == 2
+    assert workspace.log.dead_letters(_TENANT) == []
+    assert (await workspace.graph.counts(_TENANT))["run"] == 2
+
+
+async def test_a_store_that_stays_away_loses_nothing(workspace: Workspace) -> None:
+    _send(workspace, run_event(1))
+    projector = Projector(workspace.log, _Moody(workspace.graph, away=1000), workspace.records, patience=0.3)
+    with pytest.raises(UnavailableError):
+        await projector.catch_up()
+    assert workspace.log.dead_letters(_TENANT) == []
+    assert await workspace.projector.catch_up() == 1
+
+
+async def test_what_the_store_refuses_is_found_among_its_neighbours(workspace: Workspace) -> None:
+    _send(workspace, *[run_event(number) for number in range(10)])
+    refused = f"run:{run_event(4)['run']['runId']}"
+    projector = Projector(workspace.log, _Moody(workspace.graph, refuses=refused), workspace.records)
+    assert await projector.catch_up() == 10
+    (letter,) = workspace.log.dead_letters(_TENANT)
+    assert json.loads(letter.body) == run_event(4)
+    assert "this node I will not have" in letter.reason
+    assert (await workspace.graph.counts(_TENANT))["run"] == 9
+    assert await workspace.projector.pending(_TENANT) == 0
