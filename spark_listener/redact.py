@@ -24,7 +24,10 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?P<head>\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~\-]{8,}", re.IGNORECASE), rf"\g<head>{REDACTED}"),
     # key=value and key: value, quoted or not, as in queries of URLs, JDBC addresses, options and JSON
     (
-        re.compile(rf"(?P<head>[\"']?[\w.\-]{{0,64}}{_NAME}[\w.\-]{{0,64}}[\"']?\s*[=:]\s*)(?P<quote>[\"']?)[^\s\"'&;,}})]+(?P=quote)", re.IGNORECASE),
+        re.compile(
+            rf"(?P<head>[\"']?[\w.\-]{{0,64}}{_NAME}[\w.\-]{{0,64}}[\"']?\s*[=:]\s*)(?P<quote>[\"']?)[^\s\"'&;,}})]+(?P=quote)",
+            re.IGNORECASE,
+        ),
         rf"\g<head>\g<quote>{REDACTED}\g<quote>",
     ),
     # tokens that announce themselves by their prefix

@@ -7,6 +7,7 @@ through, so that a gap is never silent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import environ
 from typing import Any
 
@@ -15,7 +16,7 @@ from openlineage.client.uuid import generate_new_uuid
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import EventMaker, Work, instant
-from headwater.spark_listener.lineage.facets import PRODUCER, CaptureRunFacet
+from headwater.spark_listener.lineage.facets import CAPTURE, PRODUCER, CaptureRunFacet
 from headwater.spark_listener.lineage.names import job_name, snake_case
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.queries import QueryContext, query_of
@@ -27,6 +28,7 @@ from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
 
+_FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES), so its record lineage was dropped", "kind": "missing"}
 _RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured", "kind": "refused"}
 
 
@@ -113,7 +115,9 @@ class Scribe:
             "rows": float(self._tally.associations),
         }
         ledger = CaptureRunFacet(status=status, mode=self._mode, problems=problems, cost=cost, producer=PRODUCER)
-        self._spool(self._events.application_end(instant(at * 1000), outcome, ledger), durable=True)
+        event = self._events.application_end(instant(at * 1000), outcome, ledger)
+        self._tell_drops(event)
+        self._folder.last_event(event)
         self._folder.describe(ended=True)
 
     def _query_end(self, event: Mapping[str, Any]) -> None:
@@ -126,9 +130,16 @@ class Scribe:
         self._tally.failed += query.work.outcome.error is not None
         self._tally.datasets(query.work.inputs, query.work.outputs)
         self._tally.problems(query.problems)
-        if query.manifest is not None and self._folder.capture(query.manifest, segments=self._shared_segments):
-            self._tally.capture(query.manifest)
-        self._work(query.work)
+        work = query.work
+        if query.manifest is not None:
+            if self._folder.capture(query.manifest, segments=self._shared_segments):
+                self._tally.capture(query.manifest)
+            else:
+                self._tally.dropped += 1
+                work = replace(
+                    work, ledger=CaptureRunFacet(status="refused", mode=self._mode, problems=[*query.problems, _FULL], producer=PRODUCER)
+                )
+        self._work(work)
 
     def _work(self, work: Work) -> None:
         start, end = self._events.work(work)
@@ -136,9 +147,16 @@ class Scribe:
         self._spool(end, durable=True)
 
     def _spool(self, event: dict[str, Any], *, durable: bool = False) -> None:
-        ledger = event["run"]["facets"].get("headwater_capture")
-        told = dict(self._folder.dropped)
-        if told and ledger is not None:
-            ledger["dropped"] = told
-        if self._folder.event(event, durable=durable) and told and ledger is not None:
+        told = self._tell_drops(event)
+        if not self._folder.event(event, durable=durable):
+            self._tally.dropped += 1
+        elif told:
             self._folder.told(told)
+
+    def _tell_drops(self, event: dict[str, Any]) -> dict[str, int]:
+        """State in the event's ledger, if it has one, what was dropped and nobody was told of yet."""
+        ledger = event["run"]["facets"].get(CAPTURE)
+        if ledger is None or not self._folder.dropped:
+            return {}
+        ledger["dropped"] = dict(self._folder.dropped)
+        return dict(self._folder.dropped)

@@ -16,6 +16,8 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker) 
     """The text, each line beginning with `headwater:`."""
     lines = [_captured(tally, settings), _cost(tally)]
     lines += [f"refused, so known by dataset only: {line}" for line in refusals(tally)]
+    if tally.dropped:
+        lines.append(f"{_count(tally.dropped, 'item')} dropped: the spool was full (HEADWATER_SPOOL_BYTES, {_size(settings.spool_bytes)})")
     if breaker.faults:
         lines.append(f"{len(breaker.faults)} querie(s) were lost to faults of Headwater; the first: {breaker.faults[0]}")
     if breaker.reason:

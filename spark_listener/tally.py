@@ -16,6 +16,7 @@ class Tally:
     failed: int = 0
     captured: int = 0
     rdd_jobs: int = 0
+    dropped: int = 0
     associations: int = 0
     bytes: int = 0
     driver_seconds: float = 0.0
@@ -46,7 +47,7 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Put another application's tally to this one."""
-        for name in ("queries", "failed", "captured", "rdd_jobs", "associations", "bytes", "driver_seconds"):
+        for name in ("queries", "failed", "captured", "rdd_jobs", "dropped", "associations", "bytes", "driver_seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.inputs |= other.inputs
         self.outputs |= other.outputs

@@ -29,7 +29,7 @@ class Query:
 
     work: Work
     manifest: Mapping[str, Any] | None
-    problems: Sequence[Mapping[str, Any]]
+    problems: Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,11 @@ class SpoolFolder:
 
     def event(self, body: Mapping[str, Any], *, durable: bool = False) -> bool:
         """Spool an event; False if there was no room (it is counted in `dropped`)."""
-        return self._add(ItemKind.EVENT, body, None, durable)
+        return self._add(ItemKind.EVENT, body, None, durable=durable)
+
+    def last_event(self, body: Mapping[str, Any]) -> bool:
+        """Spool the end of the application, which tells what was dropped, and so goes in even where nothing else fits."""
+        return self._add(ItemKind.EVENT, body, None, durable=True, bounded=False)
 
     def capture(self, manifest: Mapping[str, Any], *, segments: str | None = None) -> bool:
         """Spool a manifest, whose segments are in place. False if the bound is reached: then the segments are deleted."""
@@ -137,9 +141,9 @@ class SpoolFolder:
         _MINE.discard(self.path)
         return done
 
-    def _add(self, kind: ItemKind, body: Mapping[str, Any], segments: str | None, durable: bool) -> bool:
+    def _add(self, kind: ItemKind, body: Mapping[str, Any], segments: str | None, *, durable: bool, bounded: bool = True) -> bool:
         try:
-            fits = self.log.append(kind, body, segments=segments, durable=durable) is not None
+            fits = self.log.append(kind, body, segments=segments, durable=durable, bounded=bounded) is not None
         except OSError:
             fits = False  # a full or vanished disk: counted like a full spool, the job goes on
         if not fits:

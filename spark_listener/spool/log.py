@@ -57,8 +57,10 @@ class SpoolLog:
         self._next = max(self._next, self.acknowledged + 1)
         self._end_torn_line()
 
-    def append(self, kind: ItemKind, body: Mapping[str, Any], *, segments: str | None = None, durable: bool = False) -> Item | None:
-        """Add an item; None if it does not fit any more.
+    def append(
+        self, kind: ItemKind, body: Mapping[str, Any], *, segments: str | None = None, durable: bool = False, bounded: bool = True
+    ) -> Item | None:
+        """Add an item; None if it does not fit any more. One that is not `bounded` always fits.
 
         Raises:
             OSError: the disk refuses.
@@ -66,7 +68,7 @@ class SpoolLog:
         with self._lock:
             item = Item(self._next, kind, body, segments)
             line = _frame(item)
-            if os.fstat(self._file).st_size + len(line) + self.reserved > self.limit:
+            if bounded and os.fstat(self._file).st_size + len(line) + self.reserved > self.limit:
                 return None
             _write_all(self._file, line)
             self._next += 1

@@ -234,8 +234,15 @@ def test_the_end_of_the_program_does_not_wait_for_a_service_that_is_away(receive
     assert folder.has_pending()
 
 
-def test_what_a_dead_application_left_goes_with_the_next_sender_and_its_run_is_stated_to_have_aborted(receiver: Receiver, tmp_path: Path) -> None:
-    start = {"eventType": "START", "eventTime": "2026-01-01T00:00:00Z", "run": {"runId": "r", "facets": {"headwater_capture": {"problems": []}}}, "job": {"name": "j"}}
+def test_what_a_dead_application_left_goes_with_the_next_sender_and_its_run_is_stated_to_have_aborted(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    start = {
+        "eventType": "START",
+        "eventTime": "2026-01-01T00:00:00Z",
+        "run": {"runId": "r", "facets": {"headwater_capture": {"problems": []}}},
+        "job": {"name": "j"},
+    }
     dead = SpoolFolder.create(tmp_path / "spool", "dead", limit=1 << 20)
     dead.describe(start=start)
     dead.event(start)

@@ -15,7 +15,8 @@ import pytest
 PROGRAMS = {
     "sees_its_own_arguments_and_paths": """
         import os, sys
-        print(sys.argv, __file__, __name__, sys.path[0], __spec__, __package__, sys.modules["__main__"].__dict__ is globals(), os.path.exists(__loader__.path))
+        print(sys.argv, __file__, __name__, sys.path[0], __spec__, __package__)
+        print(sys.modules["__main__"].__dict__ is globals(), os.path.exists(__loader__.path))
     """,
     "raises": """
         def broken():

@@ -1,5 +1,7 @@
 """Secrets do not leave the process; everything else does."""
 
+from pathlib import Path
+
 import pytest
 
 from headwater.spark_listener.invocation import take_invocation
@@ -27,7 +29,9 @@ def test_a_secret_in_a_text_goes(text: str) -> None:
     assert "[redacted]" in redact(text)
 
 
-@pytest.mark.parametrize("text", ["report.py --month 2", "/data/passengers/2013", "author=me", "s3a://bucket/keys/a.parquet", "SELECT max(wind) FROM weather"])
+@pytest.mark.parametrize(
+    "text", ["report.py --month 2", "/data/passengers/2013", "author=me", "s3a://bucket/keys/a.parquet", "SELECT max(wind) FROM weather"]
+)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert redact(text) == text
 
@@ -48,12 +52,12 @@ def test_values_under_secret_names_go() -> None:
     assert redact_deep({"a": [{"password": "x", "n": 1}]}) == {"a": [{"password": "[redacted]", "n": 1}]}
 
 
-def test_an_invocation_records_allowed_variables_only(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_an_invocation_records_allowed_variables_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in {"TZ": "UTC", "MY_TOKEN": SECRET, "PLAIN": "no", "CHOSEN": f"https://u:{SECRET}@h/x", "PYTHONPATH": "/p"}.items():
         monkeypatch.setenv(name, value)
-    script = f"{tmp_path}/job.py"
-    with open(script, "w") as file:
-        file.write("pass\n")
+    file = tmp_path / "job.py"
+    file.write_text("pass\n")
+    script = str(file)
     taken = take_invocation(script=script, argv=[script, "--password", SECRET], extra_variables=("CHOSEN", "MY_TOKEN"))
     assert SECRET not in repr(taken)
     assert taken.environment["TZ"] == "UTC"

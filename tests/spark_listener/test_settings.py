@@ -7,7 +7,13 @@ from headwater.spark_listener.settings import Mode, load_settings
 
 
 def test_options_win_over_the_environment_and_that_over_defaults() -> None:
-    environment = {"HEADWATER_MODE": "coarse", "HEADWATER_NAMESPACE": "team", "OPENLINEAGE_NAMESPACE": "other", "HEADWATER_EXIT_WAIT": "2.5", "HEADWATER_QUIET": "1"}
+    environment = {
+        "HEADWATER_MODE": "coarse",
+        "HEADWATER_NAMESPACE": "team",
+        "OPENLINEAGE_NAMESPACE": "other",
+        "HEADWATER_EXIT_WAIT": "2.5",
+        "HEADWATER_QUIET": "1",
+    }
     settings = load_settings(environment, mode="off", name=None)
     assert settings.mode is Mode.OFF
     assert settings.namespace == "team"
@@ -19,7 +25,8 @@ def test_options_win_over_the_environment_and_that_over_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("HEADWATER_MODE", "lots"), ("HEADWATER_EXIT_WAIT", "-1"), ("HEADWATER_SPOOL_BYTES", "many"), ("HEADWATER_URL", "localhost:8765")]
+    ("variable", "value"),
+    [("HEADWATER_MODE", "lots"), ("HEADWATER_EXIT_WAIT", "-1"), ("HEADWATER_SPOOL_BYTES", "many"), ("HEADWATER_URL", "localhost:8765")],
 )
 def test_a_wrong_value_is_named(variable: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=value):

@@ -20,7 +20,13 @@ def call(name: str, *args: Any, **more: Any) -> dict[str, Any]:
 
 
 def scan(identifier: int, source: int, **columns: int) -> dict[str, Any]:
-    return {"id": identifier, "op": "Scan", "children": [], "source": source, "columns": [{"attr": a, "name": n} for n, a in columns.items()]}
+    return {
+        "id": identifier,
+        "op": "Scan",
+        "children": [],
+        "source": source,
+        "columns": [{"attr": a, "name": n} for n, a in columns.items()],
+    }
 
 
 def project(identifier: int, child: int, **expressions: tuple[int, dict[str, Any]]) -> dict[str, Any]:
@@ -33,14 +39,24 @@ def plan(*operators: dict[str, Any], **columns: int) -> dict[str, Any]:
 
 
 def test_what_passes_through_is_identity_and_what_is_computed_is_transformation() -> None:
-    found = column_lineage(plan(project(1, 2, double=(11, call("+", attr(1), attr(2)))), scan(2, 0, delay=1, air=2), delay=1, double=11), SOURCES)
+    found = column_lineage(
+        plan(project(1, 2, double=(11, call("+", attr(1), attr(2)))), scan(2, 0, delay=1, air=2), delay=1, double=11), SOURCES
+    )
     assert found.columns["delay"] == {(*FLIGHTS, "delay"): {IDENTITY}}
     assert found.columns["double"] == {(*FLIGHTS, "delay"): {TRANSFORMATION}, (*FLIGHTS, "air"): {TRANSFORMATION}}
 
 
 def test_the_strongest_word_stands_over_several_steps() -> None:
-    aggregate = {"id": 1, "op": "Aggregate", "children": [2], "keys": [attr(3)], "defines": [{"attr": 20, "expr": call("sum", attr(11), aggregate=True)}]}
-    found = column_lineage(plan(aggregate, project(2, 3, x=(11, call("*", attr(1), attr(1)))), scan(3, 0, delay=1, origin=3), total=20, origin=3), SOURCES)
+    aggregate = {
+        "id": 1,
+        "op": "Aggregate",
+        "children": [2],
+        "keys": [attr(3)],
+        "defines": [{"attr": 20, "expr": call("sum", attr(11), aggregate=True)}],
+    }
+    found = column_lineage(
+        plan(aggregate, project(2, 3, x=(11, call("*", attr(1), attr(1)))), scan(3, 0, delay=1, origin=3), total=20, origin=3), SOURCES
+    )
     assert found.columns["total"] == {(*FLIGHTS, "delay"): {AGGREGATION}}
     assert found.columns["origin"] == {(*FLIGHTS, "origin"): {IDENTITY}}
     assert found.dataset == {(*FLIGHTS, "origin"): {Step("INDIRECT", "GROUP_BY")}}

@@ -20,7 +20,12 @@ from headwater.spark_listener.settings import Mode
 
 APPLICATION = RunName("team", "report", str(generate_new_uuid()))
 CONTEXT = QueryContext(
-    application=APPLICATION, application_id="local-1", application_name="Report", spark_version="4.1.4", job_prefix="report", mode=Mode.ACTIVE
+    application=APPLICATION,
+    application_id="local-1",
+    application_name="Report",
+    spark_version="4.1.4",
+    job_prefix="report",
+    mode=Mode.ACTIVE,
 )
 LEDGER = CaptureRunFacet(status="running", mode="active", producer=PRODUCER)
 STARTED = "2026-01-01T00:00:00.000000Z"
@@ -47,12 +52,27 @@ def plan(**sink: Any) -> dict[str, Any]:
                 "files": [{"length": 10}, {"length": 5}],
             }
         ],
-        "sink": {"path": "file:/out/report", "format": "parquet", "mode": "overwrite", "columns": [{"name": "wind", "type": "double", "attr": 1}], **sink},
+        "sink": {
+            "path": "file:/out/report",
+            "format": "parquet",
+            "mode": "overwrite",
+            "columns": [{"name": "wind", "type": "double", "attr": 1}],
+            **sink,
+        },
     }
 
 
 def ended(**event: Any) -> dict[str, Any]:
-    return {"event": "query_end", "execution": 1, "time": 1767225605000, "error": None, "plan": plan(), "capture": None, "metrics": {}, **event}
+    return {
+        "event": "query_end",
+        "execution": 1,
+        "time": 1767225605000,
+        "error": None,
+        "plan": plan(),
+        "capture": None,
+        "metrics": {},
+        **event,
+    }
 
 
 def valid(event: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +96,9 @@ def facet_maps(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_written_dataset_carries_schema_columns_and_what_happened_to_it() -> None:
-    query = query_of(ended(metrics={"rows": 12, "bytes": 340, "files": 2}), STARTED, CONTEXT, run_id=str(generate_new_uuid()), segments=None)
+    query = query_of(
+        ended(metrics={"rows": 12, "bytes": 340, "files": 2}), STARTED, CONTEXT, run_id=str(generate_new_uuid()), segments=None
+    )
     assert query is not None
     start, complete = (valid(event) for event in maker().work(query.work))
     assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
@@ -96,7 +118,9 @@ def test_a_written_dataset_carries_schema_columns_and_what_happened_to_it() -> N
 
 
 def test_a_failed_query_fails_with_its_message_and_without_secrets() -> None:
-    query = query_of(ended(error="cannot open jdbc:x://u:pw@host/db?password=hunter2"), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
+    query = query_of(
+        ended(error="cannot open jdbc:x://u:pw@host/db?password=hunter2"), STARTED, CONTEXT, run_id=str(uuid4()), segments=None
+    )
     assert query is not None
     _, fail = (valid(event) for event in maker().work(query.work))
     assert fail["eventType"] == "FAIL"
@@ -108,7 +132,13 @@ def test_a_failed_query_fails_with_its_message_and_without_secrets() -> None:
 
 def test_a_query_without_record_capture_says_so_in_its_ledger() -> None:
     refused = {"operator": "Generate", "reason": "not covered yet", "kind": "refused"}
-    query = query_of(ended(capture={"problems": [refused]} | {"capture": str(uuid4()), "status": "refused", "segments": []}), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
+    query = query_of(
+        ended(capture={"problems": [refused]} | {"capture": str(uuid4()), "status": "refused", "segments": []}),
+        STARTED,
+        CONTEXT,
+        run_id=str(uuid4()),
+        segments=None,
+    )
     assert query is not None
     assert query.problems == [refused]
     unseen = query_of(ended(), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
@@ -121,7 +151,13 @@ def test_a_manifest_is_completed_and_misses_what_is_not_there(tmp_path: Any) -> 
     capture = str(uuid4())
     (tmp_path / capture).mkdir()
     (tmp_path / capture / "a.seg").write_bytes(b"x")
-    parts = {**plan(), "capture": capture, "problems": [], "boundaries": [], "segments": [{"name": "a.seg", "rows": 3}, {"name": "b.seg", "rows": 4}]}
+    parts = {
+        **plan(),
+        "capture": capture,
+        "problems": [],
+        "boundaries": [],
+        "segments": [{"name": "a.seg", "rows": 3}, {"name": "b.seg", "rows": 4}],
+    }
     query = query_of(ended(capture=parts), STARTED, CONTEXT, run_id="r1", segments=tmp_path)
     assert query is not None
     assert query.manifest is not None
@@ -135,11 +171,21 @@ def test_a_manifest_is_completed_and_misses_what_is_not_there(tmp_path: Any) -> 
 
 
 def test_a_query_that_reads_and_writes_nothing_named_is_no_run() -> None:
-    assert query_of(ended(plan={"operators": [{"id": 0, "op": "Range", "children": []}], "sources": [], "sink": None}), STARTED, CONTEXT, run_id="r", segments=None) is None
+    assert (
+        query_of(
+            ended(plan={"operators": [{"id": 0, "op": "Range", "children": []}], "sources": [], "sink": None}),
+            STARTED,
+            CONTEXT,
+            run_id="r",
+            segments=None,
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kind"), [(Outcome(exit_code=0), "COMPLETE"), (Outcome(), "COMPLETE"), (Outcome(exit_code=3), "FAIL"), (Outcome(error="ValueError: x"), "FAIL")]
+    ("outcome", "kind"),
+    [(Outcome(exit_code=0), "COMPLETE"), (Outcome(), "COMPLETE"), (Outcome(exit_code=3), "FAIL"), (Outcome(error="ValueError: x"), "FAIL")],
 )
 def test_the_end_of_the_application_says_how_it_ended(outcome: Outcome, kind: str) -> None:
     event = valid(maker().application_end(STARTED, outcome, LEDGER))
@@ -149,8 +195,12 @@ def test_the_end_of_the_application_says_how_it_ended(outcome: Outcome, kind: st
 
 def test_the_start_of_the_application_says_how_it_was_started_and_by_whom() -> None:
     parent, root = str(uuid4()), str(uuid4())
-    made = maker(OPENLINEAGE_PARENT_ID=f"airflow/dag.task/{parent}", OPENLINEAGE_ROOT_PARENT_RUN_ID=root, OPENLINEAGE_ROOT_PARENT_JOB_NAME="dag")
-    invocation = Invocation(argv=("job.py", "x"), working_directory="/w", interpreter="/usr/bin/python3", script="/w/job.py", script_sha256="0" * 64)
+    made = maker(
+        OPENLINEAGE_PARENT_ID=f"airflow/dag.task/{parent}", OPENLINEAGE_ROOT_PARENT_RUN_ID=root, OPENLINEAGE_ROOT_PARENT_JOB_NAME="dag"
+    )
+    invocation = Invocation(
+        argv=("job.py", "x"), working_directory="/w", interpreter="/usr/bin/python3", script="/w/job.py", script_sha256="0" * 64
+    )
     facets = valid(made.application_start(STARTED, invocation, "active", LEDGER))["run"]["facets"]
     assert facets["headwater_invocation"]["argv"] == ["job.py", "x"]
     assert facets["headwater_invocation"]["script"] == "/w/job.py"

@@ -1,6 +1,6 @@
 """Datasets and jobs are named as OpenLineage names them."""
 
-import os
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +13,7 @@ from headwater.spark_listener.lineage.names import base_name, dataset_name, fold
         ("/data/clean/weather", "file", "/data/clean/weather"),
         ("file:/data/clean/weather/", "file", "/data/clean/weather"),
         ("file:///data/a%20b", "file", "/data/a b"),
-        ("relative/x", "file", f"{os.getcwd()}/relative/x"),
+        ("relative/x", "file", f"{Path.cwd()}/relative/x"),
         ("s3a://bucket/a/b/", "s3://bucket", "a/b"),
         ("s3://bucket/a/b", "s3://bucket", "a/b"),
         ("gs://bucket/a", "gs://bucket", "a"),
