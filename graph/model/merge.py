@@ -21,6 +21,8 @@ NAME = ""  # the fact that is a node's name; so no property may be called ""
 Precedence = tuple[int, str, str]  # rank, time, key
 EdgeKey = tuple[str, str, EdgeKind]
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def canonical(value: Any) -> str:
     """JSON text that is the same for equal values: keys sorted, no spaces, ASCII.
@@ -29,7 +31,7 @@ def canonical(value: Any) -> str:
         InvalidInputError: the value holds a NaN, an infinity or an object that JSON has not.
     """
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return _ENCODER.encode(value)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"A property is not JSON: {error}.", field="properties", hint="Write it as a text or a null.") from error
 
