@@ -12,10 +12,10 @@ from strawberry import UNSET
 
 from headwater import __version__
 from headwater.graph.model import EdgeKind, NodeKind
-from headwater.graph.records import preview
 from headwater.graph.stores.protocol import Direction
-from headwater.graph.trace import trace as run_trace
 from headwater.graph.trace.answer import Semantics, TraceRequest
+from headwater.graph.trace.engine import trace as run_trace
+from headwater.graph.trace.preview import preview
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.mutation import replay_service
 from headwater.graphql.replays import Replay

@@ -18,6 +18,8 @@ from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer
 from headwater.graph.trace.answer import Hop as DomainHop
 from headwater.graph.trace.answer import TracedRecord as DomainRecord
 from headwater.graph.trace.path import path_graph
+from headwater.graph.trace.preview import Row as DomainRow
+from headwater.graph.trace.preview import RowPage as DomainRowPage
 from headwater.graphql.context import Context
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.loaders import ChildrenKey
@@ -118,6 +120,11 @@ class Row:
     line: int | None
     values: JSON
 
+    @classmethod
+    def of(cls, row: DomainRow) -> Row:
+        """The view of a row."""
+        return cls(file=row.file, row=row.row, line=row.line, values=JSON(list(row.values)))
+
 
 @strawberry.type(description="Rows of a dataset, read now from its current files.")
 class RowPage:
@@ -129,6 +136,18 @@ class RowPage:
     total: int
     has_record_lineage: bool
     note: str | None
+
+    @classmethod
+    def of(cls, page: DomainRowPage) -> RowPage:
+        """The view of a page of rows."""
+        return cls(
+            dataset=strawberry.ID(page.dataset),
+            columns=[Column(name=name, type=kind) for name, kind in page.columns],
+            rows=[Row.of(row) for row in page.rows],
+            total=page.total,
+            has_record_lineage=page.has_record_lineage,
+            note=page.note,
+        )
 
 
 @strawberry.type(description="An entry of a trace. `file` and `row` are null at coarser grains; `values` is an object by column.")
