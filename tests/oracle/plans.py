@@ -17,7 +17,7 @@ from tests.oracle.values import Expression, Row, Value, rank, same
 
 Record = tuple[str, int]
 Columns = frozenset[int]
-NOWHERE = (-1, "", -1)  # the missing side of an outer join comes before every record
+NOWHERE = (1, "", -1)  # the missing side of an outer join comes after every record
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +253,7 @@ class Aggregate(Plan):
 
         influence = frozenset().union(*(row.influence for row in rows))
         values = (*keys, *(function.of(rows) for function in self.functions))
-        return Derived(values, influence, witness, ordered[0].place[:1] if ordered else (NOWHERE,))
+        return Derived(values, influence, witness, ordered[0].place if ordered else (NOWHERE,))
 
     def sql(self) -> str:
         columns = [f"t.c{key} AS c{n}" for n, key in enumerate(self.keys)]
