@@ -7,14 +7,15 @@ is: an item is acknowledged after the log has it, and refused for good only wher
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
-from headwater.backend.intake.captures import CaptureIntake
+from headwater.backend.intake.captures import CaptureIntake, MissingSegmentsError
 from headwater.backend.intake.receive import EventIntake
-from headwater.errors import InvalidCaptureError, InvalidEventError, InvalidInputError
+from headwater.errors import InvalidEventError, InvalidInputError
 from headwater.spark_listener.delivery.http import open_segment
 
 if TYPE_CHECKING:
@@ -50,16 +51,18 @@ class LogDelivery:
 
     def _take_capture(self, item: Item, folder: SpoolFolder, body: bytes) -> None:
         try:
-            for segment in item.body.get("segments") or ():
-                self._stage(item, folder, str(segment["name"]))
+            self._captures.submit(self._tenant, body)
+        except MissingSegmentsError as error:
+            self._take_segments(item, folder, error.missing, body)
+            self._captures.submit(self._tenant, body)
+
+    def _take_segments(self, item: Item, folder: SpoolFolder, names: Sequence[str], body: bytes) -> None:
+        try:
+            for name in names:
+                self._stage(item, folder, name)
         except InvalidInputError as error:
             self._captures.refuse(self._tenant, body, error)
             raise
-        except (KeyError, TypeError) as error:
-            refusal = InvalidCaptureError(f"The manifest's segments cannot be read: {error!r}.", field="$.segments")
-            self._captures.refuse(self._tenant, body, refusal)
-            raise refusal from error
-        self._captures.submit(self._tenant, body)
 
     def _stage(self, item: Item, folder: SpoolFolder, name: str) -> None:
         with open_segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=".incoming-") as file:

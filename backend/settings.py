@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from headwater.backend.home import Home
 from headwater.errors import ConfigurationError
@@ -74,4 +74,8 @@ def load_settings(**options: Any) -> Settings:
         raise ConfigurationError(
             f"Setting {name} cannot be used: {first['msg']}; it was {first['input']!r}.",
             hint=f"Correct HEADWATER_{name.upper()} or the option --{name.replace('_', '-')}.",
+        ) from error
+    except SettingsError as error:
+        raise ConfigurationError(
+            f"A setting cannot be read: {error}.", hint="Settings that hold several values are written as JSON."
         ) from error
