@@ -49,9 +49,9 @@ class Agent:
             began = time.perf_counter()
             if self._route is None:
                 self._route = Route.choose(self.settings)
-            self._current = Application(context, self.settings, self._invocation, self._breaker)
-            self._route.add(self._current.folder)
             self._origins = Origins()
+            self._current = Application(context, self.settings, self._invocation, self._breaker, self._origins)
+            self._route.add(self._current.folder)
             self._current.tally.driver_seconds += time.perf_counter() - began
 
     def session_made(self, session: Any) -> None:
@@ -73,6 +73,11 @@ class Agent:
         """The program took the RDD of a DataFrame."""
         with self._breaker.counted("a DataFrame became an RDD"):
             self._origins.remember(frame, rdd)
+
+    def rdd_became_frame(self, rdd: Any, frame: Any) -> None:
+        """The program made a DataFrame of an RDD."""
+        with self._breaker.counted("an RDD became a DataFrame"):
+            self._origins.remember_frame(rdd, frame)
 
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> SavedRDD | None:
         """The program saves an RDD. What it was made from is looked up now: afterwards it may be gone."""

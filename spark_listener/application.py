@@ -9,17 +9,21 @@ from __future__ import annotations
 import logging
 import re
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
-from headwater.spark_listener.listener import Facts, Listener
+from headwater.spark_listener.listener import Listener
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.scribe import Scribe
 
 _log = logging.getLogger("headwater.application")
 _LOCAL = re.compile(r"^local(\[.*\]|-cluster\[.*\])?$")
@@ -28,7 +32,7 @@ _LOCAL = re.compile(r"^local(\[.*\]|-cluster\[.*\])?$")
 class Application:
     """`context` is PySpark's SparkContext, already started."""
 
-    def __init__(self, context: Any, settings: Settings, invocation: Invocation, breaker: Breaker) -> None:
+    def __init__(self, context: Any, settings: Settings, invocation: Invocation, breaker: Breaker, origins: Origins) -> None:
         self._settings = settings
         self._breaker = breaker
         self.context = context
@@ -36,17 +40,20 @@ class Application:
         application_id = str(context.applicationId)
         self.folder = SpoolFolder.create(settings.home / "spool", f"{application_id}-{uuid4().hex[:8]}", limit=settings.spool_bytes)
         self.stopped_at: float | None = None
+        self._obstacle = _obstacle(context, settings)
         facts = Facts(
-            id=application_id,
-            name=str(context.appName),
-            spark_version=str(context.version),
-            started=time.time(),
-            mode=settings.mode,
-            obstacle=_obstacle(context, settings),
+            id=application_id, name=str(context.appName), spark_version=str(context.version), started=time.time(), obstacle=self._obstacle
         )
-        self.records = facts.mode is Mode.ACTIVE and facts.obstacle is None
         self._bridge: Any = None
-        self._listener = Listener(self.folder, facts, settings, invocation, breaker, self.tally)
+
+        def open_scribe() -> Scribe:
+            from headwater.spark_listener.scribe import Scribe  # 0.6 s of imports, in a thread that nobody waits for
+
+            scribe = Scribe(self.folder, facts, settings, self.tally, origins)
+            scribe.start(invocation)
+            return scribe
+
+        self._listener = Listener(open_scribe, breaker)
         self._listener.start()
 
     def adopt(self, session: Any) -> None:
@@ -55,7 +62,7 @@ class Application:
         if self._bridge is None:
             from headwater.spark_listener.capture import Bridge
 
-            mode = Mode.ACTIVE if self.records else Mode.COARSE
+            mode = self._settings.mode if self._obstacle is None else Mode.COARSE
             self._bridge = Bridge.install(session, mode=str(mode), segments=self._settings.segments or str(self.folder.segments))
             self._listener.drain_from(self._bridge)
         else:

@@ -30,6 +30,8 @@ class Watcher(Protocol):
 
     def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
 
+    def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
+
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> Any: ...
 
     def save_ended(self, token: Any, error: BaseException | None) -> None: ...
@@ -98,6 +100,16 @@ def _hook_session(module: ModuleType, *, watcher: Watcher) -> None:
         return
     setattr(session, _HOOKED, True)
     _after(session, "__init__", lambda self, _result: watcher.session_made(self), watcher)
+    create = session.createDataFrame
+
+    @functools.wraps(create)
+    def create_frame(self: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        frame = create(self, data, *args, **kwargs)
+        if watcher.watching and hasattr(data, "mapPartitions"):  # an RDD
+            watcher.rdd_became_frame(data, frame)
+        return frame
+
+    session.createDataFrame = create_frame
 
 
 def _hook_frame(module: ModuleType, *, watcher: Watcher) -> None:

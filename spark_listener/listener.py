@@ -9,17 +9,12 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.breaker import Breaker
-from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import SavedRDD
-from headwater.spark_listener.settings import Mode, Settings
-from headwater.spark_listener.spool import SpoolFolder
-from headwater.spark_listener.tally import Tally
 
 if TYPE_CHECKING:
     from headwater.spark_listener.scribe import Scribe
@@ -28,30 +23,12 @@ _log = logging.getLogger("headwater.listener")
 _DRAIN_MS = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What the SparkContext says of itself, asked once. `started` is in seconds since the epoch."""
-
-    id: str
-    name: str
-    spark_version: str
-    started: float
-    mode: Mode
-    obstacle: Mapping[str, Any] | None
-
-
 class Listener:
-    """Reads the bridge (once there is one) and the notes of the program's threads; writes the spool."""
+    """Reads the bridge (once there is one) and the notes of the program's threads; has the scribe write them down."""
 
-    def __init__(
-        self, folder: SpoolFolder, facts: Facts, settings: Settings, invocation: Invocation, breaker: Breaker, tally: Tally
-    ) -> None:
-        self._folder = folder
-        self._facts = facts
-        self._settings = settings
-        self._invocation = invocation
+    def __init__(self, open_scribe: Callable[[], Scribe], breaker: Breaker) -> None:
+        self._open_scribe = open_scribe
         self._breaker = breaker
-        self._tally = tally
         self._notes: queue.SimpleQueue[SavedRDD | None] = queue.SimpleQueue()
         self._bridge: Any = None
         self._finishing = False
@@ -85,11 +62,7 @@ class Listener:
 
     def _run(self) -> None:
         try:
-            from headwater.spark_listener.scribe import Scribe  # 0.6 s of imports, here where nobody waits for them
-
-            scribe = Scribe(self._folder, self._facts, self._settings, self._tally)
-            scribe.start(self._invocation)
-            self._scribe = scribe
+            scribe = self._scribe = self._open_scribe()
             while self._breaker.closed:
                 finishing = self._finishing  # before reading: what came before the end is read below
                 self._read_notes(scribe, wait=self._bridge is None and not finishing)

@@ -7,7 +7,7 @@ read files. The walk is bounded, since each step is a call into the JVM; a walk 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from headwater.spark_listener.lineage.names import folder_of
 
 _MOST_RDDS = 200
 _MOST_FILES = 64
+_MOST_REMEMBERED = 10_000
 _INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
 
 
@@ -44,15 +45,27 @@ class Found:
 
 
 class Origins:
-    """Remembers, for RDDs that came out of DataFrames, what those read; finds the inputs of any RDD."""
+    """Remembers what RDDs made from DataFrames read, and DataFrames made from RDDs; finds the inputs of any RDD."""
 
     def __init__(self) -> None:
         self._of_frames: dict[int, tuple[str, ...]] = {}
+        self._of_columns: dict[int, tuple[str, ...]] = {}
 
     def remember(self, frame: Any, rdd: Any) -> None:
         """`rdd` was made from `frame`, a DataFrame: its files are known by the plan's own roots."""
-        if len(self._of_frames) < 10_000:
+        if len(self._of_frames) < _MOST_REMEMBERED:
             self._of_frames[int(_jvm(rdd, "_jrdd").rdd().id())] = tuple(_roots_of(frame))
+
+    def remember_frame(self, rdd: Any, frame: Any) -> None:
+        """`frame`, a DataFrame, was made from `rdd`: a plan names it by its columns, and the RDD's inputs are found here alone."""
+        columns = _jvm(frame, "_jdf").queryExecution().analyzed().output()
+        paths = tuple(self.inputs_of(rdd).paths)
+        if paths and len(self._of_columns) < _MOST_REMEMBERED:
+            self._of_columns.update((int(columns.apply(i).exprId().id()), paths) for i in range(columns.size()))
+
+    def of_columns(self, attributes: Iterable[int]) -> list[str]:
+        """What the RDDs behind columns of a plan read."""
+        return list(dict.fromkeys(path for attribute in attributes for path in self._of_columns.get(attribute, ())))
 
     def inputs_of(self, rdd: Any) -> Found:
         """What `rdd`, PySpark's, reads."""

@@ -13,16 +13,16 @@ from typing import Any
 
 from openlineage.client.uuid import generate_new_uuid
 
+from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import EventMaker, Work, instant
 from headwater.spark_listener.lineage.facets import CAPTURE, PRODUCER, CaptureRunFacet
 from headwater.spark_listener.lineage.names import job_name, snake_case
 from headwater.spark_listener.lineage.parents import RunName
-from headwater.spark_listener.lineage.queries import QueryContext, query_of
-from headwater.spark_listener.listener import Facts
+from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.redact import redact
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
@@ -35,12 +35,13 @@ _RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured",
 class Scribe:
     """Of one application, used by its listener's thread, and by the program's own when that has ended."""
 
-    def __init__(self, folder: SpoolFolder, facts: Facts, settings: Settings, tally: Tally) -> None:
+    def __init__(self, folder: SpoolFolder, facts: Facts, settings: Settings, tally: Tally, origins: Origins) -> None:
         self._folder = folder
         self._facts = facts
         self._mode = settings.mode
         self._shared_segments = settings.segments
         self._tally = tally
+        self._origins = origins
         self._running: dict[Any, str] = {}
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, str(generate_new_uuid()))
@@ -126,6 +127,7 @@ class Scribe:
         query = query_of(event, started, self._context, run_id=str(generate_new_uuid()), segments=local)
         if query is None:
             return
+        query = self._with_rdds(query, event)
         self._tally.queries += 1
         self._tally.failed += query.work.outcome.error is not None
         self._tally.datasets(query.work.inputs, query.work.outputs)
@@ -140,6 +142,14 @@ class Scribe:
                     work, ledger=CaptureRunFacet(status="refused", mode=self._mode, problems=[*query.problems, _FULL], producer=PRODUCER)
                 )
         self._work(work)
+
+    def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:
+        """The query, with what the RDDs at the leaves of its plan read."""
+        leaves = [operator for operator in event["plan"].get("operators") or () if not operator.get("children")]
+        known = {(dataset.namespace, dataset.name) for dataset in query.work.inputs}
+        paths = self._origins.of_columns(column["attr"] for leaf in leaves for column in leaf.get("columns") or ())
+        added = [dataset for dataset in map(bare_input, paths) if (dataset.namespace, dataset.name) not in known]
+        return replace(query, work=replace(query.work, inputs=[*query.work.inputs, *added])) if added else query
 
     def _work(self, work: Work) -> None:
         start, end = self._events.work(work)
