@@ -1,9 +1,9 @@
 """The kept associations: what tasks wrote as segments, sorted and catalogued so that a trace finds its few rows."""
 
 from headwater.graph.records.catalog import CaptureEntry, Catalog, DatasetEntry
+from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, block_of, local_path, uri_of
 from headwater.graph.records.store import AssociationStore
-from headwater.graph.records.tables import KeptFile
 
 __all__ = [
     "AssociationStore",

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from headwater.graph.associations import Manifest
+from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, uri_of
-from headwater.graph.records.tables import KeptFile
 
 _VERSION = 1
 _SCHEMA = """

@@ -6,7 +6,6 @@ take 0.1 to 3 bytes an edge, and the statistics of small row groups lead a trace
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,18 +17,11 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Boundary, Manifest
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.files import sync, write_durably
-from headwater.graph.records.names import FileBlock
-from headwater.graph.records.tables import KeptFile, batches, files_written, order_of, schema_of
+from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
+from headwater.graph.records.tables import batches, files_written, order_of, schema_of
 
-MANIFEST = "manifest.json"
-FILES = "files.json"
 _ROW_GROUP = 32_768
 _MEMORY = "1GB"
-
-
-def boundary_name(boundary: int) -> str:
-    """The name of a boundary's Parquet file."""
-    return f"b{boundary}.parquet"
 
 
 def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> list[KeptFile]:
@@ -47,14 +39,9 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     files = files_written(by_boundary[manifest.sink.boundary]) if manifest.sink and manifest.sink.boundary in by_boundary else []
     for boundary in manifest.boundaries:
         _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder)
-    write_durably(folder / FILES, json.dumps([[*file.block, file.rows] for file in files]).encode())
-    write_durably(folder / MANIFEST, json.dumps(manifest.to_json(), ensure_ascii=False).encode())
+    write_durably(folder / FILES, files_text(files))
+    write_durably(folder / MANIFEST, manifest_text(manifest))
     return files
-
-
-def read_files(folder: Path) -> list[KeptFile]:
-    """The files that a kept capture wrote."""
-    return [KeptFile(FileBlock(path, length, modified), rows) for path, length, modified, rows in json.loads((folder / FILES).read_bytes())]
 
 
 def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path) -> None:

@@ -22,11 +22,10 @@ from uuid import uuid4
 from headwater.errors import InvalidCaptureError, NotFoundError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.catalog import Catalog
-from headwater.graph.records.compact import MANIFEST, boundary_name, compact, read_files
-from headwater.graph.records.files import sync
+from headwater.graph.records.files import sync, write_durably
+from headwater.graph.records.layout import MANIFEST, KeptFile, boundary_name, manifest_text, read_files
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.staging import FOLDER, Staging
-from headwater.graph.records.tables import KeptFile
 
 _KEPT_MANIFESTS = 512
 
@@ -39,7 +38,7 @@ class AssociationStore:
         self.catalog = Catalog(root / "catalog.db")
         self._publishing = threading.Lock()
         self._stagings: dict[str, Staging] = {}
-        self._manifests: OrderedDict[tuple[str, str], Manifest] = OrderedDict()
+        self._manifests: OrderedDict[Path, tuple[int, Manifest]] = OrderedDict()
 
     def close(self) -> None:
         """Give the catalog free."""
@@ -55,7 +54,8 @@ class AssociationStore:
 
     def missing_segments(self, tenant: str, manifest: Manifest) -> list[str]:
         """Segments that the manifest lists and that are not here as it lists them; none once the capture is published."""
-        if self._is_published(tenant, manifest):
+        kept = self._kept_manifest(tenant, manifest.capture)
+        if kept is not None and kept.segments == manifest.segments:
             return []
         staging = self._staging(tenant)
         return [entry.name for entry in manifest.segments if staging.digest(manifest.capture, entry.name) != entry.sha256]
@@ -68,11 +68,13 @@ class AssociationStore:
         """
         folder = self._folder(tenant, manifest.capture)
         with self._publishing:
-            if not self._is_published(tenant, manifest):
+            kept = self._kept_manifest(tenant, manifest.capture)
+            if kept is None or (kept.segments, kept.boundaries) != (manifest.segments, manifest.boundaries):
                 self._write(tenant, manifest, folder)
+            elif kept != manifest:
+                write_durably(folder / MANIFEST, manifest_text(manifest))
             files = read_files(folder)
             self.catalog.put(tenant, manifest, files)
-            self._manifests.pop((tenant, manifest.capture), None)
             self._staging(tenant).clear(manifest.capture)
         return files
 
@@ -86,17 +88,18 @@ class AssociationStore:
         Raises:
             NotFoundError: there is no such capture.
         """
-        known = self._manifests.get((tenant, capture))
-        if known is None:
-            path = self._folder(tenant, capture) / MANIFEST
-            try:
-                known = Manifest.from_json(json.loads(path.read_bytes()), f"{capture}/{MANIFEST}")
-            except FileNotFoundError:
-                raise NotFoundError(f"There is no capture {capture}.") from None
-            self._manifests[tenant, capture] = known
-            if len(self._manifests) > _KEPT_MANIFESTS:
-                self._manifests.popitem(last=False)
-        return known
+        path = self._folder(tenant, capture) / MANIFEST
+        try:
+            written = path.stat().st_mtime_ns
+            known = self._manifests.get(path)
+            if known is None or known[0] != written:
+                known = (written, Manifest.from_json(json.loads(path.read_bytes()), f"{capture}/{MANIFEST}"))
+                self._manifests[path] = known
+        except FileNotFoundError:
+            raise NotFoundError(f"There is no capture {capture}.") from None
+        while len(self._manifests) > _KEPT_MANIFESTS:
+            self._manifests.popitem(last=False)
+        return known[1]
 
     def files(self, tenant: str, capture: str) -> list[KeptFile]:
         """The files that a capture wrote, in the order of the `file` column of its sink."""
@@ -114,7 +117,6 @@ class AssociationStore:
         else:
             self.catalog.forget(tenant, checked_capture(capture))
             shutil.rmtree(self._folder(tenant, capture), ignore_errors=True)
-        self._manifests.clear()
 
     def rebuild(self, tenant: str) -> int:
         """Make the tenant's catalog anew from the kept captures; their number."""
@@ -122,11 +124,12 @@ class AssociationStore:
         kept = list(self._kept(tenant))
         for folder in kept:
             self.catalog.put(tenant, Manifest.from_json(json.loads((folder / MANIFEST).read_bytes()), folder.name), read_files(folder))
-        self._manifests.clear()
         return len(kept)
 
     def _write(self, tenant: str, manifest: Manifest, folder: Path) -> None:
         """Compact beside the final place, then move there in one step."""
+        from headwater.graph.records.compact import compact  # DuckDB and numpy load with it: staging does without
+
         staging = self._staging(tenant)
         draft = folder.with_name(f".{manifest.capture}.{uuid4().hex}")
         try:
@@ -139,12 +142,11 @@ class AssociationStore:
         finally:
             shutil.rmtree(draft, ignore_errors=True)  # it is gone already unless something failed
 
-    def _is_published(self, tenant: str, manifest: Manifest) -> bool:
+    def _kept_manifest(self, tenant: str, capture: str) -> Manifest | None:
         try:
-            there = json.loads((self._folder(tenant, manifest.capture) / MANIFEST).read_bytes())
-        except FileNotFoundError:
-            return False
-        return bool(there == json.loads(json.dumps(manifest.to_json())))
+            return self.manifest(tenant, capture)
+        except NotFoundError:
+            return None
 
     def _kept(self, tenant: str) -> Iterator[Path]:
         root = self.root / checked_tenant(tenant)

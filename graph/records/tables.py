@@ -10,7 +10,6 @@ A window partition's rows have consecutive references, so every frame is a range
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +19,8 @@ from headwater.graph.associations import Boundary
 from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
 from headwater.graph.associations.segment import Segment, WrittenFile
 from headwater.graph.records.decode import Longs, decode
+from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, uri_of
-
-
-@dataclass(frozen=True, slots=True)
-class KeptFile:
-    """A file that a capture wrote, with the number of its records."""
-
-    block: FileBlock
-    rows: int
 
 
 def ref_name(index: int) -> str:

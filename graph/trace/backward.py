@@ -1,0 +1,175 @@
+"""One step back: from records that a capture wrote to the records of its scans.
+
+The states of a step are sets of (origin, reference) at an operator; a boundary turns those of its operator into those of the
+operators below. `origin` is the record that a trace began with, carried along where pairs are asked for.
+
+Windows that stand next to each other and do not read each other's results count as one (docs: semantics). So the rows of a frame
+are followed with a `skip` set: the windows below whose frames must not be opened for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headwater.graph.associations import NONE, Boundary, Operator
+from headwater.graph.trace.choose import Chooser, aggregates
+from headwater.graph.trace.frames import Reach, influence, witness
+from headwater.graph.trace.plan import Column, Needed, picked, references
+from headwater.graph.trace.reader import literal
+from headwater.graph.trace.session import Capture, Session
+
+Skip = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step reached: for each scan, tables `origin, ref`; and the number of records that it began with and knows."""
+
+    scans: dict[int, list[str]]
+    records: int
+
+
+class Backward:
+    """A step through one capture. `columns` is C of a witness, as attributes; `towards` are the only operators to be followed."""
+
+    def __init__(self, session: Session, capture: Capture, *, witness: bool, columns: Needed = None, towards: frozenset[int]) -> None:
+        self._session = session
+        self._capture = capture
+        self._plan = capture.plan
+        self._witness = witness
+        self._towards = towards
+        self._needs = self._plan.needs(columns) if witness else {}
+        self._states: dict[tuple[int, Skip], list[str]] = {}
+
+    def run(self, begin: str) -> Step:
+        """From a table `origin, file, row`, `file` being an index into the capture's files."""
+        sink = self._plan.sink
+        if sink is None:
+            return Step({}, 0)
+        columns = references(sink)
+        rows = self._session.table(
+            f"SELECT f.origin, f.file, f.row{_listed('s', columns)} FROM {begin} f JOIN {self._kept(sink)} s ON s.file = f.file AND s.row = f.row"
+        )
+        found = self._session.database.execute(
+            f"SELECT (SELECT count(*) FROM (SELECT DISTINCT file, row FROM {rows})), (SELECT count(*) FROM (SELECT DISTINCT file, row FROM {begin}))"
+        ).fetchone()
+        known, asked = found or (0, 0)
+        if known < asked:
+            self._session.say(
+                f"capture {self._capture.id}", f"it says nothing about {asked - known} of the {asked} records asked for", "missing"
+            )
+        self._spread(rows, columns, frozenset())
+        scans: dict[int, list[str]] = {}
+        while self._states:
+            at = min(self._states, key=lambda state: (self._plan.order[state[0]], sorted(state[1])))
+            operator, parts = self._plan.operators[at[0]], self._states.pop(at)
+            state = parts[0] if len(parts) == 1 else self._session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
+            if operator.op == "Scan":
+                scans.setdefault(operator.id, []).append(state)
+            elif operator.op == "Aggregate":
+                self._group(operator, state)
+            elif operator.op == "Window":
+                self._window(operator, state, at[1])
+        return Step(scans, known)
+
+    def _group(self, operator: Operator, state: str) -> None:
+        boundary = self._boundary(operator)
+        if boundary is None:
+            return
+        columns = references(boundary)
+        if not self._witness:
+            rows = self._session.table(
+                f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {self._kept(boundary)} g ON g.key = s.ref"
+            )
+            self._spread(rows, columns, frozenset())
+            return
+        functions = aggregates([definition.expr for definition in picked(operator, self._needs[operator.id])])
+        candidates = self._session.table(
+            f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {self._kept(boundary)} g ON g.key = s.ref"
+        )
+        chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
+        rows = self._session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
+        self._spread(rows, columns, frozenset())
+
+    def _window(self, operator: Operator, state: str, skip: Skip) -> None:
+        boundary = self._boundary(operator)
+        if boundary is None:
+            return
+        columns = references(boundary)
+        rows = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(boundary)} w ON w.ref = s.ref")
+        self._spread(rows, columns, skip)
+        if operator.id in skip:
+            return
+        reaches = self._reaches(operator, boundary)
+        whole = [reach for reach in reaches if reach.choose is None]
+        below = skip | self._plan.unread(operator)
+        if whole:
+            self._spread(self._frames(boundary, rows, whole), columns, below)
+        for reach in reaches:
+            if reach.choose is not None:
+                self._spread(self._chosen(operator, boundary, rows, reach), columns, below)
+
+    def _reaches(self, operator: Operator, boundary: Boundary) -> list[Reach]:
+        """What the functions of the row reach (of a witness: those that C needs), each once; too wide a reach is said."""
+        kept = {f"{column.role.removeprefix('frame_')}{column.frame}" for column in boundary.columns if column.role.startswith("frame_")}
+        wanted = picked(operator, self._needs[operator.id]) if self._witness else operator.defines
+        reaches = [(witness if self._witness else influence)(operator, definition, kept) for definition in wanted]
+        for reach in reaches:
+            if reach.reason:
+                self._session.say(operator.text or operator.op, reach.reason, "superset")
+        return [reach for place, reach in enumerate(reaches) if reach not in reaches[:place]]
+
+    def _frames(self, boundary: Boundary, rows: str, reaches: Iterable[Reach]) -> str:
+        """All rows in the ranges; overlapping ranges are merged first, so that sliding frames cost no more than whole ones."""
+        ranges = " UNION ".join(
+            f"SELECT origin, {reach.lo} AS lo, {reach.hi} AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}" for reach in reaches
+        )
+        merged = self._session.table(
+            f"WITH r AS ({ranges}), "
+            "m AS (SELECT *, max(hi) OVER (PARTITION BY origin ORDER BY lo, hi ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM r), "
+            "n AS (SELECT *, count(*) FILTER (WHERE before IS NULL OR lo > before + 1) OVER (PARTITION BY origin ORDER BY lo, hi) AS island FROM m) "
+            "SELECT origin, min(lo) AS lo, max(hi) AS hi FROM n GROUP BY origin, island"
+        )
+        columns = references(boundary)
+        return self._session.table(
+            f"SELECT m.origin{_listed('w', columns)} FROM {merged} m JOIN {self._kept(boundary)} w ON w.ref BETWEEN m.lo AND m.hi"
+        )
+
+    def _chosen(self, operator: Operator, boundary: Boundary, rows: str, reach: Reach) -> str:
+        """The rows that one function takes of its frame."""
+        columns = references(boundary)
+        ranges = self._session.table(
+            f"SELECT DISTINCT w.ref AS grp, {reach.lo} AS lo, {reach.hi} AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}"
+        )
+        candidates = self._session.table(
+            f"SELECT r.grp{_listed('w', columns)} FROM {ranges} r JOIN {self._kept(boundary)} w ON w.ref BETWEEN r.lo AND r.hi"
+        )
+        functions = [reach.choose] if reach.choose else []
+        chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=False)
+        return self._session.table(f"SELECT b.origin{_listed('c', columns)} FROM {rows} b JOIN {chosen} c ON c.grp = b.ref")
+
+    def _spread(self, rows: str, columns: Iterable[Column], skip: Skip) -> None:
+        """Hand the references in rows on to the operators that they name."""
+        for column in columns:
+            operator = self._plan.operators[column.operator]
+            if operator.id not in self._towards:
+                continue
+            present = f"{column.name} <> {NONE}" if operator.op == "Aggregate" else f"{column.name} >= 0"
+            table = self._session.table(f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}")
+            if self._session.count(table):
+                kept = skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
+                self._states.setdefault((operator.id, kept), []).append(table)
+
+    def _boundary(self, operator: Operator) -> Boundary | None:
+        boundary = self._plan.boundary(operator)
+        if boundary is None:
+            self._session.say(operator.text or operator.op, "its boundary is not in the capture", "missing")
+        return boundary
+
+    def _kept(self, boundary: Boundary) -> str:
+        return f"read_parquet({literal(str(self._session.kept(self._capture, boundary.boundary)))})"
+
+
+def _listed(alias: str, columns: Iterable[Column]) -> str:
+    return "".join(f", {alias}.{column.name}" for column in columns)

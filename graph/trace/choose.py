@@ -1,0 +1,160 @@
+"""Which rows of a group a witness needs (docs: semantics, rows "group by" and "window function over a frame").
+
+min and max take the first extremal row, count(distinct) the first row of each value, every other function all rows that pass its
+FILTER. The value of a function's argument is read from the source files, by association. Where that cannot be done for sure, the
+whole group stays, and the answer says so. "First" is by source path, then position, joined rows left to right; a derived row by
+its first source record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+
+from headwater.errors import SourceChangedError
+from headwater.graph.associations import Expression, Operator, Source
+from headwater.graph.associations.references import POSITION_MASK
+from headwater.graph.trace.plan import Column, references
+from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.translate import Translator, Untranslatable
+from headwater.graph.trace.types import duckdb_type
+from headwater.graph.trace.values import leaf_tables
+
+_GREATEST = frozenset({"max", "bool_or", "some", "any"})
+_LEAST = frozenset({"min", "bool_and", "every"})
+_FREE = frozenset({"first", "last", "any_value", "first_value", "last_value"})
+
+
+class Chooser:
+    """Chooses among candidate rows of one operator: a table `grp, <ref columns>`, a group being the rows of equal `grp`."""
+
+    def __init__(self, session: Session, capture: Capture, operator: Operator, columns: Sequence[Column]) -> None:
+        self._session = session
+        self._capture = capture
+        self._operator = operator
+        self._input = capture.plan.children(operator)[0]
+        self._columns = columns
+
+    def choose(self, candidates: str, functions: Sequence[Expression], *, first_at_least: bool) -> str:
+        """The rows that the aggregate functions need, in the shape of the candidates.
+
+        With `first_at_least`, a group of which nothing is chosen gives its first row.
+        """
+        if any(_takes_all(function) for function in functions):
+            return candidates
+        ordered = self._ordered(candidates)
+        chosen = [choice for function in functions if (choice := self._chosen(ordered, function))]
+        if None in chosen or len(chosen) < len(functions):
+            return candidates
+        names = ", ".join(f"o.{column.name}" for column in self._columns)
+        wanted = " UNION ".join(f"SELECT rid FROM {choice}" for choice in chosen if choice) or "SELECT NULL::BIGINT AS rid WHERE false"
+        rest = ""
+        if first_at_least:
+            rest = f" UNION SELECT arg_min(rid, rank) FROM {ordered} WHERE grp NOT IN (SELECT grp FROM {ordered} JOIN w USING (rid)) GROUP BY grp"
+        return self._session.table(
+            f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.grp, {names} FROM {ordered} o JOIN a USING (rid)"
+        )
+
+    def _chosen(self, ordered: str, function: Expression) -> str | None:
+        """A table of the `rid` that one function needs; None, and said, where that is the whole group."""
+        if function.fn in _FREE:
+            return self._free(ordered, function)
+        try:
+            return self._evaluated(ordered, function)
+        except Untranslatable as reason:
+            self._superset(function, f"which rows it took cannot be told: {reason}")
+        except SourceChangedError as error:
+            self._superset(function, f"which rows it took cannot be told any more: {error.message}")
+        except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.BinderException) as error:
+            self._superset(function, f"which rows it took cannot be told: {error}")
+        return None
+
+    def _evaluated(self, ordered: str, function: Expression) -> str:
+        translator = Translator(self._capture.plan, {column.operator: column.name for column in self._columns})
+        arguments = [self._comparable(translator, argument) for argument in function.args] if not _counts(function) else []
+        keep = translator.sql(function.filter, self._input) if function.filter else "true"
+        joins = leaf_tables(self._session, self._capture, self._columns, ordered, translator.needed)
+        values = "".join(f", {argument} AS x{index}" for index, argument in enumerate(arguments))
+        rows = f"(SELECT c.rid, c.grp, c.rank{values} FROM {ordered} c{joins} WHERE {keep})"
+        if not arguments:
+            return self._session.table(f"SELECT rid FROM {rows}")
+        filled = " AND ".join(f"x{index} IS NOT NULL" for index in range(len(arguments)))
+        if function.fn in _GREATEST | _LEAST:
+            way = "DESC" if function.fn in _GREATEST else "ASC"
+            window = f"PARTITION BY grp ORDER BY x0 {way}, rank"
+        else:
+            window = f"PARTITION BY grp, {', '.join(f'x{index}' for index in range(len(arguments)))} ORDER BY rank"
+        return self._session.table(f"SELECT rid FROM {rows} WHERE {filled} QUALIFY row_number() OVER ({window}) = 1")
+
+    def _comparable(self, translator: Translator, argument: Expression) -> str:
+        """An argument as a value that orders and groups as in Spark: −0.0 is 0.0."""
+        kind = duckdb_type(argument.type)
+        value = translator.sql(argument, self._input)
+        return f"({value} + 0)" if kind in ("FLOAT", "DOUBLE") else value
+
+    def _free(self, ordered: str, function: Expression) -> str | None:
+        """`first` and its like keep the row that the engine met first: known only where there is one."""
+        row = self._session.database.execute(f"SELECT max(n) FROM (SELECT count(*) AS n FROM {ordered} GROUP BY grp)").fetchone()
+        if row and row[0] is not None and row[0] > 1:
+            self._superset(function, "which row the engine met first was not recorded")
+            return None
+        return ordered
+
+    def _superset(self, function: Expression, reason: str) -> None:
+        self._session.say(f"{self._operator.op} {function.text}", f"{reason}; all rows of the group are given", "superset")
+
+    def _ordered(self, candidates: str) -> str:
+        """The candidates with a number, `rid`, and their place in the order of first rows, `rank`."""
+        keys = ", ".join(f"{self._order(column)} NULLS LAST" for column in self._columns)
+        return self._session.table(f"SELECT *, row_number() OVER (ORDER BY {keys}) AS rank, rank AS rid FROM {candidates} c")
+
+    def _order(self, column: Column) -> str:
+        return order_key(self._session, self._capture, column, "c", self._operator)
+
+
+def aggregates(expressions: Sequence[Expression]) -> list[Expression]:
+    """The aggregate functions in expressions."""
+    return [part for expression in expressions for part in expression.walk() if part.aggregate]
+
+
+def order_key(session: Session, capture: Capture, column: Column, alias: str, above: Operator) -> str:
+    """SQL by which references of a column order as their first source records do."""
+    operator = capture.plan.operators[column.operator]
+    value = f"{alias}.{column.name}"
+    if operator.op == "Scan":
+        return _by_path(capture.source(operator.source), value)
+    boundary = capture.plan.boundary(operator)
+    if boundary is None:
+        return value
+    inner = references(boundary)
+    row = "row(" + ", ".join(f"coalesce({order_key(session, capture, entry, 'i', operator)}, {2**63 - 1})" if _scans(capture, entry) else
+                             order_key(session, capture, entry, "i", operator) for entry in inner) + ")"  # fmt: skip
+    own = "key" if boundary.kind == "group" else "ref"
+    path = str(session.kept(capture, boundary.boundary)).replace("'", "''")
+    return f"(SELECT min({row}) FROM read_parquet('{path}') i WHERE i.{own} = {value})"
+
+
+def _scans(capture: Capture, column: Column) -> bool:
+    return capture.plan.operators[column.operator].op == "Scan"
+
+
+def _by_path(source: Source, value: str) -> str:
+    """Ordinals follow the paths within one listing; where several listings mixed them, the paths are put in order here."""
+    ordered = sorted(source.files, key=lambda file: file.path)
+    known = f"CASE WHEN {value} >= 0 THEN {value} END"
+    if all(before.ordinal < after.ordinal for before, after in zip(ordered, ordered[1:], strict=False)):
+        return known
+    ordinals = [file.ordinal + step for file in ordered for step in range(file.ordinals)]
+    return f"CASE WHEN {value} >= 0 THEN (list_position({ordinals}, {value} >> 40)::BIGINT << 40) | ({value} & {POSITION_MASK}) END"
+
+
+def _takes_all(function: Expression) -> bool:
+    if function.filter is not None or function.fn in _GREATEST | _LEAST | _FREE:
+        return False
+    return not (function.fn == "count" and function.distinct)
+
+
+def _counts(function: Expression) -> bool:
+    """Whether all rows that pass the FILTER are taken, whatever the arguments are."""
+    return function.fn not in _GREATEST | _LEAST and not (function.fn == "count" and function.distinct)

@@ -1,0 +1,150 @@
+"""Which dataset is meant, and which files it consists of now.
+
+A dataset may be called by its id, its name, its path, or the end of either from a `/` on. Its files are those that lie at its path
+now; whether a capture wrote them as they are is found by their block, never by their name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.records import DatasetEntry, FileBlock, block_of, local_path, uri_of
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.trace.session import KnownFile, Session
+from headwater.graph.trace.shapes import Shape
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset: its node id, its name, and where it lies, as a URI."""
+
+    id: str
+    name: str
+    path: str
+
+
+async def find_dataset(session: Session, graph: GraphStore | None, text: str) -> Dataset:
+    """The one dataset that `text` names.
+
+    Raises:
+        NotFoundError: none has that name; the message names what is near.
+        InvalidQueryError: several have.
+    """
+    known = {dataset.id: dataset for dataset in map(_of_entry, session.store.catalog.datasets(session.tenant))}
+    if graph is not None and not any(_named(dataset, text) for dataset in known.values()):
+        known |= {dataset.id: dataset for dataset in await _in_graph(graph, session.tenant, text) if dataset.id not in known}
+    return _one(text, list(known.values()))
+
+
+def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
+    """How its files are read, and whether a capture wrote it. As the latest capture wrote it, else as the latest read it."""
+    entries = [entry for entry in session.store.catalog.datasets(session.tenant) if _of_entry(entry).id == dataset.id]
+    order = {entry.capture: place for place, entry in enumerate(session.store.catalog.captures(session.tenant))}
+    entries.sort(key=lambda entry: (entry.role == "sink", order.get(entry.capture, -1)))
+    for entry in reversed(entries):
+        manifest = session.capture(entry.capture).manifest
+        if entry.role == "sink" and manifest.sink and manifest.sink.columns:
+            return Shape.of_sink(manifest.sink), True
+        for source in manifest.sources:
+            if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
+                return Shape.of_source(source), False
+    return Shape.of_path(local_path(dataset.path)), False
+
+
+def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
+    """The files at the dataset's path as they are now, by path.
+
+    Raises:
+        NotFoundError: there is nothing at the path any more.
+        UnsupportedError: it is not on a local file system.
+    """
+    path = local_path(dataset.path)
+    if not path.exists():
+        raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {path} any more.")
+    return [session.known(block, dataset.id, shape) for block in _listed(path)]
+
+
+def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
+    """Whether a capture wrote or read one of the files as they are."""
+    blocks = [file.block for file in files]
+    catalog = session.store.catalog
+    return bool(catalog.writers(session.tenant, blocks) or catalog.readers(session.tenant, blocks))
+
+
+def _listed(path: Path) -> list[FileBlock]:
+    """Data files, as Spark sees them: what begins with `_` or `.` is none."""
+    if path.is_file():
+        return [block_of(path)]
+    found = []
+    for folder, folders, files in os.walk(path):
+        folders[:] = [name for name in folders if not _hidden(name)]
+        found += [block_of(Path(folder, name)) for name in files if not _hidden(name)]
+    return sorted(found)
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _of_entry(entry: DatasetEntry) -> Dataset:
+    return Dataset(node_id(NodeKind.DATASET, entry.namespace, entry.name), entry.name, entry.path)
+
+
+async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
+    """Datasets that no capture knows: their path is their name."""
+    if text.startswith(f"{NodeKind.DATASET}:"):
+        nodes = await graph.get(tenant, [text])
+    else:
+        nodes = list((await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=100)).nodes)
+    found = []
+    for node in nodes:
+        _, (namespace, name) = parse_id(node.id)
+        found.append(Dataset(node.id, name, uri_of(name) if namespace == "file" else f"{namespace}{name}"))
+    return found
+
+
+def _named(dataset: Dataset, text: str) -> bool:
+    return text in (dataset.id, dataset.name) or uri_of(text) == dataset.path
+
+
+def _one(text: str, known: Sequence[Dataset]) -> Dataset:
+    wanted = text.rstrip("/") or text
+    absolute = uri_of(Path(os.path.abspath(wanted)))
+    exact = _distinct(dataset for dataset in known if _named(dataset, wanted))
+    found = exact or _distinct(d for d in known if absolute == d.path) or _distinct(
+        d for d in known if d.name.endswith(f"/{wanted}") or d.path.endswith(f"/{wanted}")
+    )  # fmt: skip
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(dataset.id for dataset in found[:_SHOWN])
+        raise InvalidQueryError(f"{len(found)} datasets are called {text}: {names}.", field="dataset", hint="Say its id.")
+    near = difflib.get_close_matches(wanted, [dataset.name for dataset in known], n=_SHOWN, cutoff=0.3)
+    near = near or sorted(dataset.name for dataset in known)[:_SHOWN]
+    raise NotFoundError(
+        f"No dataset is called {text}.",
+        hint=f"Near are: {', '.join(near)}." if near else "Nothing was captured yet: run a job with `headwater run`.",
+    )
+
+
+def _distinct(datasets: Iterable[Dataset]) -> list[Dataset]:
+    return list({dataset.id: dataset for dataset in datasets}.values())
+
+
+def readable_files(session: Session, files: Sequence[KnownFile]) -> list[KnownFile]:
+    """Those of the files whose records can be read; the others are said."""
+    good = []
+    for file in files:
+        if file.problem:
+            session.say(file.block.path, file.problem, "missing")
+        else:
+            good.append(file)
+    return good

@@ -1,0 +1,109 @@
+"""The walk downstream: from records to the records that came from them, capture by capture.
+
+The inverse of the walk upstream for influence. Where nothing further is reached from the records of a visit, they are ends.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from headwater.graph.associations import Operator
+from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.trace.forward import Forward
+from headwater.graph.trace.hops import Hops, say_problems
+from headwater.graph.trace.links import datasets_of, readers, scans_of
+from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.shapes import Shape
+
+_WITHOUT_END = 2**62
+
+
+class Downstream:
+    """See the module's docstring. `visited` are all tables of records that the walk met, the start included."""
+
+    def __init__(self, session: Session, *, to: str | None, follows: Callable[[str], bool]) -> None:
+        self.hops = Hops()
+        self.reached: list[str] = []
+        self.ends: list[str] = []
+        self.visited: list[str] = []
+        self._session = session
+        self._to = to
+        self._follows = follows
+        self._seen: dict[str, list[str]] = {}
+
+    def run(self, begin: str) -> None:
+        """From a table `origin, file, row`."""
+        waiting = deque([begin])
+        first = True
+        while waiting:
+            table = waiting.popleft()
+            self.visited.append(table)
+            numbers = [row[0] for row in self._session.database.execute(f"SELECT DISTINCT file FROM {table}").fetchall()]
+            files = [self._session.files[number] for number in numbers]
+            if not first and files and files[0].dataset == self._to:
+                self.reached.append(table)
+                continue
+            first = False
+            by_reader: dict[str, set[int]] = {}
+            for number, captures in readers(self._session, files).items():
+                for capture in captures:
+                    by_reader.setdefault(capture, set()).add(number)
+            steps = [self._step(self._session.capture(reader), table, read) for reader, read in by_reader.items()]
+            onward = [step for step in steps if step]
+            waiting.extend(onward)
+            if not onward and table != begin:
+                self.ends.append(table)
+
+    def _step(self, capture: Capture, table: str, files: set[int]) -> str | None:
+        """The records that a capture made of these; None where there are none, or none that are new."""
+        session = self._session
+        output, _ = datasets_of(capture)
+        if output is None or not self._follows(output):
+            return None
+        say_problems(session, capture)
+        references = {scan.id: refs for scan in scans_of(capture) if (refs := self._references(capture, scan, table, files))}
+        written = Forward(session, capture, references).run()
+        if written is None:
+            return None
+        index = ", ".join(f"({session.written(capture, place).number}, {place})" for place in range(len(capture.files))) or "(NULL, NULL)"
+        known = "".join(f" EXCEPT SELECT origin, file, row FROM {seen}" for seen in self._seen.get(capture.id, ()))
+        reached = session.table(
+            f"SELECT DISTINCT w.origin, m.file, w.row FROM {written} w JOIN (VALUES {index}) m(file, place) ON m.place = w.file{known}"
+        )
+        if not session.count(reached):
+            return None
+        self._seen.setdefault(capture.id, []).append(reached)
+        self.hops.add(capture, reached, references)
+        return reached
+
+    def _references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
+        """What a scan calls these records: a table `origin, ref`."""
+        ranges = [entry for number in sorted(files) for entry in self._ranges(capture, scan, number)]
+        if not ranges:
+            return None
+        values = ", ".join(f"({file}, {ordinal}, {low}, {high})" for file, ordinal, low, high in ranges)
+        return self._session.table(
+            f"SELECT DISTINCT t.origin, (m.ordinal::BIGINT << 40) | (t.row - m.low) AS ref FROM {table} t "
+            f"JOIN (VALUES {values}) m(file, ordinal, low, high) ON m.file = t.file AND t.row >= m.low AND t.row < m.high"
+        )
+
+    def _ranges(self, capture: Capture, scan: Operator, number: int) -> list[tuple[int, int, int, int]]:
+        """File, ordinal, and the range of its records that the ordinal stands for."""
+        source, file = capture.source(scan.source), self._session.files[number]
+        entry = next((e for e in source.files if FileBlock(uri_of(e.path), e.length, e.modified) == file.block), None)
+        if entry is None:
+            return []
+        if source.format == "parquet":
+            return [(number, ordinal, 0, _WITHOUT_END) for ordinal in range(entry.ordinal, entry.ordinal + entry.ordinals)]
+        mine = range(entry.ordinal, entry.ordinal + entry.ordinals)
+        splits = sorted((split.start, split.ordinal) for split in source.splits if split.ordinal in mine)
+        if not splits or (len(splits) == 1 and splits[0][0] == 0):
+            return [(number, splits[0][1] if splits else entry.ordinal, 0, _WITHOUT_END)]
+        shape = Shape.of_source(source)
+        lows = [0 if start == 0 else self._session.first_of_split(file, shape, start) for start, _ in splits]
+        if None in lows:
+            return []
+        known = [low for low in lows if low is not None]
+        highs = [*known[1:], _WITHOUT_END]
+        return [(number, ordinal, low, high) for (_, ordinal), low, high in zip(splits, known, highs, strict=True)]

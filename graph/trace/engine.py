@@ -1,0 +1,196 @@
+"""Tracing records, upstream or downstream, to the records that they came from or went into.
+
+For the service and the command line. An answer equals the table in docs: semantics, or says by what it is more or less: an
+operator that made a superset, a file that changed, a hop known only coarsely. It reads the kept associations, and the source files
+for values; it writes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import NodeKind, node_id
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, readable_files, shape_of
+from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.hops import Hops
+from headwater.graph.trace.lift import Lifted, closure, lift
+from headwater.graph.trace.links import Names, datasets_of
+from headwater.graph.trace.reader import FILE, ROW
+from headwater.graph.trace.selection import column_names, read_back, records, select
+from headwater.graph.trace.session import Session
+from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.upstream import Goal, Upstream
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the walk over records gave: tables of them, whether these are the goal's or ends, the hops, and files known only as such."""
+
+    begin: str
+    selected: Sequence[TracedRecord]
+    reached: Sequence[str]
+    ends: Sequence[str]
+    hops: Hops
+    vague: Collection[int] = ()
+
+
+async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> TraceAnswer:
+    """Answer a request. Without a graph, coarse hops are not followed.
+
+    Raises:
+        NotFoundError: a dataset or file that the request names is not known.
+        InvalidQueryError: the predicate, a row or the column cannot be used.
+        UnsupportedError: the records of the dataset cannot be read here.
+    """
+    began = time.perf_counter()
+    with tracer_of(store).session(tenant) as session:
+        dataset = await find_dataset(session, graph, request.dataset)
+        to = (await find_dataset(session, graph, request.to)).id if request.to else None
+        towards = await _towards(session, graph, tenant, to, forward=request.forward) if to else None
+        found = await asyncio.to_thread(_walk, session, dataset, to, towards, request)
+        lifted = await _lifted(graph, session, found, to, towards, forward=request.forward)
+        entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request)
+        hops = [*await asyncio.to_thread(found.hops.listed, session), *lifted.hops]
+        for hop in lifted.hops:
+            session.say(hop.job, "its lineage is known by datasets only, so every record of them may have had a part", "superset")
+        exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
+        return TraceAnswer(
+            semantics=request.semantics, exact=exact, records=entries, path=hops,
+            incomplete=list(session.incomplete), total=total, selected=found.selected, elapsed_ms=(time.perf_counter() - began) * 1000,
+        )  # fmt: skip
+
+
+def _walk(session: Session, dataset: Dataset, to: str | None, towards: Collection[str] | None, request: TraceRequest) -> _Found:
+    """Select the records, and follow them as far as record lineage goes."""
+    shape, _ = shape_of(session, dataset)
+    files = readable_files(session, current_files(session, dataset, shape))
+    chosen = select(session, shape, files, where=request.where, rows=request.rows)
+    columns = {name.lower(): name for name in column_names(session, chosen)}
+    if request.column is not None and not request.forward and request.column.lower() not in columns:
+        there = ", ".join(name for name in columns.values() if not name.startswith("__"))
+        raise InvalidQueryError(f"{dataset.name} has no column {request.column}.", field="column", hint=f"It has {there}.")
+    selected = records(session, chosen, request.limit)
+    begin = session.table(f"SELECT DISTINCT 0::BIGINT AS origin, {FILE} AS file, {ROW} AS row FROM {chosen}")
+    names: Names = frozenset({request.column.lower()}) if request.column else None
+
+    def follows(other: str) -> bool:
+        return towards is None or other in towards
+
+    if not request.forward:
+        walk = Upstream(session, Goal(to=to, follows=follows), witness=request.semantics is Semantics.WITNESS)
+        walk.run(begin, names)
+        return _Found(begin, selected, walk.reached, walk.ends, walk.hops, walk.vague)
+    down = Downstream(session, to=to, follows=follows)
+    down.run(begin)
+    if request.semantics is Semantics.WITNESS:
+        return _witnessed(session, down, begin, selected, names)
+    return _Found(begin, selected, down.reached, down.ends, down.hops)
+
+
+def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names) -> _Found:
+    """Of the records reached, those whose witness holds one that the trace began with."""
+    within = session.table(" UNION ".join(f"SELECT file, row FROM {table}" for table in down.visited))
+    hops = Hops()
+
+    def kept(tables: Sequence[str]) -> list[str]:
+        if not tables:
+            return []
+        union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables)
+        candidates = session.table(f"SELECT row_number() OVER () AS origin, file, row FROM ({union})")
+        walk = Upstream(session, Goal(within=within, targets=begin), witness=True)
+        walk.hops = hops
+        walk.run(candidates, names)
+        if not walk.reached:
+            return []
+        origins = " UNION ".join(f"SELECT origin FROM {table}" for table in walk.reached)
+        return [session.table(f"SELECT 0::BIGINT AS origin, c.file, c.row FROM {candidates} c SEMI JOIN ({origins}) USING (origin)")]
+
+    reached, ends = kept(down.reached), kept(down.ends)
+    return _Found(begin, selected, reached, ends, hops)
+
+
+async def _towards(session: Session, graph: GraphStore | None, tenant: str, to: str, *, forward: bool) -> set[str]:
+    """The datasets on some way to `to`, by what captures say and by what the graph says."""
+    found = await closure(graph, tenant, to, Direction.UPSTREAM if forward else Direction.DOWNSTREAM)
+    flows = [datasets_of(session.capture(entry.capture)) for entry in session.store.catalog.captures(tenant)]
+    grew = True
+    while grew:
+        before = len(found)
+        for output, inputs in flows:
+            if forward and output in found:
+                found |= set(inputs.values())
+            elif not forward and output is not None and found & set(inputs.values()):
+                found.add(output)
+        grew = len(found) > before
+    return found
+
+
+async def _lifted(
+    graph: GraphStore | None, session: Session, found: _Found, to: str | None, towards: Collection[str] | None, *, forward: bool
+) -> Lifted:
+    if graph is None:
+        return Lifted()
+    tables = found.ends if not forward else [*found.ends, found.begin]
+    numbers = await asyncio.to_thread(_files_of, session, tables)
+    datasets = {session.files[number].dataset for number in {*numbers, *found.vague}}
+    if forward:
+        datasets |= {output for capture in found.hops.captures() if (output := datasets_of(capture)[0])}
+    known = _captured_reads(session) if forward else set()
+    lifted = await lift(graph, session.tenant, datasets - {to}, forward=forward, to=to, skip=known)
+    if towards is None:
+        return lifted
+    kept = [hop for hop in lifted.hops if hop.output in towards and (forward or set(hop.inputs) & set(towards))]
+    return replace(lifted, hops=kept)
+
+
+def _captured_reads(session: Session) -> set[tuple[str, str]]:
+    """(job, dataset) where captures say which records the job took of the dataset. A refused query of the job says nothing, so it undoes that."""
+    known: set[tuple[str, str]] = set()
+    refused: set[tuple[str, str]] = set()
+    for entry in session.store.catalog.captures(session.tenant):
+        job = node_id(NodeKind.JOB, entry.job_namespace, entry.job_name)
+        sources = session.capture(entry.capture).manifest.sources
+        pairs = {(job, node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name)) for source in sources}
+        (refused if entry.status == "refused" else known).update(pairs)
+    return known - refused
+
+
+def _entries(session: Session, found: _Found, lifted: Lifted, to: str | None, request: TraceRequest) -> tuple[list[TracedRecord], int]:
+    """The records of the answer, and their number before the limit."""
+    places: list[tuple[int, int]] = []
+    tables = found.reached if to else found.ends
+    if tables:
+        union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables)
+        places = session.database.execute(f"SELECT DISTINCT file, row FROM ({union})").fetchall()
+    places = [place for place in places if request.forward or session.files[place[0]].dataset not in lifted.left]
+    places.sort(key=lambda place: (session.files[place[0]].dataset, session.files[place[0]].block.path, place[1]))
+    wider = [_vague(session, number) for number in sorted(found.vague) if to is None or session.files[number].dataset == to]
+    if to is None:
+        wider += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(lifted.datasets)]
+    elif to in lifted.passed:
+        wider.append(TracedRecord(to, None, None, Grain.DATASET))
+    cut = places[: request.limit]
+    if request.values:
+        entries = read_back(session, cut)
+    else:
+        entries = [TracedRecord(session.files[n].dataset, session.files[n].block.path, row, Grain.RECORD) for n, row in cut]
+    return [*entries, *wider][: request.limit], len(places) + len(wider)
+
+
+def _vague(session: Session, number: int) -> TracedRecord:
+    file = session.files[number]
+    return TracedRecord(file.dataset, file.block.path, None, Grain.PARTITION)
+
+
+def _files_of(session: Session, tables: Sequence[str]) -> set[int]:
+    if not tables:
+        return set()
+    union = " UNION ".join(f"SELECT file FROM {table}" for table in tables)
+    return {row[0] for row in session.database.execute(union).fetchall()}

@@ -1,0 +1,79 @@
+"""One step forward: from records of a capture's scans to the records that it wrote. The inverse of an influence step back.
+
+Boundaries are passed from the scans up. For a window, the rows reached depend on whether its frame may be opened for them (see
+`backward`), so each is worked out once for every `skip` set that a window above asks with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.graph.associations import Boundary, Operator
+from headwater.graph.trace.backward import Skip
+from headwater.graph.trace.frames import Reach, influence
+from headwater.graph.trace.plan import references
+from headwater.graph.trace.reader import literal
+from headwater.graph.trace.session import Capture, Session
+
+
+class Forward:
+    """A step through one capture, from `scans`: scan operator → table `origin, ref`."""
+
+    def __init__(self, session: Session, capture: Capture, scans: Mapping[int, str]) -> None:
+        self._session = session
+        self._capture = capture
+        self._plan = capture.plan
+        self._reached: dict[tuple[int, Skip], str | None] = {(scan, frozenset()): table for scan, table in scans.items()}
+
+    def run(self) -> str | None:
+        """A table `origin, file, row` of what was written, `file` being an index into the capture's files; None: nothing was."""
+        sink = self._plan.sink
+        return self._through(sink, ["file", "row"], frozenset()) if sink else None
+
+    def _at(self, operator: Operator, skip: Skip) -> str | None:
+        """The references to an operator's rows that are reached: a table `origin, ref`."""
+        kept = skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
+        key = (operator.id, kept)
+        if key not in self._reached:
+            boundary = self._plan.boundary(operator) if operator.op in {"Aggregate", "Window"} else None
+            if boundary is None:
+                self._reached[key] = None
+            elif boundary.kind == "group":
+                self._reached[key] = self._through(boundary, ["key AS ref"], frozenset())
+            else:
+                self._reached[key] = self._window(operator, boundary, kept)
+        return self._reached[key]
+
+    def _window(self, operator: Operator, boundary: Boundary, skip: Skip) -> str | None:
+        own = self._through(boundary, ["ref"], skip)
+        if operator.id in skip:
+            return own
+        framed = self._through(boundary, ["ref", "begin"], skip | self._plan.unread(operator))
+        parts = [f"SELECT origin, ref FROM {own}"] if own else []
+        if framed:
+            kept = {
+                f"{column.role.removeprefix('frame_')}{column.frame}" for column in boundary.columns if column.role.startswith("frame_")
+            }
+            reaches = dict.fromkeys(influence(operator, definition, kept) for definition in operator.defines)
+            for reach in reaches:
+                if reach.reason:
+                    self._session.say(operator.text or operator.op, reach.reason, "superset")
+                parts.append(self._reaching(boundary, framed, reach))
+        return self._session.table(" UNION ".join(parts)) if parts else None
+
+    def _reaching(self, boundary: Boundary, framed: str, reach: Reach) -> str:
+        """The rows of the same partition whose range holds one of the rows reached."""
+        return f"SELECT q.origin, w.ref FROM {framed} q JOIN {self._kept(boundary)} w ON w.begin = q.begin WHERE q.ref BETWEEN {reach.lo} AND {reach.hi}"
+
+    def _through(self, boundary: Boundary, wanted: list[str], skip: Skip) -> str | None:
+        """The rows of a boundary that refer to something reached."""
+        columns = ", ".join(f"b.{name}" for name in wanted)
+        parts = []
+        for column in references(boundary):
+            table = self._at(self._plan.operators[column.operator], skip)
+            if table is not None:
+                parts.append(f"SELECT t.origin, {columns} FROM {self._kept(boundary)} b JOIN {table} t ON t.ref = b.{column.name}")
+        return self._session.table(" UNION ".join(parts)) if parts else None
+
+    def _kept(self, boundary: Boundary) -> str:
+        return f"read_parquet({literal(str(self._session.kept(self._capture, boundary.boundary)))})"

@@ -1,0 +1,67 @@
+"""The path of a trace: for each capture that it went through, what was written from what, and the operations between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from headwater.graph.model import NodeKind, node_id
+from headwater.graph.trace.answer import Grain, Hop
+from headwater.graph.trace.links import datasets_of
+from headwater.graph.trace.session import Capture, Session
+
+_UNSAID = frozenset({"Scan", "Write", "WriteFiles", "SubqueryAlias"})
+
+
+@dataclass
+class Visit:
+    """One capture on the path: tables `file, row` of its output records, and the scans that the trace reached."""
+
+    capture: Capture
+    records: list[str] = field(default_factory=list)
+    scans: set[int] = field(default_factory=set)
+
+
+class Hops:
+    """Collects visits in the order in which they are first made."""
+
+    def __init__(self) -> None:
+        self._visits: dict[str, Visit] = {}
+
+    def add(self, capture: Capture, records: str, scans: Iterable[int]) -> None:
+        """The trace went through a capture, for the records of a table with columns `file` and `row`."""
+        visit = self._visits.setdefault(capture.id, Visit(capture))
+        visit.records.append(records)
+        visit.scans.update(scans)
+
+    def captures(self) -> list[Capture]:
+        """The captures that the trace went through."""
+        return [visit.capture for visit in self._visits.values()]
+
+    def listed(self, session: Session) -> list[Hop]:
+        """The hops, in the order of the visits."""
+        return [_hop(session, visit) for visit in self._visits.values()]
+
+
+def say_problems(session: Session, capture: Capture) -> None:
+    """What a capture itself says that it lacks, for those that the trace goes through."""
+    for problem in capture.manifest.problems:
+        effect = "superset" if problem.kind == "superset" else "missing"
+        session.say(problem.operator or f"capture {capture.id}", problem.reason, effect)
+
+
+def _hop(session: Session, visit: Visit) -> Hop:
+    manifest = visit.capture.manifest
+    output, inputs = datasets_of(visit.capture)
+    between = visit.capture.plan.above(visit.scans)
+    operators = sorted((visit.capture.plan.operators[identifier] for identifier in between), key=lambda o: visit.capture.plan.order[o.id])
+    rows = " UNION ".join(f"SELECT file, row FROM {table}" for table in visit.records)
+    return Hop(
+        job=node_id(NodeKind.JOB, manifest.run.namespace, manifest.run.job),
+        run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
+        output=output or "",
+        inputs=sorted({inputs[scan] for scan in visit.scans}),
+        operations=[operator.text or operator.op for operator in operators if operator.op not in _UNSAID],
+        records=session.count(f"({rows})"),
+        grain=Grain.RECORD,
+    )

@@ -1,0 +1,178 @@
+"""Where the records of a text file lie: the n-th record's bytes and line, by the rules by which Spark and Hadoop cut text.
+
+Hadoop's line reader ends a line at LF, CR or CRLF. A split that starts at byte s > 0 skips the line that holds or begins at s, and
+reads on while a line begins at or before its end: so a line that begins at b belongs to the split with start < b ≤ end.
+Spark's CSV reader drops lines that are blank (all characters up to U+0020) or begin with the comment mark, then the header; its
+JSON reader drops blank lines; its text reader drops nothing.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.errors import UnsupportedError
+from headwater.graph.records import FileBlock
+
+_LF, _CR, _SPACE = 10, 13, 0x20
+_CHUNK = 1 << 24
+_BUDGET = 256 << 20
+_BOM = b"\xef\xbb\xbf"
+_PACKED = (".zst", ".lz4", ".snappy", ".deflate", ".xz", ".zip")
+
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class LineRules:
+    """Which lines of a file are records."""
+
+    blank: bool  # blank lines are records
+    header: bool
+    comment: bytes = b""
+
+    @classmethod
+    def of(cls, format_: str, options: Mapping[str, Any]) -> LineRules:
+        """The rules of a source.
+
+        Raises:
+            UnsupportedError: its records cannot be told from its lines.
+        """
+        given = {name.lower(): str(value) for name, value in options.items()}
+        for name in ("multiline", "wholetext"):
+            if given.get(name, "false").lower() == "true":
+                raise UnsupportedError(f"Records of a {format_} file read with {name}=true cannot be located by line.")
+        if given.get("linesep", "\n") != "\n":
+            raise UnsupportedError(f"Records of a {format_} file with the line separator {given['linesep']!r} cannot be located.")
+        if given.get("mode", "PERMISSIVE").upper() == "DROPMALFORMED":
+            raise UnsupportedError(f"Records of a {format_} file read with mode=DROPMALFORMED cannot be located by line.")
+        csv = format_ == "csv"
+        header = csv and given.get("header", "false").lower() == "true"
+        return cls(blank=format_ == "text", header=header, comment=given.get("comment", "").encode() if csv else b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The records of one file: where each begins and ends (without its line end), and its line, 1-based."""
+
+    data: mmap | bytes
+    begins: Longs
+    ends: Longs
+    numbers: Longs
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def before(self, start: int) -> int:
+        """How many records of the file come before the split that starts at byte `start`."""
+        return int(np.searchsorted(self.begins, start, side="right")) if start > 0 else 0
+
+    def read(self, rows: Longs) -> list[bytes]:
+        """The bytes of records."""
+        data = self.data
+        return [data[begin:end] for begin, end in zip(self.begins[rows].tolist(), self.ends[rows].tolist(), strict=True)]
+
+    @property
+    def size(self) -> int:
+        """Bytes that keeping it takes."""
+        return 3 * self.begins.nbytes + (len(self.data) if isinstance(self.data, bytes) else 0)
+
+
+class LineCache:
+    """Lines of files as they are now, kept while memory allows; a file that changed is looked at again."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[FileBlock, LineRules], Lines] = OrderedDict()
+
+    def get(self, path: Path, block: FileBlock, rules: LineRules) -> Lines:
+        """The lines of the file at `path`, which is `block` now.
+
+        Raises:
+            OSError: it cannot be read.
+            UnsupportedError: it is compressed in a way that cannot be read here.
+        """
+        key = (block, rules)
+        lines = self._known.get(key)
+        if lines is None:
+            lines = find_lines(_content(path), rules)
+            self._known[key] = lines
+        self._known.move_to_end(key)
+        while len(self._known) > 1 and sum(kept.size for kept in self._known.values()) > _BUDGET:
+            self._known.popitem(last=False)
+        return lines
+
+
+def find_lines(data: mmap | bytes, rules: LineRules) -> Lines:
+    """Locate the records of a file's content."""
+    begins, ends = _bounds(data)
+    numbers = np.arange(1, len(begins) + 1, dtype=np.int64)
+    if len(begins) and data[: len(_BOM)] == _BOM:
+        begins[0] += len(_BOM)
+    kept = np.ones(len(begins), bool)
+    if not rules.blank:
+        kept &= _filled(data, begins, ends)
+    if rules.comment:
+        marked = [data[begin : begin + len(rules.comment)] == rules.comment for begin in begins.tolist()]
+        kept &= ~np.array(marked, bool)
+    begins, ends, numbers = begins[kept], ends[kept], numbers[kept]
+    skipped = 1 if rules.header else 0
+    return Lines(data, begins[skipped:], ends[skipped:], numbers[skipped:])
+
+
+def _bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
+    """Begin and end (without its line end) of every line."""
+    feeds, returns = _positions(data, _LF), _positions(data, _CR)
+    if len(returns):
+        pairs = np.isin(returns + 1, feeds)
+        stops = np.sort(np.concatenate((feeds, returns[~pairs])))
+        ends = stops - np.isin(stops - 1, returns[pairs])
+    else:
+        stops = ends = feeds
+    begins = np.concatenate((np.zeros(1, np.int64), stops + 1))
+    ends = np.append(ends, len(data))
+    if begins[-1] >= len(data):  # a line end closes the file, or it is empty
+        begins, ends = begins[:-1], ends[:-1]
+    return begins, ends
+
+
+def _positions(data: mmap | bytes, byte: int) -> Longs:
+    found = []
+    for start in range(0, len(data), _CHUNK):
+        chunk = np.frombuffer(data, np.uint8, min(_CHUNK, len(data) - start), start)
+        found.append(np.flatnonzero(chunk == byte) + start)
+    return np.concatenate(found).astype(np.int64) if found else np.empty(0, np.int64)
+
+
+def _filled(data: mmap | bytes, begins: Longs, ends: Longs) -> npt.NDArray[np.bool_]:
+    """Which lines hold a character beyond U+0020. Only lines that begin with a lesser one have to be read."""
+    filled = ends > begins
+    if len(begins):
+        first = np.frombuffer(data, np.uint8)[np.minimum(begins, len(data) - 1)]
+        for index in np.flatnonzero(filled & (first <= _SPACE)).tolist():
+            filled[index] = any(byte > _SPACE for byte in data[begins[index] : ends[index]])
+    return filled
+
+
+def _content(path: Path) -> mmap | bytes:
+    suffix = path.suffix.lower()
+    if suffix in _PACKED:
+        raise UnsupportedError(f"{path} is compressed in a way that records cannot be read from ({suffix}).")
+    try:
+        if suffix == ".gz":
+            return gzip.decompress(path.read_bytes())
+        if suffix == ".bz2":
+            return bz2.decompress(path.read_bytes())
+    except (ValueError, EOFError, zlib.error) as error:
+        raise OSError(f"{path} cannot be decompressed: {error}") from error
+    with path.open("rb") as file:
+        return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""

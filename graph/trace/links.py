@@ -1,0 +1,81 @@
+"""Between captures: which one wrote or read a file block, and which columns are needed on the other side.
+
+Nothing is linked by time or by name alone: a file that was overwritten since is another block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.graph.associations import Operator, Sink, Source
+from headwater.graph.model import NodeKind, node_id
+from headwater.graph.trace.plan import Needed
+from headwater.graph.trace.session import Capture, KnownFile, Session
+
+Names = frozenset[str] | None  # columns of a dataset, in lower case; None: all
+
+
+def writers(session: Session, files: Iterable[KnownFile]) -> dict[int, str]:
+    """For each file (by number) the capture that wrote it as it was read."""
+    by_block = {file.block: file.number for file in files}
+    found = session.store.catalog.writers(session.tenant, by_block)
+    return {by_block[block]: capture for block, capture in found.items()}
+
+
+def readers(session: Session, files: Iterable[KnownFile]) -> dict[int, list[str]]:
+    """For each file the captures that read it as it was written."""
+    by_block = {file.block: file.number for file in files}
+    found = session.store.catalog.readers(session.tenant, by_block)
+    return {by_block[block]: captures for block, captures in found.items()}
+
+
+def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
+    """A file without a writer whose path a capture wrote before `reader` read it: someone unknown wrote it again between."""
+    for block, capture in session.store.catalog.written_at(session.tenant, file.block.path):
+        if block != file.block and session.capture(capture).manifest.ended <= reader.manifest.started:
+            reason = f"job {reader.manifest.run.job} read it as nobody known had written it (it was written, and changed after); its origin is not known"
+            session.say(file.block.path, reason, "missing")
+            return
+
+
+def datasets_of(capture: Capture) -> tuple[str | None, dict[int, str]]:
+    """Node ids of the dataset that a capture wrote, and of those that its scans read."""
+    sink = capture.manifest.sink
+    names = {source.source: _dataset(source) for source in capture.manifest.sources}
+    scans = {operator.id: names[operator.source] for operator in scans_of(capture) if operator.source is not None}
+    return (_dataset(sink) if sink else None), scans
+
+
+def scans_of(capture: Capture) -> list[Operator]:
+    """The scans of a capture."""
+    return [operator for operator in capture.plan.operators.values() if operator.op == "Scan"]
+
+
+def needed_names(scan: Operator, needed: Needed) -> Names:
+    """The columns of its file that a scan must give."""
+    return None if needed is None else frozenset(column.name.lower() for column in scan.attributes if column.attr in needed)
+
+
+def names_at_writer(source: Source, sink: Sink, names: Names) -> Names:
+    """The columns as their writer calls them. A reader's schema of CSV goes by position; other formats keep names."""
+    if names is None or source.format != "csv":
+        return names
+    split = {name.lower() for name in sink.partition_columns}
+    written = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
+    read = [
+        column.name.lower() for column in source.columns if column.name.lower() not in {name.lower() for name in source.partition_columns}
+    ]
+    by_position = dict(zip(read, written, strict=False))
+    return frozenset(by_position.get(name, name) for name in names)
+
+
+def attributes_of(sink: Sink, names: Names) -> Needed:
+    """The attributes that the written columns hold; all, where one of them is not known."""
+    if names is None:
+        return None
+    by_name = {column.name.lower(): column.attr for column in sink.columns}
+    return frozenset(by_name[name] for name in names) if names <= by_name.keys() else None
+
+
+def _dataset(of: Source | Sink) -> str:
+    return node_id(NodeKind.DATASET, of.dataset.namespace, of.dataset.name)

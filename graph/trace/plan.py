@@ -1,0 +1,160 @@
+"""A captured plan as a trace walks it: operators by id, boundaries by operator, and which columns each operator must give.
+
+C, the chosen columns of a witness (docs: semantics), is carried down here once a capture and choice, one set an operator; None
+stands for all columns. An operator that is not known passes None down: a larger witness, never too small a one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from headwater.graph.associations import Boundary, Definition, Expression, Manifest, Operator
+
+Needed = frozenset[int] | None
+
+# Rows pass through these one by one and unchanged, but for the columns that they define.
+_PASSING = frozenset({
+    "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce", "SubqueryAlias", "ResolvedHint", "GlobalLimit", "LocalLimit",
+    "Offset", "Sample", "Write", "WriteFiles",
+})  # fmt: skip
+_DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython"})
+_LEAVES = frozenset({"Scan", "LocalRelation", "Range", "OneRowRelation"})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A `ref` column of a kept boundary: its name, and the operator whose records it names."""
+
+    name: str
+    operator: int
+
+
+class Plan:
+    """The plan of one manifest. Immutable, and shared between traces."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.operators = {operator.id: operator for operator in manifest.operators}
+        self.order: dict[int, int] = {}
+        if manifest.operators:
+            self._number(manifest.operators[0].id)
+        self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
+        self._unread: dict[int, frozenset[int]] = {}
+
+    @property
+    def sink(self) -> Boundary | None:
+        """The boundary below the writer."""
+        number = self.manifest.sink.boundary if self.manifest.sink else None
+        return next((boundary for boundary in self.manifest.boundaries if boundary.boundary == number), None)
+
+    def boundary(self, operator: Operator) -> Boundary | None:
+        """The boundary of an aggregate or a window."""
+        return self._boundaries.get(("group" if operator.op == "Aggregate" else "window", operator.id))
+
+    def boundaries(self) -> list[Boundary]:
+        """All boundaries, outermost first, the sink before all."""
+        return sorted(self.manifest.boundaries, key=lambda boundary: (boundary.kind != "sink", self.order[boundary.operator]))
+
+    def children(self, operator: Operator) -> list[Operator]:
+        """The operators that feed it, left to right."""
+        return [self.operators[child] for child in operator.children]
+
+    def below(self, operator: Operator) -> Iterator[Operator]:
+        """The operator and all that feed it."""
+        yield operator
+        for child in self.children(operator):
+            yield from self.below(child)
+
+    def above(self, scans: Iterable[int]) -> frozenset[int]:
+        """The operators that some of these scans feed, and the scans themselves."""
+        wanted = set(scans)
+        return frozenset(o.id for o in self.operators.values() if any(below.id in wanted for below in self.below(o)))
+
+    def unread(self, window: Operator) -> frozenset[int]:
+        """The windows next below, with only projections between, whose results this one does not read: they count as one with it."""
+        if window.id not in self._unread:
+            self._unread[window.id] = frozenset(self._find_unread(window))
+        return self._unread[window.id]
+
+    def skippable(self, window: Operator) -> frozenset[int]:
+        """A window and those next below it, with only projections between."""
+        return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.op == "Window")})
+
+    def needs(self, columns: Needed) -> dict[int, Needed]:
+        """What each operator must give so that the written `columns` (attributes) come out."""
+        given: dict[int, Needed] = {}
+        for operator in sorted(self.operators.values(), key=lambda operator: self.order.get(operator.id, 0)):
+            mine = given.setdefault(operator.id, columns if self.order.get(operator.id) == 0 else frozenset())
+            below = needs_of(operator, mine)
+            for child in operator.children:
+                known = given.get(child, frozenset())
+                given[child] = None if below is None or known is None else known | below
+        return given
+
+    def _find_unread(self, window: Operator) -> Iterator[int]:
+        read: Needed = _window_reads(window, window.defines)
+        for operator in self._chain(window):
+            if operator.op == "Window":
+                picked = [definition for definition in operator.defines if read is None or definition.attr in read]
+                if not picked:
+                    yield operator.id
+            read = needs_of(operator, read)
+
+    def _chain(self, window: Operator) -> Iterator[Operator]:
+        """What lies below a window, as far as only windows, projections and the like follow."""
+        operator = window
+        while len(operator.children) == 1:
+            operator = self.operators[operator.children[0]]
+            if operator.op != "Window" and operator.op not in _DEFINING | _PASSING:
+                return
+            yield operator
+
+    def _number(self, operator: int) -> None:
+        if operator not in self.order:
+            self.order[operator] = len(self.order)
+            for child in self.operators[operator].children:
+                self._number(child)
+
+
+def references(boundary: Boundary) -> list[Column]:
+    """The `ref` columns of a boundary by the names that the kept table has."""
+    named = (column for column in boundary.columns if column.role == "ref" and column.operator is not None)
+    return [Column(f"r{index}", column.operator) for index, column in enumerate(named) if column.operator is not None]
+
+
+def needs_of(operator: Operator, given: Needed) -> Needed:
+    """What an operator needs of its inputs to give the attributes `given`."""
+    if given is None:
+        return None
+    if operator.op in _PASSING | _LEAVES:
+        return given
+    if operator.op in _DEFINING:
+        return _without_defined(operator, given) | attrs(d.expr for d in picked(operator, given))
+    if operator.op in {"Filter", "Join"}:
+        return given | frozenset(operator.reads) | (operator.condition.attrs if operator.condition else frozenset())
+    if operator.op == "Aggregate":
+        # The keys decide whether the group exists at all, so they are needed whatever is chosen.
+        return attrs(operator.keys) | attrs(d.expr for d in picked(operator, given))
+    if operator.op == "Window":
+        chosen = picked(operator, given)
+        return _without_defined(operator, given) | (_window_reads(operator, chosen) if chosen else frozenset())
+    return None
+
+
+def picked(operator: Operator, given: Needed) -> list[Definition]:
+    """The definitions of an operator that are asked for."""
+    return [definition for definition in operator.defines if given is None or definition.attr in given]
+
+
+def attrs(expressions: Iterable[Expression]) -> frozenset[int]:
+    """All attributes that expressions read."""
+    return frozenset().union(*(expression.attrs for expression in expressions))
+
+
+def _without_defined(operator: Operator, given: frozenset[int]) -> frozenset[int]:
+    return given - {definition.attr for definition in operator.defines}
+
+
+def _window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
+    return attrs(d.expr for d in definitions) | attrs(window.partition) | attrs(ordering.expr for ordering in window.order)

@@ -1,0 +1,86 @@
+"""Rows of a dataset as they are now, a page at a time: what a person picks a record from, to trace it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.errors import HeadwaterError
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.trace.answer import TracedRecord
+from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
+from headwater.graph.trace.reader import FILE, ROW
+from headwater.graph.trace.selection import column_types, records, select
+from headwater.graph.trace.session import Session
+from headwater.graph.trace.tracer import tracer_of
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record: `row` is 0-based in its file, `line` 1-based, for text formats; `values` follow the page's columns."""
+
+    file: str
+    row: int
+    line: int | None
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what one must know of the rows."""
+
+    dataset: str
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[Row]
+    total: int
+    has_record_lineage: bool
+    note: str | None
+
+
+async def preview(
+    graph: GraphStore | None,
+    store: AssociationStore,
+    tenant: str,
+    dataset: str,
+    *,
+    where: str | None = None,
+    first: int = 50,
+    offset: int = 0,
+) -> RowPage:
+    """Rows `offset` … `offset + first − 1` of those that the predicate selects. A dataset that cannot be read gives no rows and a note.
+
+    Raises:
+        NotFoundError: the dataset is not known.
+        InvalidQueryError: the predicate cannot be used.
+    """
+    with tracer_of(store).session(tenant) as session:
+        found = await find_dataset(session, graph, dataset)
+        return await asyncio.to_thread(_page, session, found, where, first, offset)
+
+
+def _page(session: Session, dataset: Dataset, where: str | None, first: int, offset: int) -> RowPage:
+    try:
+        shape, _ = shape_of(session, dataset)
+        listed = current_files(session, dataset, shape)
+    except HeadwaterError as error:
+        return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error))
+    files = readable_files(session, listed)
+    table = select(session, shape, files, where=where, rows=())
+    total = session.count(table)
+    columns = column_types(session, table)
+    page = session.table(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW} LIMIT {first:d} OFFSET {offset:d}")
+    captured = is_captured(session, listed)
+    note = "; ".join(f"{entry.what}: {entry.reason}" for entry in session.incomplete) or (None if captured else _UNCAPTURED)
+    return RowPage(
+        dataset.id, columns, [_row(record, columns) for record in records(session, page)], total, has_record_lineage=captured, note=note
+    )
+
+
+_UNCAPTURED = "No capture wrote or read these files as they are now, so their records cannot be traced one by one."
+
+
+def _row(record: TracedRecord, columns: Sequence[tuple[str, str]]) -> Row:
+    return Row(record.file or "", record.row or 0, record.line, [record.values[name] for name, _ in columns])

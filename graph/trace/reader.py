@@ -1,0 +1,141 @@
+"""Reading records back from their files, by row or all of them, as a table of a trace's database.
+
+For selecting the records that a trace begins with, for values by which a witness is chosen, and for the values in an answer. What
+it reads is the file as it is now: whoever asks has made sure that it is the one that was meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from headwater.graph.records import FileBlock
+from headwater.graph.trace.delimited import texts
+from headwater.graph.trace.lines import LineCache, LineRules, Lines
+from headwater.graph.trace.shapes import Shape
+from headwater.graph.trace.types import INTEGERS, duckdb_type
+
+FILE, ROW, LINE = "__file", "__row", "__line"
+_numbers = count()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file to read, by its number in the trace."""
+
+    number: int
+    path: Path
+    block: FileBlock
+    partition: Mapping[str, str | None]
+
+
+class Reader:
+    """Reads files of any format that capture knows. Keeps what it learnt about text files."""
+
+    def __init__(self) -> None:
+        self._lines = LineCache()
+
+    def lines(self, file: ReadFile, shape: Shape) -> Lines:
+        """Where the records of a text file lie."""
+        return self._lines.get(file.path, file.block, LineRules.of(shape.format, dict(shape.options)))
+
+    def table(self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None = None) -> str:
+        """Make a temporary table of records: `__file`, `__row`, `__line` (null for Parquet) and the dataset's columns.
+
+        `wanted` is a table with columns `file` and `row`; without it, all records are read.
+        """
+        name = f"records_{next(_numbers)}"
+        partitions = self._partitions(database, shape, files)
+        if shape.format == "parquet":
+            select = self._parquet(shape, wanted, partitions)
+            database.execute(f"CREATE TEMP TABLE {name} AS {select}", [[str(file.path) for file in files]])
+            return name
+        source = self._texts(database, shape, files, wanted)
+        types = dict(shape.columns)
+        columns = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
+        join, extra = (f" JOIN {partitions} m USING ({FILE})", self._extra(shape)) if shape.partitions else ("", "")
+        database.execute(f"CREATE TEMP TABLE {name} AS SELECT {FILE}, {ROW}, {LINE}{columns}{extra} FROM {source}{join}")
+        database.unregister(source)
+        return name
+
+    def _parquet(self, shape: Shape, wanted: str | None, partitions: str) -> str:
+        join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
+        return (
+            f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{self._extra(shape)} "
+            f"FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p JOIN {partitions} m ON m.place = p.file_index{join}"
+        )
+
+    def _texts(self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> str:
+        """Register the records of text files, still as text."""
+        names = [column for column, _ in shape.columns]
+        asked = _asked(database, wanted) if wanted else None
+        parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
+                           **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
+        for file in files:
+            lines = self.lines(file, shape)
+            rows = np.arange(len(lines), dtype=np.int64) if asked is None else asked.get(file.number, np.empty(0, np.int64))
+            rows = rows[rows < len(lines)]
+            if not len(rows):
+                continue
+            table = texts(shape.format, lines.read(rows), names, dict(shape.options))
+            for position, (name, values) in enumerate(
+                ((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows), (LINE, lines.numbers[rows]))
+            ):
+                table = table.add_column(position, name, pa.array(values, pa.int64()))
+            parts.append(table)
+        source = f"texts_{next(_numbers)}"
+        database.register(source, pa.concat_tables(parts))
+        return source
+
+    @staticmethod
+    def _partitions(database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile]) -> str:
+        """A table of the files: their place in the list, number, and the values of partition columns."""
+        name = f"files_{next(_numbers)}"
+        columns = "".join(f", {quoted(column)} {duckdb_type(kind) or 'VARCHAR'}" for column, kind in shape.partitions)
+        database.execute(f"CREATE TEMP TABLE {name} (place BIGINT, {FILE} BIGINT{columns})")
+        width = 2 + len(shape.partitions)
+        values = [
+            value for place, file in enumerate(files) for value in (place, file.number, *(file.partition[c] for c, _ in shape.partitions))
+        ]
+        if values:
+            marks = ", ".join([f"({', '.join('?' * width)})"] * len(files))
+            database.execute(f"INSERT INTO {name} VALUES {marks}", values)
+        return name
+
+    @staticmethod
+    def _extra(shape: Shape) -> str:
+        return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
+
+
+def quoted(name: str) -> str:
+    """An identifier, quoted for DuckDB."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text, quoted for DuckDB."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def typed(column: str, spark: str) -> str:
+    """Text of a record as a value of Spark's type; null where Spark would read null. Types that DuckDB lacks stay text."""
+    kind = duckdb_type(spark)
+    if kind is None or kind in ("VARCHAR", "BLOB"):
+        return column
+    if kind in INTEGERS:
+        return f"TRY_CAST(CASE WHEN regexp_full_match({column}, '[+-]?[0-9]+') THEN {column} END AS {kind})"
+    if kind == "BOOLEAN":
+        return f"CASE lower({column}) WHEN 'true' THEN true WHEN 'false' THEN false END"
+    return f"TRY_CAST({column} AS {kind})"
+
+
+def _asked(database: duckdb.DuckDBPyConnection, wanted: str) -> dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    found = database.execute(f"SELECT DISTINCT file, row FROM {wanted} ORDER BY file, row").fetchnumpy()
+    files, rows = np.asarray(found["file"], np.int64), np.asarray(found["row"], np.int64)
+    return {int(file): rows[files == file] for file in np.unique(files)}

@@ -1,0 +1,175 @@
+"""One trace at work: its database, the files that it met, and what its answer will lack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import duckdb
+
+from headwater.errors import SourceChangedError, UnsupportedError
+from headwater.graph.associations import Manifest, Source
+from headwater.graph.associations.references import POSITION_MASK
+from headwater.graph.model import node_id
+from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path, uri_of
+from headwater.graph.trace.answer import Incomplete
+from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.reader import Reader, ReadFile
+from headwater.graph.trace.shapes import Shape, partition_values
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A capture as traces use it."""
+
+    manifest: Manifest
+    plan: Plan
+    files: tuple[KeptFile, ...]
+
+    @property
+    def id(self) -> str:
+        """Its UUID."""
+        return self.manifest.capture
+
+    def source(self, number: int | None) -> Source:
+        """A source of the manifest."""
+        return next(source for source in self.manifest.sources if source.source == number)
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """A file block that the trace met, by number. `dataset` is a node id."""
+
+    number: int
+    block: FileBlock
+    dataset: str
+    shape: Shape
+    partition: Mapping[str, str | None]
+
+    @cached_property
+    def problem(self) -> str | None:
+        """Why its records cannot be read as they were; None where they can."""
+        try:
+            now = block_of(local_path(self.block.path))
+        except UnsupportedError as error:
+            return error.message
+        except OSError as error:
+            return f"it cannot be read any more ({error.strerror})"
+        if now[1:] != self.block[1:]:
+            return f"it has changed since the run: it had {self.block.length} bytes, modified at {self.block.modified} ms; now {now.length}, {now.modified}"
+        return None
+
+    def readable(self) -> ReadFile:
+        """What the reader needs.
+
+        Raises:
+            SourceChangedError: the file is not what it was.
+        """
+        if self.problem:
+            raise SourceChangedError(f"{self.block.path}: {self.problem}.")
+        return ReadFile(self.number, local_path(self.block.path), self.block, self.partition)
+
+
+class Session:
+    """What the steps of one trace share. Every table that they make is a temporary one of `database`."""
+
+    def __init__(
+        self, store: AssociationStore, tenant: str, database: duckdb.DuckDBPyConnection, reader: Reader, captures: dict[str, Capture]
+    ) -> None:
+        self.store = store
+        self.tenant = tenant
+        self.database = database
+        self.reader = reader
+        self.files: list[KnownFile] = []
+        self.incomplete: dict[Incomplete, None] = {}
+        self._numbers: dict[FileBlock, int] = {}
+        self._captures = captures
+        self._tables = 0
+
+    def table(self, select: str, parameters: list[object] | None = None) -> str:
+        """Make a temporary table of a query; its name."""
+        name = self.name()
+        self.database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters or [])
+        return name
+
+    def name(self) -> str:
+        """A name for a table that nobody has."""
+        self._tables += 1
+        return f"t{self._tables}"
+
+    def count(self, table: str) -> int:
+        """Number of rows of a table."""
+        row = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(row[0]) if row else 0
+
+    def say(self, what: str, reason: str, effect: str) -> None:
+        """State something that the answer lacks or overstates, once."""
+        self.incomplete[Incomplete(what, reason, effect)] = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the lineage lacks and overstates nothing. Values that cannot be read do not change which records they are of."""
+        return all(entry.effect == "unreadable" for entry in self.incomplete)
+
+    def capture(self, identifier: str) -> Capture:
+        """A published capture."""
+        manifest = self.store.manifest(self.tenant, identifier)
+        known = self._captures.get(identifier)
+        if known is None or known.manifest is not manifest:
+            known = Capture(manifest, Plan(manifest), tuple(self.store.files(self.tenant, identifier)))
+            self._captures[identifier] = known
+        return known
+
+    def kept(self, capture: Capture, boundary: int) -> Path:
+        """The table of a boundary."""
+        return self.store.table(self.tenant, capture.id, boundary)
+
+    def known(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
+        """The file of a block; what was said of it first holds."""
+        if block not in self._numbers:
+            self._numbers[block] = len(self.files)
+            self.files.append(KnownFile(len(self.files), block, dataset, shape, partition_values(block.path, shape, partition or {})))
+        return self.files[self._numbers[block]]
+
+    def written(self, capture: Capture, index: int) -> KnownFile:
+        """A file that a capture wrote."""
+        sink = capture.manifest.sink
+        assert sink is not None  # noqa: S101 - a capture without a sink wrote no file
+        return self.known(capture.files[index].block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
+
+    def located(self, capture: Capture, source: Source, references: str) -> str:
+        """References to a scan's records as places: a table `origin, ref, file, row`; `row` is null where it cannot be known any more."""
+        ordinals = [row[0] for row in self.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
+        places = [(ordinal, *place) for ordinal in ordinals if (place := self._place(capture, source, ordinal))]
+        values = (
+            ", ".join(f"({ordinal}, {file}, {'NULL' if base is None else base})" for ordinal, file, base in places) or "(NULL, NULL, NULL)"
+        )
+        return self.table(
+            f"SELECT r.origin, r.ref, m.file::BIGINT AS file, m.base::BIGINT + (r.ref & {POSITION_MASK}) AS row "
+            f"FROM {references} r JOIN (VALUES {values}) m(ordinal, file, base) ON m.ordinal = r.ref >> 40"
+        )
+
+    def _place(self, capture: Capture, source: Source, ordinal: int) -> tuple[int, int | None] | None:
+        """File of an ordinal, and the number of the record with which its positions begin."""
+        entry = next((file for file in source.files if file.ordinal <= ordinal < file.ordinal + file.ordinals), None)
+        if entry is None:
+            self.say(f"capture {capture.id}", f"its source {source.path} has no file of ordinal {ordinal}", "missing")
+            return None
+        dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
+        block = FileBlock(uri_of(entry.path), entry.length, entry.modified)
+        file = self.known(block, dataset, Shape.of_source(source), entry.partition)
+        split = next((split for split in source.splits if split.ordinal == ordinal), None)
+        if source.format == "parquet" or split is None or split.start == 0:
+            return file.number, 0
+        return file.number, self.first_of_split(file, Shape.of_source(source), split.start)
+
+    def first_of_split(self, file: KnownFile, shape: Shape, start: int) -> int | None:
+        """The number of the first record of a split; None, and said, where the file no longer tells."""
+        try:
+            return self.reader.lines(file.readable(), shape).before(start)
+        except (SourceChangedError, UnsupportedError, OSError) as error:
+            reason = error.message if isinstance(error, SourceChangedError | UnsupportedError) else str(error)
+            self.say(file.block.path, f"which record it was cannot be told any more: {reason}", "unreadable")
+            return None

@@ -1,0 +1,66 @@
+"""How the files of a dataset are read: format, options, columns, and the columns that lie in folder names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from headwater.graph.associations import Sink, Source
+
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_PAIR = re.compile(r"([^/=]+)=([^/]*)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`columns` are name and Spark type in the dataset's order, without the partition columns; those stand in `partitions`."""
+
+    format: str
+    options: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]
+    partitions: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of_source(cls, source: Source) -> Shape:
+        """As a scan read it."""
+        return _shape(source.format, source.options, [(c.name, c.type) for c in source.columns], source.partition_columns)
+
+    @classmethod
+    def of_sink(cls, sink: Sink) -> Shape:
+        """As it was written; a reader's options have the same names."""
+        return _shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns)
+
+    @classmethod
+    def of_path(cls, path: Path) -> Shape:
+        """Of files that no capture describes, by their names: Parquet, or lines of text."""
+        files = [path] if path.is_file() else sorted(path.rglob("*"))
+        if any(file.suffix == ".parquet" for file in files):
+            return cls("parquet", (), ())
+        return cls("text", (), (("value", "string"),))
+
+
+def partition_values(uri: str, shape: Shape, given: Mapping[str, Any]) -> dict[str, str | None]:
+    """The values of the partition columns for a file: as given, else from its path."""
+    if not shape.partitions:
+        return {}
+    in_path = {unquote(name).lower(): unquote(value) for name, value in _PAIR.findall(uri)}
+    found: dict[str, str | None] = {}
+    for name, _ in shape.partitions:
+        value = given[name] if name in given else in_path.get(name.lower())
+        found[name] = None if value is None or value == _HIVE_NULL else str(value)
+    return found
+
+
+def _shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...]) -> Shape:
+    split = {name.lower() for name in partitions}
+    types = {name.lower(): kind for name, kind in columns}
+    return Shape(
+        format=format_,
+        options=tuple(sorted((name.lower(), str(value)) for name, value in options.items())),
+        columns=tuple((name, kind) for name, kind in columns if name.lower() not in split),
+        partitions=tuple((name, types.get(name.lower(), "string")) for name in partitions),
+    )

@@ -1,0 +1,49 @@
+"""What stays warm between traces of one store: a database, what is known of text files, and parsed plans."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from headwater.graph.records import AssociationStore
+from headwater.graph.trace.reader import Reader
+from headwater.graph.trace.session import Capture, Session
+
+_TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyDictionary()
+_LOCK = threading.Lock()
+_MAX_PLANS = 512
+
+
+class Tracer:
+    """Opens sessions over one store. Safe to use from several threads; a session belongs to one trace."""
+
+    def __init__(self, store: AssociationStore) -> None:
+        self._store = weakref.ref(store)
+        self._database = duckdb.connect(config={"temp_directory": str(store.root / ".spill")})
+        self._database.execute("SET parquet_metadata_cache = true")
+        self._reader = Reader()
+        self._captures: dict[str, dict[str, Capture]] = {}
+
+    @contextmanager
+    def session(self, tenant: str) -> Iterator[Session]:
+        """A session, with temporary tables of its own."""
+        store = self._store()
+        assert store is not None  # noqa: S101 - the caller holds the store
+        captures = self._captures.setdefault(tenant, {})
+        if len(captures) > _MAX_PLANS:
+            captures.clear()
+        with self._database.cursor() as cursor:
+            cursor.execute("SET TimeZone = 'UTC'")
+            yield Session(store, tenant, cursor, self._reader, captures)
+
+
+def tracer_of(store: AssociationStore) -> Tracer:
+    """The tracer of a store, made at its first trace."""
+    with _LOCK:
+        if store not in _TRACERS:
+            _TRACERS[store] = Tracer(store)
+        return _TRACERS[store]

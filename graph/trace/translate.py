@@ -1,0 +1,154 @@
+"""Spark's expressions as DuckDB's, over the records that an association names.
+
+Only what surely means the same in both: everything else raises `Untranslatable`, and the caller keeps the whole group. An
+attribute is followed down the plan to the leaf where its value can be had again: a column of a scan, or the output of an inner
+aggregate. Below the nullable side of an outer join every value is null where the side is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.graph.associations import NONE, Expression, Operator
+from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.reader import literal
+from headwater.graph.trace.types import INTEGERS, duckdb_type
+
+_COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "<>", "<=>": "IS NOT DISTINCT FROM"}
+_LOGIC = {"and": "AND", "or": "OR"}
+_SAME = frozenset({"knownfloatingpointnormalized", "normalizenanandzero", "knownnotnull", "knownnullable", "alias"})
+_FLOATS = ("FLOAT", "DOUBLE")
+_NULLABLE = {"left": (1,), "leftouter": (1,), "left_outer": (1,), "right": (0,), "rightouter": (0,), "right_outer": (0,)}
+_BOTH = frozenset({"full", "fullouter", "full_outer", "outer"})
+
+
+class Untranslatable(Exception):  # noqa: N818 - a turn taken, not an error
+    """The value cannot be had by association; the message says of what."""
+
+
+class Translator:
+    """Translates expressions over the input of an operator whose boundary has a `ref` column for each operator in `columns`.
+
+    `needed` collects the leaves: operator → attributes. Their values are expected as `v<operator>.a<attribute>`.
+    """
+
+    def __init__(self, plan: Plan, columns: Mapping[int, str]) -> None:
+        self._plan = plan
+        self._columns = columns
+        self.needed: dict[int, dict[int, str]] = {}
+
+    def sql(self, expression: Expression, operator: Operator) -> str:
+        """The expression over the output of `operator`.
+
+        Raises:
+            Untranslatable: its value there cannot be had for sure.
+        """
+        fn, args = expression.fn, expression.args
+        if fn == "attr" and expression.attr is not None:
+            return self._attribute(expression.attr, operator, expression)
+        if fn == "literal":
+            return _literal(expression)
+        if fn in _SAME and len(args) == 1:
+            return self.sql(args[0], operator)
+        parts = [self.sql(arg, operator) for arg in args]
+        return _call(expression, parts)
+
+    def _attribute(self, attr: int, operator: Operator, asked: Expression) -> str:
+        found = self._find(attr, operator)
+        if found is None:
+            raise Untranslatable(f"{asked.text} is not among the columns that the capture knows")
+        return found
+
+    def _find(self, attr: int, operator: Operator) -> str | None:
+        if operator.op == "Scan":
+            column = next((column for column in operator.attributes if column.attr == attr), None)
+            return None if column is None else self._leaf(operator, attr, column.type, column.name)
+        definition = next((definition for definition in operator.defines if definition.attr == attr), None)
+        if operator.op in {"Aggregate", "Window"}:
+            if definition is not None or operator.op == "Aggregate":
+                return self._inner(operator, attr, definition.type if definition else _key_type(operator, attr))
+        elif definition is not None:
+            return self.sql(definition.expr, self._plan.children(operator)[0])
+        for side, child in enumerate(self._plan.children(operator)):
+            if (found := self._find(attr, child)) is not None:
+                return self._if_present(found, child) if operator.op == "Join" and _nullable(operator, side) else found
+        return None
+
+    def _leaf(self, operator: Operator, attr: int, kind: str, name: str) -> str:
+        if duckdb_type(kind) is None:
+            raise Untranslatable(f"{name} has the type {kind}")
+        if operator.id not in self._columns:
+            raise Untranslatable(f"{name}: the capture has no references to its source")
+        self.needed.setdefault(operator.id, {})[attr] = kind
+        return f"v{operator.id}.a{attr}"
+
+    def _inner(self, operator: Operator, attr: int, kind: str | None) -> str | None:
+        if kind is None:
+            return None
+        if operator.op == "Window":
+            raise Untranslatable(f"the result of {operator.text or 'a window'}")
+        return self._leaf(operator, attr, kind, f"attribute {attr}")
+
+    def _if_present(self, value: str, side: Operator) -> str:
+        carried = [self._columns[operator.id] for operator in self._plan.below(side) if operator.id in self._columns]
+        if not carried:
+            raise Untranslatable("the nullable side of an outer join that the capture has no references to")
+        present = " OR ".join(f"c.{column} <> {NONE}" for column in carried)
+        return f"CASE WHEN {present} THEN {value} END"
+
+
+def _nullable(join: Operator, side: int) -> bool:
+    how = (join.how or "").replace(" ", "").lower()
+    return how in _BOTH or side in _NULLABLE.get(how, ())
+
+
+def _key_type(aggregate: Operator, attr: int) -> str | None:
+    return next((key.type or "" for key in aggregate.keys if key.fn == "attr" and key.attr == attr), None)
+
+
+def _literal(expression: Expression) -> str:
+    kind = duckdb_type(expression.type)
+    if expression.value is None:
+        return f"CAST(NULL AS {kind})" if kind else "NULL"
+    if kind is None or kind in ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "BLOB"):
+        raise Untranslatable(f"a literal of type {expression.type}")
+    return f"CAST({literal(expression.value)} AS {kind})"
+
+
+def _call(expression: Expression, parts: list[str]) -> str:
+    fn, kinds = expression.fn, [duckdb_type(arg.type) for arg in expression.args]
+    alike = len(set(kinds)) == 1
+    if fn == "cast" and len(parts) == 1:
+        return _cast(expression, parts[0], kinds[0])
+    if fn in _COMPARE and len(parts) == 2 and alike:
+        return f"({parts[0]} {_COMPARE[fn]} {parts[1]})"
+    if fn in _LOGIC and parts:
+        return "(" + f" {_LOGIC[fn]} ".join(parts) + ")"
+    if fn in {"+", "-", "*"} and len(parts) == 2 and alike and kinds[0] in (*INTEGERS, *_FLOATS):
+        return f"({parts[0]} {fn} {parts[1]})"
+    if fn == "/" and len(parts) == 2 and set(kinds) == {"DOUBLE"}:
+        return f"(CASE WHEN {parts[1]} <> 0 THEN {parts[0]} / {parts[1]} END)"
+    if fn == "coalesce" and parts and alike:
+        return f"coalesce({', '.join(parts)})"
+    if fn in {"if", "case", "casewhen", "case_when"} and len(parts) > 1:
+        return _case(parts)
+    simple = {"not": "(NOT {})", "isnull": "({} IS NULL)", "isnotnull": "({} IS NOT NULL)", "isnan": "coalesce(isnan({}), false)"}
+    if fn in simple and len(parts) == 1:
+        return simple[fn].format(parts[0])
+    if fn == "in" and len(parts) > 1 and alike:
+        return f"({parts[0]} IN ({', '.join(parts[1:])}))"
+    raise Untranslatable(f"{expression.text} ({expression.name or fn}) is not evaluated here")
+
+
+def _cast(expression: Expression, value: str, given: str | None) -> str:
+    wanted = duckdb_type(expression.type)
+    widens = given in INTEGERS and (wanted in INTEGERS[INTEGERS.index(given) :] or (wanted == "DOUBLE" and given != "BIGINT"))
+    if wanted is not None and (given == wanted or widens or (given, wanted) == ("FLOAT", "DOUBLE")):
+        return f"CAST({value} AS {wanted})"
+    raise Untranslatable(f"{expression.text} casts {expression.args[0].type} to {expression.type}")
+
+
+def _case(parts: list[str]) -> str:
+    branches = "".join(f" WHEN {condition} THEN {value}" for condition, value in zip(parts[::2], parts[1::2], strict=False))
+    otherwise = f" ELSE {parts[-1]}" if len(parts) % 2 else ""
+    return f"(CASE{branches}{otherwise} END)"

@@ -1,0 +1,134 @@
+"""The walk upstream: from records to the records that they came from, capture by capture, the latest first.
+
+A file block that a capture wrote is followed into that capture; one that nobody known wrote holds source records. Every table of
+the walk is `origin, file, row`, `file` being a number of the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headwater.graph.trace.backward import Backward
+from headwater.graph.trace.hops import Hops, say_problems
+from headwater.graph.trace.links import (
+    Names,
+    attributes_of,
+    datasets_of,
+    names_at_writer,
+    needed_names,
+    say_overwritten,
+    scans_of,
+    writers,
+)
+from headwater.graph.trace.session import Capture, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Where a walk ends. `to` is a dataset to stop at; `follows` tells which datasets lead there; `within` is a table of the only records
+    (`file, row`) to be followed, `targets` one of those to stop at.
+    """  # fmt: skip
+
+    to: str | None = None
+    follows: Callable[[str], bool] = lambda _: True
+    within: str | None = None
+    targets: str | None = None
+
+
+class Upstream:
+    """See the module's docstring. `reached`, `ends` and `vague` hold what came out."""
+
+    def __init__(self, session: Session, goal: Goal, *, witness: bool) -> None:
+        self.hops = Hops()
+        self.reached: list[str] = []  # records of the goal's dataset, or its targets
+        self.ends: list[str] = []  # records that nobody known wrote
+        self.vague: set[int] = set()  # files of which it cannot be told any more which record it was
+        self._session = session
+        self._goal = goal
+        self._witness = witness
+        self._waiting: dict[tuple[str, Names], list[str]] = {}
+        self._seen: dict[tuple[str, Names], list[str]] = {}
+
+    def run(self, begin: str, names: Names) -> None:
+        """From a table of records; `names` are the columns of a witness."""
+        self._sort(begin, lambda _: names, None, first=True)
+        while self._waiting:
+            key = max(self._waiting, key=lambda key: (self._session.capture(key[0]).manifest.ended, key[0], sorted(key[1] or ())))
+            tables = self._waiting.pop(key)
+            if (fresh := self._fresh(key, tables)) is not None:
+                self._step(self._session.capture(key[0]), key[1], fresh)
+
+    def _step(self, capture: Capture, names: Names, begin: str) -> None:
+        session, sink = self._session, capture.manifest.sink
+        if sink is None:
+            return
+        say_problems(session, capture)
+        _, datasets = datasets_of(capture)
+        wanted = [scan for scan, dataset in datasets.items() if self._goal.follows(dataset)]
+        columns = attributes_of(sink, names) if self._witness else None
+        step = Backward(session, capture, witness=self._witness, columns=columns, towards=capture.plan.above(wanted))
+        index = ", ".join(f"({session.written(capture, place).number}, {place})" for place in range(len(capture.files)))
+        reached = step.run(
+            session.table(f"SELECT b.origin, m.place AS file, b.row FROM {begin} b JOIN (VALUES {index}) m(file, place) USING (file)")
+        )
+        self.hops.add(capture, begin, reached.scans)
+        needs = capture.plan.needs(columns) if self._witness else {}
+        for scan in scans_of(capture):
+            if scan.id not in reached.scans:
+                continue
+            source = capture.source(scan.source)
+            parts = reached.scans[scan.id]
+            references = parts[0] if len(parts) == 1 else session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
+            needed = needed_names(scan, needs[scan.id]) if self._witness else None
+
+            def at_writer(writer: Capture, source=source, needed=needed) -> Names:  # type: ignore[no-untyped-def]
+                return names_at_writer(source, writer.manifest.sink, needed) if writer.manifest.sink else needed
+
+            self._sort(session.located(capture, source, references), at_writer, capture)
+
+    def _sort(self, table: str, names: Callable[[Capture], Names], reader: Capture | None, *, first: bool = False) -> None:
+        """Hand records on: to the goal, to the captures that wrote them, or to the ends."""
+        session, goal = self._session, self._goal
+        if goal.targets and not first:
+            self.reached.append(
+                session.table(f"SELECT DISTINCT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.targets} USING (file, row)")
+            )
+            table = session.table(f"SELECT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.within} USING (file, row)")
+        numbers = [row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {table} ORDER BY file").fetchall()]
+        self._set_vague_apart(table, numbers)
+        here = {number for number in numbers if goal.to is not None and not first and session.files[number].dataset == goal.to}
+        if here:
+            self.reached.append(self._only(table, here))
+        onward = [session.files[number] for number in numbers if number not in here]
+        found = writers(session, onward)
+        by_writer: dict[str, set[int]] = {}
+        for number, writer in found.items():
+            by_writer.setdefault(writer, set()).add(number)
+        for writer, files in by_writer.items():
+            needed = names(session.capture(writer)) if self._witness else None
+            self._waiting.setdefault((writer, needed), []).append(self._only(table, files))
+        ends = {file.number for file in onward} - found.keys()
+        if ends:
+            self.ends.append(self._only(table, ends))
+            for number in ends if reader else ():
+                say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
+
+    def _set_vague_apart(self, table: str, numbers: list[int]) -> None:
+        if numbers:
+            rows = self._session.database.execute(f"SELECT DISTINCT file FROM {table} WHERE row IS NULL").fetchall()
+            self.vague.update(row[0] for row in rows)
+
+    def _only(self, table: str, files: set[int]) -> str:
+        listed = ", ".join(map(str, sorted(files)))
+        return self._session.table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({listed})")
+
+    def _fresh(self, key: tuple[str, Names], tables: list[str]) -> str | None:
+        """Records that have not gone through this capture for these columns before."""
+        union = " UNION ".join(f"SELECT origin, file, row FROM {table}" for table in tables)
+        known = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in self._seen.get(key, ()))
+        table = self._session.table(f"({union}){known}") if known or len(tables) > 1 else tables[0]
+        if not self._session.count(table):
+            return None
+        self._seen.setdefault(key, []).append(table)
+        return table

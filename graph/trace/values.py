@@ -1,0 +1,93 @@
+"""The values that an association's references stand for: columns of a scan, outputs of an inner aggregate.
+
+Source files are read now, and only if they are what the run read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headwater.graph.associations import NONE, Definition, Expression, Operator
+from headwater.graph.trace.plan import Column, references
+from headwater.graph.trace.reader import literal, quoted
+from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.shapes import Shape
+from headwater.graph.trace.translate import Translator, Untranslatable
+from headwater.graph.trace.types import INTEGERS, duckdb_type
+
+Leaves = Mapping[int, Mapping[int, str]]  # operator → attribute → Spark's type
+
+
+def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], rows: str, needed: Leaves) -> str:
+    """Joins that put the values of leaves beside the rows `c`: `v<operator>.a<attribute>`.
+
+    Raises:
+        SourceChangedError: a file that holds them is not what it was.
+        Untranslatable: an inner aggregate cannot be computed again.
+    """
+    by_operator = {column.operator: column.name for column in columns}
+    joins = ""
+    for identifier, attributes in needed.items():
+        operator, column = capture.plan.operators[identifier], by_operator[identifier]
+        wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")
+        read = _scanned if operator.op == "Scan" else _aggregated
+        joins += f" LEFT JOIN {read(session, capture, operator, wanted, attributes)} v{identifier} ON v{identifier}.ref = c.{column}"
+    return joins
+
+
+def _scanned(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
+    source = capture.source(operator.source)
+    located = session.located(capture, source, wanted)
+    numbers = [row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {located}").fetchall()]
+    if session.database.execute(f"SELECT count(*) FROM {located} WHERE row IS NULL").fetchone() != (0,):
+        raise Untranslatable("records of a file that has changed")
+    files = [session.files[number].readable() for number in numbers]
+    shape = Shape.of_source(source)
+    names = {column.attr: column.name for column in operator.attributes}
+    table = session.reader.table(session.database, shape, files, located) if files else None
+    if table is None:
+        empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
+        return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")
+    values = "".join(f", CAST(t.{quoted(names[attr])} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
+    return session.table(f"SELECT l.ref{values} FROM {located} l JOIN {table} t ON t.__file = l.file AND t.__row = l.row")
+
+
+def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
+    boundary = capture.plan.boundary(operator)
+    if boundary is None:
+        raise Untranslatable(f"the groups of {operator.text}")
+    columns = references(boundary)
+    names = ", ".join(f"g.{column.name}" for column in columns)
+    kept = literal(str(session.kept(capture, boundary.boundary)))
+    rows = session.table(f"SELECT g.key AS grp, {names} FROM {wanted} w JOIN read_parquet({kept}) g ON g.key = w.ref")
+    translator = Translator(capture.plan, {column.operator: column.name for column in columns})
+    child = capture.plan.children(operator)[0]
+    outputs = {attr: _output(translator, operator, child, attr) for attr in attributes}
+    joins = leaf_tables(session, capture, columns, rows, translator.needed)
+    values = "".join(f", CAST({sql} AS {duckdb_type(attributes[attr])}) AS a{attr}" for attr, sql in outputs.items())
+    return session.table(f"SELECT c.grp AS ref{values} FROM {rows} c{joins} GROUP BY c.grp")
+
+
+def _output(translator: Translator, operator: Operator, child: Operator, attr: int) -> str:
+    definition: Definition | None = next((definition for definition in operator.defines if definition.attr == attr), None)
+    if definition is None:
+        key = next(key for key in operator.keys if key.attr == attr)
+        return f"any_value({translator.sql(key, child)})"
+    if not definition.expr.aggregate:
+        raise Untranslatable(definition.expr.text)
+    return _aggregate(translator, definition.expr, child)
+
+
+def _aggregate(translator: Translator, function: Expression, child: Operator) -> str:
+    """Only functions whose result does not depend on the order in which rows are met: no sums of floating point."""
+    arguments = [translator.sql(argument, child) for argument in function.args]
+    keep = f" FILTER (WHERE {translator.sql(function.filter, child)})" if function.filter else ""
+    kind = duckdb_type(function.args[0].type) if function.args else None
+    distinct = "DISTINCT " if function.distinct else ""
+    if function.fn in {"min", "max", "bool_and", "bool_or"} and len(arguments) == 1:
+        return f"{function.fn}({arguments[0]}){keep}"
+    if function.fn == "count" and len(arguments) == 1:
+        return f"count({distinct}{arguments[0]}){keep}"
+    if function.fn == "sum" and kind in INTEGERS:
+        return f"sum({distinct}{arguments[0]}){keep}"
+    raise Untranslatable(f"{function.text} is not computed again here")
