@@ -17,10 +17,10 @@ export default defineConfig({
   },
   server: { host: '127.0.0.1', port: 5179, proxy: { '/graphql': service } },
   test: {
-    environment: 'jsdom',
+    environment: 'node',
     globals: true,
-    setupFiles: ['dev/testSetup.ts'],
     include: ['src/**/*.test.{ts,tsx}'],
     css: false,
+    testTimeout: 60_000,
   },
 });

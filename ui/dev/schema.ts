@@ -1,11 +1,12 @@
 /** Resolvers of the development world under the schema of the real service. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { find, recordOf, type TraceArguments, trace } from './answers.ts';
 import { EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
 
-const SDL = readFileSync(new URL('../../graphql/schema.graphql', import.meta.url), 'utf8');
+const SDL = readFileSync(join(import.meta.dirname, '../../graphql/schema.graphql'), 'utf8');
 const node = (id: string) => NODES.find((candidate) => candidate.id === id);
 
 function ancestors(id: string): WorldNode[] {

@@ -28,14 +28,10 @@ export function lastRunsOf(writers: LineageGraph): string[] {
 }
 
 /** The list, from the datasets found, the jobs that write them (`writers`) and these jobs' runs and pipelines (`actors`). */
-export function summaries(
-  found: readonly FoundNode[],
-  writers?: LineageGraph,
-  actors?: LineageGraph,
-): DatasetSummary[] {
+export function summaries(found: readonly FoundNode[], writers: LineageGraph, actors: LineageGraph): DatasetSummary[] {
   const short = shortNames(found.map((node) => [node.id, node.name]));
-  const pairs = writers ? writerPairs(writers) : [];
-  const known = new Map(actors?.nodes.map((node) => [node.id, node]));
+  const pairs = writerPairs(writers);
+  const known = new Map(actors.nodes.map((node) => [node.id, node]));
   return found.map((node) => {
     const own = pairs.filter((pair) => pair.dataset === node.id);
     const runs = own.flatMap(({ run }) => {
@@ -67,10 +63,11 @@ function writerPairs(writers: LineageGraph): { dataset: string; job: GraphNode; 
 }
 
 /** The pipeline that contains a job; a job that no pipeline contains stands for itself. */
-function pipelineOf(job: GraphNode, actors?: LineageGraph): { id: string; name: string } {
-  const containers =
-    actors?.edges.filter((edge) => edge.kind === 'CONTAINS' && edge.dst === job.id).map((edge) => edge.src) ?? [];
-  return actors?.nodes.find((node) => node.kind === 'PIPELINE' && containers.includes(node.id)) ?? job;
+function pipelineOf(job: GraphNode, actors: LineageGraph): { id: string; name: string } {
+  const containers = actors.edges
+    .filter((edge) => edge.kind === 'CONTAINS' && edge.dst === job.id)
+    .map((edge) => edge.src);
+  return actors.nodes.find((node) => node.kind === 'PIPELINE' && containers.includes(node.id)) ?? job;
 }
 
 /** `version:{namespace}:{name}:{run}` */

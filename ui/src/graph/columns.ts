@@ -29,6 +29,15 @@ export function columnTrail(graph: LineageGraph, column: string, direction: 'bac
   return trail;
 }
 
+/** The datasets in which the values of a column begin: those of its trail backward that nothing further is known of. */
+export function sourcesOfColumn(graph: LineageGraph, column: string): string[] {
+  const trail = columnTrail(graph, column, 'backward');
+  const derived = new Set(
+    graph.edges.filter((edge) => edge.kind === 'DERIVES' && isDirect(edge)).map((edge) => edge.dst),
+  );
+  return [...new Set([...trail].filter((id) => !derived.has(id)).map(datasetOfColumn))];
+}
+
 /** Names of the columns on a trail, by the id of their dataset. */
 export function columnsByDataset(columns: Iterable<string>): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();

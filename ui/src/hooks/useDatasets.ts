@@ -1,31 +1,31 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { LineageDocument } from '../api/generated/graphql';
+import { useDeferredValue } from 'react';
+import { LineageDocument, SearchDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
 import { type DatasetSummary, lastRunsOf, summaries } from '../facts/datasets';
-import { useSearch } from './useSearch';
 
-/** Datasets whose name holds a text, each with what wrote it and how its last run went. The list comes first, its runs after. */
+const FIRST = 200;
+
+/** Datasets whose name holds a text, each with what wrote it and how its last run went. */
 export function useDatasets(text: string) {
-  const search = useSearch(text);
-  const found = search.data?.nodes ?? [];
-  const ids = found.map((node) => node.id);
-  const writers = useQuery({
-    queryKey: ['writers', ids],
-    queryFn: ({ signal }) =>
-      request(LineageDocument, { focus: ids, direction: 'UPSTREAM', depth: 1, kinds: ['WRITES'] }, signal),
-    select: (answer) => answer.lineage,
-    enabled: ids.length > 0,
+  const wanted = useDeferredValue(text.trim());
+  return useQuery({
+    queryKey: ['datasets', wanted],
+    queryFn: ({ signal }) => load(wanted, signal),
     placeholderData: keepPreviousData,
   });
-  const around = writers.data ? lastRunsOf(writers.data) : [];
-  const actors = useQuery({
-    queryKey: ['actors', around],
-    queryFn: ({ signal }) =>
-      request(LineageDocument, { focus: around, direction: 'UPSTREAM', depth: 1, kinds: ['CONTAINS'] }, signal),
-    select: (answer) => answer.lineage,
-    enabled: around.length > 0,
-    placeholderData: keepPreviousData,
-  });
-  const datasets: DatasetSummary[] = summaries(found, writers.data, actors.data);
-  return { search, datasets, total: search.data?.total ?? 0 };
+}
+
+/** Three steps, each a batch: the datasets, the jobs that write them, and the last runs and the pipelines of these. */
+async function load(text: string, signal: AbortSignal): Promise<{ datasets: DatasetSummary[]; total: number }> {
+  const { search } = await request(SearchDocument, { text, kinds: ['DATASET'], first: FIRST, after: null }, signal);
+  const ids = search.nodes.map((node) => node.id);
+  const writers = await lineage(ids, 'WRITES', signal);
+  const actors = await lineage(lastRunsOf(writers), 'CONTAINS', signal);
+  return { datasets: summaries(search.nodes, writers, actors), total: search.total };
+}
+
+async function lineage(focus: string[], kind: 'WRITES' | 'CONTAINS', signal: AbortSignal) {
+  if (focus.length === 0) return { nodes: [], edges: [], truncated: 0 };
+  return (await request(LineageDocument, { focus, direction: 'UPSTREAM', depth: 1, kinds: [kind] }, signal)).lineage;
 }

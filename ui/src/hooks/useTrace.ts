@@ -2,13 +2,14 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { TraceDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
 import { type Location, tracedRecord } from '../location/location';
+import type { Target } from './useTarget';
 
 const LIMIT = 1000;
 
-/** Where the record that the location names came from, or where it went. The last answer stays while the next is on its way. */
-export function useTrace(location: Location) {
+/** Where the record that the location names came from, or where it went, as records of a target. The last answer stays while the next is on its way. */
+export function useTrace(location: Location, { to, isPending }: Target) {
   const record = tracedRecord(location);
-  const { column, semantics, direction, to } = location;
+  const { column, semantics, direction } = location;
   return useQuery({
     queryKey: ['trace', record, column, semantics, direction, to],
     queryFn: ({ signal }) =>
@@ -26,7 +27,7 @@ export function useTrace(location: Location) {
         signal,
       ),
     select: (answer) => answer.trace,
-    enabled: record !== undefined,
+    enabled: record !== undefined && !isPending,
     placeholderData: keepPreviousData,
   });
 }

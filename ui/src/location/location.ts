@@ -16,9 +16,12 @@ export interface Location {
   column?: string;
   semantics: SemanticsChoice;
   direction: DirectionChoice;
-  /** Id of the one dataset whose records are asked for. */
+  /** Id of the one dataset whose records are asked for, or `EVERYTHING`; absent: the one that the value came from, as far as known. */
   to?: string;
 }
+
+/** The target that stands for every end of the lineage. */
+export const EVERYTHING = 'all';
 
 export const HOME: Location = { semantics: 'witness', direction: 'backward' };
 

@@ -15,7 +15,7 @@ function formatNumber(value: number): string {
 
 /** Whether a type is one of numbers, whose values are aligned to the right. `type` is DuckDB's or Spark's name of it. */
 export function isNumericType(type: string): boolean {
-  return /^(u?(tiny|small|big|huge)?int|u?integer|long|short|byte|float|double|real|decimal|numeric)/i.test(
+  return /^(u?(tiny|small|big|huge)?int|u?integer|long|short|byte|float|double|real|decimal|numeric)\b/i.test(
     type.trim(),
   );
 }

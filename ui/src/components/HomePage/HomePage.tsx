@@ -22,10 +22,10 @@ export function HomePage() {
   const [groupBy, setGroupBy] = useState<GroupBy>('pipeline');
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  const { search, datasets, total } = useDatasets(text);
+  const { data, error, isPending, refetch } = useDatasets(text);
   useFocusKey('/', input);
 
-  if (search.isSuccess && total === 0 && text === '') return <EmptyState />;
+  if (data?.total === 0 && text === '') return <EmptyState />;
 
   const onKeyDown = (event: KeyboardEvent) => {
     const links = [...(list.current?.querySelectorAll<HTMLAnchorElement>('a[data-row]') ?? [])];
@@ -61,18 +61,18 @@ export function HomePage() {
         </label>
         <SegmentedControl label="Group the datasets" options={GROUPS} value={groupBy} onChange={setGroupBy} />
       </div>
-      {search.isError && <ErrorNote error={search.error} onRetry={() => search.refetch()} />}
-      {search.isPending && <Skeleton label="Loading the datasets" rows={9} />}
-      {search.isSuccess && datasets.length === 0 && (
-        <Note>No dataset’s name holds “{text}”. A part of its path is enough.</Note>
+      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
+      {isPending && <Skeleton label="Loading the datasets" rows={9} />}
+      {data?.total === 0 && <Note>No dataset’s name holds “{text}”. A part of its path is enough.</Note>}
+      {data && (
+        <div ref={list}>
+          <DatasetTable groups={groupDatasets(data.datasets, groupBy)} />
+        </div>
       )}
-      <div ref={list}>
-        <DatasetTable groups={groupDatasets(datasets, groupBy)} />
-      </div>
-      {total > datasets.length && (
+      {data && data.total > data.datasets.length && (
         <p className={styles.cut}>
-          The first {datasets.length} of {total.toLocaleString('en')} datasets. Write more of the name to see the
-          others.
+          The first {data.datasets.length} of {data.total.toLocaleString('en')} datasets. Write more of the name to see
+          the others.
         </p>
       )}
       <ReplayList />

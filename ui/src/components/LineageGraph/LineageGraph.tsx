@@ -1,6 +1,7 @@
 import '@xyflow/react/dist/style.css';
 import { Controls, type Edge, type Node, ReactFlow, ReactFlowProvider } from '@xyflow/react';
 import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { nameOfColumn } from '../../graph/ids';
 import { jobTitle, shortNames } from '../../graph/names';
 import type { Highlight } from '../../graph/path';
 import { type SceneLink, type SceneNode, toggled } from '../../graph/scene';
@@ -37,6 +38,8 @@ const NO_COLUMNS: ReadonlySet<string> = new Set();
 const NO_CAPTIONS: ReadonlyMap<string, string> = new Map();
 const NO_HOPS: readonly PathHop[] = [];
 const PANEL_HEIGHT = 440;
+/** React Flow takes pointer events from nodes that can be neither moved nor selected; ours hold buttons. */
+const CLICKABLE = { pointerEvents: 'all' } as const;
 const NODE_TYPES = { card: FlowCard };
 
 /** Datasets and jobs as data flows through them, from left to right. A node opens to its columns or operations; its details stand beside. */
@@ -65,6 +68,7 @@ function Canvas({
     () => shortNames(graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
     [graph],
   );
+  const titleOf = (id: string) => scene.nodes.find((item) => item.id === id)?.node.name ?? id;
   const canvas = useRef<HTMLElement>(null);
   const width = useWidth(canvas);
   const node = graph.nodes.find((candidate) => candidate.id === selected);
@@ -78,6 +82,7 @@ function Canvas({
       position: { x: item.x, y: item.y },
       width: item.width,
       height: item.height,
+      style: CLICKABLE,
       data: {
         item,
         ...wordsOf(item, short, captions),
@@ -95,7 +100,7 @@ function Canvas({
         <div className={styles.tools}>{children}</div>
         <ReactFlow
           nodes={nodes}
-          edges={scene.links.map(edgeOf)}
+          edges={scene.links.map((link) => edgeOf(link, titleOf))}
           nodeTypes={NODE_TYPES}
           nodesDraggable={false}
           nodesConnectable={false}
@@ -132,8 +137,13 @@ function wordsOf(item: SceneNode, short: ReadonlyMap<string, string>, captions: 
   return { title, caption: item.coarse ? 'captured coarsely' : detail };
 }
 
-function edgeOf(link: SceneLink): Edge {
+function edgeOf(link: SceneLink, titleOf: (id: string) => string): Edge {
+  const names =
+    link.srcColumn && link.dstColumn
+      ? [nameOfColumn(link.srcColumn), nameOfColumn(link.dstColumn)]
+      : [titleOf(link.src), titleOf(link.dst)];
   return {
+    ariaLabel: names.join(' flows into '),
     id: link.id,
     source: link.src,
     target: link.dst,

@@ -1,18 +1,13 @@
 import type { ReactNode } from 'react';
-import type { DirectionChoice, SemanticsChoice } from '../../location/location';
+import { type DirectionChoice, EVERYTHING, type SemanticsChoice } from '../../location/location';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import styles from './TraceControls.module.css';
 
-export interface Target {
-  id: string;
-  name: string;
-}
-
-/** What of the question changes; a `to` of undefined takes the target away. */
+/** What of the question changes. */
 export interface TraceChange {
   semantics?: SemanticsChoice;
   direction?: DirectionChoice;
-  to?: string | undefined;
+  to?: string;
 }
 
 interface TraceControlsProps {
@@ -20,8 +15,10 @@ interface TraceControlsProps {
   direction: DirectionChoice;
   /** Id of the target dataset; none: the ends of the lineage. */
   to: string | undefined;
+  /** Id of the dataset that the clicked value came from, where it is one. */
+  usual: string | undefined;
   /** Datasets that can be asked for. */
-  targets: readonly Target[];
+  targets: readonly { id: string; name: string }[];
   onChange: (change: TraceChange) => void;
   /** What stands at the end of the line. */
   children: ReactNode;
@@ -38,7 +35,7 @@ const DIRECTIONS = [
 ] as const;
 
 /** What is asked of the trace. */
-export function TraceControls({ semantics, direction, to, targets, onChange, children }: TraceControlsProps) {
+export function TraceControls({ semantics, direction, to, usual, targets, onChange, children }: TraceControlsProps) {
   return (
     <div className={styles.controls}>
       <SegmentedControl
@@ -57,13 +54,14 @@ export function TraceControls({ semantics, direction, to, targets, onChange, chi
         records of
         <select
           aria-label="Target dataset"
-          value={to ?? ''}
-          onChange={(event) => onChange({ to: event.target.value || undefined })}
+          value={to ?? EVERYTHING}
+          onChange={(event) => onChange({ to: event.target.value })}
         >
-          <option value="">{direction === 'backward' ? 'all sources' : 'the last datasets reached'}</option>
+          <option value={EVERYTHING}>{direction === 'backward' ? 'all sources' : 'the last datasets reached'}</option>
           {targets.map((target) => (
             <option key={target.id} value={target.id}>
               {target.name}
+              {target.id === usual && ', where the value is from'}
             </option>
           ))}
         </select>

@@ -9,6 +9,7 @@ import { captionsOf, groupRecords } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
+import { useTarget } from '../../hooks/useTarget';
 import { useTrace } from '../../hooks/useTrace';
 import { HOME, type Location, type TracedRecord } from '../../location/location';
 import { sentenceOf } from '../../trace/sentence';
@@ -36,7 +37,8 @@ const EMPTY: Graph = { nodes: [], edges: [], truncated: 0 };
 
 /** Where one value came from, or where its record went. */
 export function TracePage({ location, record }: TracePageProps) {
-  const { data: trace, error, isPending, isPlaceholderData, refetch } = useTrace(location);
+  const target = useTarget(location);
+  const { data: trace, error, isPending, isPlaceholderData, refetch } = useTrace(location, target);
   const lineage = useLineage(record.dataset, location.direction === 'backward' ? 'UPSTREAM' : 'DOWNSTREAM');
   const around = lineage.data ?? EMPTY;
   const path = parseId(record.dataset).parts.at(-1) ?? record.dataset;
@@ -54,7 +56,8 @@ export function TracePage({ location, record }: TracePageProps) {
       <TraceControls
         semantics={location.semantics}
         direction={location.direction}
-        to={location.to}
+        to={target.to}
+        usual={target.usual}
         targets={targets}
         onChange={(change) => navigate(changed(location, change))}
       >
@@ -64,7 +67,7 @@ export function TracePage({ location, record }: TracePageProps) {
             record={record}
             dataset={path}
             values={valuesOf(trace.selected[0]?.values)}
-            to={location.to ? parseId(location.to).parts.at(-1) : undefined}
+            to={target.to ? parseId(target.to).parts.at(-1) : undefined}
           />
         )}
       </TraceControls>
@@ -195,7 +198,7 @@ function Incomplete({ trace }: { trace: Trace }) {
 /** Where a change of the question leads. A target belongs to its direction: the other direction begins without one. */
 function changed({ to, ...location }: Location, change: TraceChange): Location {
   const turned = change.direction !== undefined && change.direction !== location.direction;
-  const target = 'to' in change ? change.to : turned ? undefined : to;
+  const target = change.to ?? (turned ? undefined : to);
   return {
     ...location,
     ...(change.semantics && { semantics: change.semantics }),

@@ -1,0 +1,54 @@
+"""The page over the real service: the demo runs, its home is served, and Playwright drives Chromium through the story (story.spec.ts).
+
+`HEADWATER_E2E_DEMO` names the folder of a demo that has run already, to be used as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headwater.backend.serving import LocalService
+from headwater.backend.settings import load_settings
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a demo that has run."""
+    given = os.environ.get("HEADWATER_E2E_DEMO")
+    if given:
+        return Path(given)
+    folder = tmp_path_factory.mktemp("demo")
+    command = [sys.executable, "-m", "headwater", "demo", "--no-serve", "--folder", str(folder), "--port", "0"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return folder
+
+
+@pytest.fixture
+def service(demo: Path) -> Iterator[LocalService]:
+    """A service on the demo's home."""
+    local = LocalService(load_settings(home=demo / "home", port=0))
+    local.start()
+    yield local
+    local.stop()
+
+
+def test_the_page_tells_the_story(service: LocalService, tmp_path: Path) -> None:
+    environment = os.environ | {
+        "HEADWATER_E2E_SERVICE": service.url,
+        "HEADWATER_E2E_LINK": service.link(),
+        "HEADWATER_E2E_SESSION": str(tmp_path / "session.json"),
+    }
+    ran = subprocess.run(
+        [str(ROOT / "scripts" / "npm"), "run", "--silent", "e2e"], env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,0 +1,27 @@
+import './dom';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render } from '@testing-library/react';
+import { vi } from 'vitest';
+import { App } from '../src/components/App/App';
+import { createFixture } from './schema';
+
+/** The whole page over the development world, at an address. Questions go through `fetch` to the fixture's GraphQL, as they would to the service. */
+export function renderPage(address: string, options: { empty?: boolean } = {}) {
+  const fixture = createFixture(options);
+  vi.stubGlobal('fetch', (url: URL, init: RequestInit) => fixture.fetch(url, { ...init, signal: null }));
+  history.replaceState(null, '', address);
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  return render(
+    <QueryClientProvider client={client}>
+      <App />
+    </QueryClientProvider>,
+  );
+}
+
+export const REPORT = 'dataset:file:/demo/out/report';
+
+/** The address at which a cell of the report is traced. */
+export function traceOf(row: number, column: string, more: Record<string, string> = {}): string {
+  const file = 'file:/demo/out/report/part-00000-c41d.csv';
+  return `/?${new URLSearchParams({ dataset: REPORT, file, row: String(row), column, ...more })}`;
+}

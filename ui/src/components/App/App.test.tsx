@@ -1,0 +1,139 @@
+// @vitest-environment jsdom
+import { screen, waitFor, within } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { REPORT, renderPage, traceOf } from '../../../dev/renderPage';
+
+const sentence = () => screen.findByRole('heading', { level: 1 });
+
+test('before any data the page teaches the two commands', async () => {
+  renderPage('/', { empty: true });
+  expect(await screen.findByText('Nothing has flowed yet')).toBeVisible();
+  expect(screen.getByText('headwater run mine.py')).toBeVisible();
+  expect(screen.getByText('headwater demo')).toBeVisible();
+});
+
+test('datasets stand with their pipeline, their last run and its health', async () => {
+  renderPage('/');
+  const report = await screen.findByRole('link', { name: /^report/ });
+  const row = report.closest('tr');
+  await waitFor(() => expect(row).toHaveTextContent('36'));
+  expect(row).toHaveTextContent('record lineage');
+  const counts = screen.getByRole('link', { name: /^station_counts/ }).closest('tr');
+  expect(counts).toHaveTextContent('coarse lineage');
+});
+
+test('a search by keyboard leads to a dataset', async () => {
+  const user = userEvent.setup();
+  renderPage('/');
+  await screen.findByRole('link', { name: /^report/ });
+  await user.keyboard('/');
+  await user.keyboard('report');
+  await waitFor(() => expect(screen.getAllByRole('link', { name: /demo\/out/ })).toHaveLength(1));
+  await user.keyboard('{Enter}');
+  expect(await screen.findByRole('heading', { level: 1, name: 'report' })).toBeVisible();
+  expect(location.search).toContain('report');
+});
+
+test('a predicate with a typo is explained where it was written', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`);
+  const field = await screen.findByRole('textbox', { name: /Filter the rows/ });
+  await user.type(field, 'moth = 2{Enter}');
+  const alert = await screen.findByRole('alert');
+  expect(alert).toHaveTextContent('There is no column moth.');
+  expect(alert).toHaveTextContent('The columns are origin');
+});
+
+test('a click on a cell says where the value came from', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`);
+  await user.click(await screen.findByRole('gridcell', { name: '1048.36058' }));
+  await waitFor(async () =>
+    expect(await sentence()).toHaveTextContent(
+      'max_wind_mph = 1048.36058 of row 1 in report comes from 1 record in weather.csv.',
+    ),
+  );
+  expect(screen.getByText('exact')).toBeVisible();
+  expect(screen.getByText('weather.csv, line 1011 (row 1009)')).toBeVisible();
+  expect(screen.getByText('(equals the traced value)').closest('dd')).toHaveTextContent('1048.36058');
+});
+
+test('influence is asked with one key, and the address follows', async () => {
+  const user = userEvent.setup();
+  renderPage(traceOf(1, 'max_wind_mph'));
+  await user.click(await screen.findByRole('radio', { name: 'Influence' }));
+  await waitFor(async () =>
+    expect(await sentence()).toHaveTextContent('was influenced by 669 records in weather.csv.'),
+  );
+  expect(location.search).toContain('semantics=influence');
+  const table = screen.getByRole('region', { name: 'Records of weather.csv' });
+  expect(within(table).getAllByRole('row')[1]).toHaveTextContent('1048.36058');
+});
+
+test('all sources can be asked for', async () => {
+  const user = userEvent.setup();
+  renderPage(traceOf(1, 'max_wind_mph', { semantics: 'influence' }));
+  await screen.findByRole('region', { name: 'Records of weather.csv' });
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Target dataset' }), 'all sources');
+  await waitFor(async () => expect(await sentence()).toHaveTextContent('in flights.csv and weather.csv.'));
+});
+
+test('what is known only coarsely is said, with the reason', async () => {
+  renderPage(
+    `/?${new URLSearchParams({ dataset: 'dataset:file:/demo/raw/weather.csv', file: 'f', row: '1009', column: 'wind_speed', direction: 'forward' })}`,
+  );
+  expect(await screen.findByText('not exact')).toBeVisible();
+  expect(screen.getByRole('note')).toHaveTextContent('It is an RDD program');
+  expect(screen.getAllByText('dataset grain').length).toBeGreaterThan(0);
+});
+
+test('the graph opens a dataset to its columns and a job to its operations', async () => {
+  const user = userEvent.setup();
+  renderPage(traceOf(1, 'max_wind_mph'));
+  await user.click(await screen.findByRole('button', { name: 'Show the columns of hourly_weather' }));
+  const canvas = screen.getByRole('region', { name: 'Lineage graph' });
+  expect(await within(canvas).findByText('day_wind')).toBeInTheDocument();
+  await user.click(screen.getByRole('button', { name: 'Show the operations of report' }));
+  expect(await within(canvas).findByText('Aggregate max(wind_speed) by origin, year, month')).toBeInTheDocument();
+  await user.click(screen.getByRole('button', { name: 'Hide the columns of hourly_weather' }));
+  await waitFor(() => expect(within(canvas).queryByText('day_wind')).not.toBeInTheDocument());
+});
+
+test('the details of a job tell of its runs and what they captured; Escape closes them', async () => {
+  const user = userEvent.setup();
+  renderPage(traceOf(1, 'max_wind_mph'));
+  const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
+  await user.click(await within(canvas).findByRole('button', { name: /^report\s*writes report/ }));
+  const panel = await screen.findByRole('complementary', { name: 'Details of report' });
+  expect(await within(panel).findByText('every record')).toBeVisible();
+  await user.keyboard('{Escape}');
+  expect(screen.queryByRole('complementary')).not.toBeInTheDocument();
+});
+
+test('the same question can be taken to the command line', async () => {
+  const user = userEvent.setup();
+  renderPage(traceOf(1, 'max_wind_mph'));
+  await user.click(await screen.findByRole('button', { name: 'Command and link' }));
+  expect(
+    await screen.findByText(
+      `headwater trace /demo/out/report --where "origin = 'EWR' AND month = 2" --column max_wind_mph --semantics witness --to /demo/raw/weather.csv`,
+    ),
+  ).toBeVisible();
+});
+
+test('replays are shown before and after, and none can be started here', async () => {
+  renderPage('/');
+  const table = await screen.findByRole('table', { name: /before and after/ });
+  expect(within(table).getByText('36.8247')).toBeVisible();
+  expect(screen.queryByRole('button', { name: /replay|run again/i })).not.toBeInTheDocument();
+});
+
+test('a service that does not answer is said, with what to do', async () => {
+  renderPage('/');
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('refused')));
+  history.replaceState(null, '', `/?dataset=${REPORT}`);
+  dispatchEvent(new PopStateEvent('popstate'));
+  const alerts = await screen.findAllByRole('alert');
+  expect(alerts[0]).toHaveTextContent('The service does not answer.');
+  expect(alerts[0]).toHaveTextContent('headwater serve');
+});

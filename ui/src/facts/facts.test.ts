@@ -1,0 +1,120 @@
+import type { LineageGraph } from '../graph/types';
+import { lastRunsOf, summaries } from './datasets';
+import { operationsOf } from './operations';
+import { byTime, healthOf, runFacts } from './runs';
+import { schemaOf } from './schema';
+import { bytesText } from './size';
+import { ago, duration, instantText } from './time';
+
+const run = (properties: unknown, id = 'run:1') => runFacts({ id, properties });
+
+test('a run with its whole capture is good, with less it is partial', () => {
+  expect(healthOf(run({ state: 'COMPLETE', capture: { status: 'complete' } }))).toBe('good');
+  expect(healthOf(run({ state: 'COMPLETE', capture: { status: 'refused' } }))).toBe('partial');
+  expect(healthOf(run({ state: 'COMPLETE' }))).toBe('partial');
+});
+
+test('a run that failed is failed, whatever it captured; one that did not end is running', () => {
+  expect(healthOf(run({ state: 'FAIL', capture: { status: 'complete' } }))).toBe('failed');
+  expect(healthOf(run({ state: 'START' }))).toBe('running');
+  expect(healthOf(undefined)).toBe('unknown');
+});
+
+test('a ledger says what is missing and why, and survives what any producer may have written', () => {
+  const { ledger } = run({
+    capture: {
+      status: 'partial',
+      problems: [{ operator: 'Generate', reason: 'not covered', kind: 'refused' }, 'noise', {}],
+      cost: { rows: 12 },
+    },
+  });
+  expect(ledger.problems[0]).toEqual({ operator: 'Generate', reason: 'not covered', kind: 'refused' });
+  expect(ledger.problems).toHaveLength(3);
+  expect(ledger.rows).toBe(12);
+  expect(run(null).ledger).toMatchObject({ status: 'unknown', problems: [] });
+  expect(run(['x']).state).toBe('OTHER');
+});
+
+test('the latest run comes first', () => {
+  const runs = [
+    run({ startedAt: '2026-01-01T00:00:00Z' }, 'run:a'),
+    run({}, 'run:b'),
+    run({ startedAt: '2026-01-02T00:00:00Z' }, 'run:c'),
+  ];
+  expect(byTime(runs).map((each) => each.id)).toEqual(['run:c', 'run:a', 'run:b']);
+});
+
+test('a schema is that of the facet; without one there is none', () => {
+  expect(schemaOf({ schema: { fields: [{ name: 'a', type: 'int' }, { name: 'b' }, {}] } })).toEqual([
+    { name: 'a', type: 'int' },
+    { name: 'b', type: '' },
+  ]);
+  expect(schemaOf(undefined)).toEqual([]);
+});
+
+test('operations come in the order of the plan', () => {
+  const node = (ordinal: number, text?: string) => ({
+    id: `${ordinal}`,
+    kind: 'OPERATOR' as const,
+    name: 'Scan',
+    properties: { ordinal, text },
+  });
+  expect(operationsOf([node(2), node(0, 'Write csv'), node(1, 'Sort')])).toEqual(['Write csv', 'Sort', 'Scan']);
+});
+
+const REPORT = 'dataset:file:/out/report';
+const found = [{ id: REPORT, kind: 'DATASET' as const, name: '/out/report', properties: {}, containers: [] }];
+const writers: LineageGraph = {
+  nodes: [
+    { id: 'job:s:report', kind: 'JOB', name: 'report', properties: { lastRun: 'run:7' } },
+    { ...found[0], id: REPORT, kind: 'DATASET', name: '/out/report', properties: {} },
+  ],
+  edges: [{ src: 'job:s:report', dst: REPORT, kind: 'WRITES' }],
+  truncated: 0,
+};
+const actors: LineageGraph = {
+  nodes: [
+    { id: 'run:7', kind: 'RUN', name: '7', properties: { state: 'COMPLETE', capture: { status: 'complete' } } },
+    { id: 'pipeline:s:nightly', kind: 'PIPELINE', name: 'nightly', properties: {} },
+    { id: 'version:file:/out/report:7', kind: 'VERSION', name: '7', properties: { rows: 36 } },
+  ],
+  edges: [{ src: 'pipeline:s:nightly', dst: 'job:s:report', kind: 'CONTAINS' }],
+  truncated: 0,
+};
+
+test('what is asked for the last runs are the jobs, their runs and what these wrote', () => {
+  expect(lastRunsOf(writers)).toEqual(['job:s:report', 'run:7', 'version:file:/out/report:7']);
+});
+
+test('a dataset is summed up by its last run, its rows and its pipeline', () => {
+  const [report] = summaries(found, writers, actors);
+  expect(report).toMatchObject({
+    short: 'report',
+    rows: 36,
+    pipelines: [{ name: 'nightly' }],
+    lastRun: { id: 'run:7', state: 'COMPLETE' },
+  });
+});
+
+test('a dataset that no known job writes is summed up too', () => {
+  const nothing = { nodes: [], edges: [], truncated: 0 };
+  expect(summaries(found, nothing, nothing)).toEqual([
+    expect.objectContaining({ id: REPORT, pipelines: [], lastRun: undefined }),
+  ]);
+});
+
+test('times and sizes read as one says them', () => {
+  const now = Date.parse('2026-02-03T12:00:00Z');
+  expect(ago('2026-02-03T11:57:00Z', now)).toBe('3 minutes ago');
+  expect(ago('2025-01-01T00:00:00Z', now)).toBe('2025-01-01');
+  expect(ago('never', now)).toBe('never');
+  expect(duration('2026-02-03T12:00:00Z', '2026-02-03T12:01:05Z')).toBe('1 min 5 s');
+  expect(instantText('2026-02-03T12:00:00.5Z')).toBe('2026-02-03 12:00:00 UTC');
+  expect([0, 999, 1500, 184_320, 5_000_000_000].map(bytesText)).toEqual([
+    '0 bytes',
+    '999 bytes',
+    '1.5 kB',
+    '184 kB',
+    '5.0 GB',
+  ]);
+});

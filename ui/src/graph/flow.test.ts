@@ -1,0 +1,80 @@
+import { flowOf, linkId, mergeGraphs, restrictFlow } from './flow';
+import { highlightOf, inDataOrder } from './path';
+import type { GraphNode, LineageGraph, PathHop } from './types';
+
+const node = (id: string, kind: GraphNode['kind']): GraphNode => ({ id, kind, name: id, properties: {} });
+
+const graph: LineageGraph = {
+  nodes: [
+    node('raw', 'DATASET'),
+    node('clean', 'JOB'),
+    node('tidy', 'DATASET'),
+    node('run', 'RUN'),
+    node('count', 'JOB'),
+    node('sums', 'DATASET'),
+  ],
+  edges: [
+    { src: 'raw', dst: 'clean', kind: 'READS' },
+    { src: 'clean', dst: 'tidy', kind: 'WRITES' },
+    { src: 'clean', dst: 'run', kind: 'CONTAINS' },
+    { src: 'raw', dst: 'count', kind: 'READS' },
+    { src: 'count', dst: 'sums', kind: 'WRITES' },
+    { src: 'elsewhere', dst: 'count', kind: 'READS' },
+  ],
+  truncated: 0,
+};
+
+const hop = (job: string, inputs: string[], output: string, grain: PathHop['grain'] = 'RECORD'): PathHop => ({
+  job,
+  inputs,
+  output,
+  grain,
+  run: `run of ${job}`,
+  operations: [],
+  records: 1,
+});
+
+test('a flow holds datasets and jobs alone, and no link without both ends', () => {
+  const flow = flowOf(graph);
+  expect(flow.nodes.map((each) => each.id)).toEqual(['raw', 'clean', 'tidy', 'count', 'sums']);
+  expect(flow.links.map((each) => each.id)).toEqual([
+    linkId('raw', 'clean'),
+    linkId('clean', 'tidy'),
+    linkId('raw', 'count'),
+    linkId('count', 'sums'),
+  ]);
+});
+
+test('restricting a flow to a path drops the links that leave it', () => {
+  const path = highlightOf([hop('clean', ['raw'], 'tidy')]);
+  const flow = restrictFlow(flowOf(graph), path.nodes);
+  expect(flow.nodes.map((each) => each.id)).toEqual(['raw', 'clean', 'tidy']);
+  expect(flow.links).toHaveLength(2);
+});
+
+test('merged graphs hold each node and edge once, and keep the larger count of what was cut', () => {
+  const merged = mergeGraphs(graph, { ...graph, truncated: 7 });
+  expect(merged.nodes).toHaveLength(graph.nodes.length);
+  expect(merged.edges).toHaveLength(graph.edges.length);
+  expect(merged.truncated).toBe(7);
+});
+
+test('a coarse hop marks its job and its links, and not its datasets', () => {
+  const { coarse, nodes } = highlightOf([hop('clean', ['raw'], 'tidy'), hop('count', ['raw'], 'sums', 'DATASET')]);
+  expect([...coarse].sort()).toEqual(['count', linkId('count', 'sums'), linkId('raw', 'count')].sort());
+  expect(nodes).toContain('raw');
+});
+
+test('a record that no hop moved still stands in its dataset', () => {
+  expect([...highlightOf([], ['raw']).nodes]).toEqual(['raw']);
+});
+
+test('hops come in the order in which data flowed', () => {
+  const hops = [hop('c', ['b'], 'end'), hop('b', ['a'], 'b'), hop('a', ['raw'], 'a')];
+  expect(inDataOrder(hops).map((each) => each.job)).toEqual(['a', 'b', 'c']);
+});
+
+test('a cycle of hops is not lost', () => {
+  const hops = [hop('a', ['y'], 'x'), hop('b', ['x'], 'y')];
+  expect(inDataOrder(hops)).toHaveLength(2);
+});

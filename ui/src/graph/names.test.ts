@@ -1,0 +1,39 @@
+import { baseName, jobTitle, shortNames } from './names';
+
+test('a name is as short as it can be told from the others', () => {
+  const short = shortNames([
+    ['1', '/raw/weather.csv'],
+    ['2', '/out/clean/weather'],
+    ['3', '/out/hourly/weather'],
+    ['4', '/out/report'],
+  ]);
+  expect(Object.fromEntries(short)).toEqual({ 1: 'weather.csv', 2: 'clean/weather', 3: 'hourly/weather', 4: 'report' });
+});
+
+test('one path that ends another one stays whole', () => {
+  expect(
+    shortNames([
+      ['1', 'weather'],
+      ['2', '/out/weather'],
+    ]).get('1'),
+  ).toBe('weather');
+});
+
+test('the same name in two namespaces is shown whole, twice', () => {
+  const short = shortNames([
+    ['1', '/data/x'],
+    ['2', '/data/x'],
+  ]);
+  expect([...short.values()]).toEqual(['data/x', 'data/x']);
+});
+
+test('a base name survives trailing slashes and roots', () => {
+  expect(baseName('/a/b/')).toBe('b');
+  expect(baseName('/')).toBe('/');
+});
+
+test('a job of Spark is called by its application; others keep their name', () => {
+  const job = jobTitle('clean.execute_insert_into_hadoop_fs_relation_command.weather');
+  expect(job).toEqual({ title: 'clean', detail: 'writes weather' });
+  expect(jobTitle('dbt.orders').title).toBe('dbt.orders');
+});

@@ -1,0 +1,149 @@
+import { traceCommand } from './command';
+import { exampleFor, predicateFor } from './predicate';
+import { plainText, type SentenceFacts, sentenceOf } from './sentence';
+import { nextOrder, sortedIndexes } from './sorting';
+import { formatValue, isNumericType, sameValue } from './values';
+
+const facts: SentenceFacts = {
+  dataset: 'report',
+  row: 13,
+  column: 'max_wind_mph',
+  value: 1048.36,
+  semantics: 'witness',
+  direction: 'backward',
+  total: 1,
+  recordGrain: true,
+  datasets: ['weather.csv'],
+};
+const say = (part: Partial<SentenceFacts>) => plainText(sentenceOf({ ...facts, ...part }));
+
+test.each([
+  [{}, 'max_wind_mph = 1048.36 of row 13 in report comes from 1 record in weather.csv.'],
+  [
+    { semantics: 'influence', total: 669 },
+    'max_wind_mph = 1048.36 of row 13 in report was influenced by 669 records in weather.csv.',
+  ],
+  [
+    { total: 25621, datasets: ['a', 'b', 'c'] },
+    'max_wind_mph = 1048.36 of row 13 in report comes from 25,621 records in 3 datasets.',
+  ],
+  [{ column: undefined, datasets: ['a', 'b'], total: 2 }, 'Row 13 in report comes from 2 records in a and b.'],
+  [{ total: 0, datasets: [] }, 'max_wind_mph = 1048.36 of row 13 in report has no source record.'],
+  [{ direction: 'forward', semantics: 'influence' }, 'Row 13 in report had a part in 1 record in weather.csv.'],
+  [{ direction: 'forward', total: 0, datasets: [] }, 'Row 13 in report went into nothing that was captured.'],
+  [{ recordGrain: false, total: 2 }, 'max_wind_mph = 1048.36 of row 13 in report comes from 2 entries in weather.csv.'],
+] as const)('the sentence for %o', (part, sentence) => {
+  expect(say(part as Partial<SentenceFacts>)).toBe(sentence);
+});
+
+const rows = [
+  { origin: 'EWR', year: 2013, month: 1, wind: 31.5 },
+  { origin: 'EWR', year: 2013, month: 2, wind: 31.5 },
+  { origin: 'JFK', year: 2013, month: 2, wind: null },
+];
+const predicate = (index: number) =>
+  predicateFor(
+    rows[index] ?? {},
+    rows.filter((_, other) => other !== index),
+  );
+
+test('a predicate selects its row by as few columns as it takes', () => {
+  expect(predicate(0)).toBe("origin = 'EWR' AND month = 1");
+  expect(predicate(2)).toBe("origin = 'JFK'");
+});
+
+test('a row that has a twin cannot be selected by a predicate', () => {
+  expect(predicateFor({ a: 1 }, [{ a: 1 }])).toBeUndefined();
+});
+
+test('the only row is selected by its first column', () => {
+  expect(predicateFor({ a: 1, b: 2 }, [])).toBe('a = 1');
+});
+
+test('names and text are quoted as DuckDB wants them, nulls are asked for', () => {
+  expect(predicateFor({ 'Select "x"': "it's" }, [])).toBe(`"Select ""x""" = 'it''s'`);
+  expect(predicateFor({ gone: null }, [])).toBe('gone IS NULL');
+});
+
+test('the example is a predicate over the first row', () => {
+  expect(exampleFor({ origin: 'EWR', year: 2013, month: 1 })).toBe("origin = 'EWR' AND month = 1");
+  expect(exampleFor({})).toContain('DuckDB');
+});
+
+const command = {
+  dataset: '/out/report',
+  file: 'file:/out/report/part 0.csv',
+  row: 13,
+  semantics: 'witness',
+  direction: 'backward',
+} as const;
+
+test('the command asks what the page shows', () => {
+  expect(traceCommand({ ...command, where: "origin = 'EWR'", column: 'max_wind_mph', to: '/raw/weather.csv' })).toBe(
+    `headwater trace /out/report --where "origin = 'EWR'" --column max_wind_mph --semantics witness --to /raw/weather.csv`,
+  );
+});
+
+test('without a predicate the record is named by its file and row', () => {
+  expect(traceCommand({ ...command, direction: 'forward' })).toBe(
+    'headwater trace /out/report --row "/out/report/part 0.csv:13" --semantics witness --forward',
+  );
+});
+
+test('what a shell would read as its own is quoted', () => {
+  expect(traceCommand({ ...command, where: `a = '$HOME' AND "b c" = 1` })).toContain(
+    `--where 'a = '\\''$HOME'\\'' AND "b c" = 1'`,
+  );
+});
+
+test('a number read from text is the same datum as the number made of it', () => {
+  expect(sameValue('1048.36058', 1048.36058)).toBe(true);
+  expect(sameValue('12', '12.0')).toBe(true);
+  expect(sameValue('EWR', 'JFK')).toBe(false);
+  expect(sameValue(null, 0)).toBe(false);
+  expect(sameValue('', 0)).toBe(false);
+  expect(sameValue(null, undefined)).toBe(true);
+});
+
+test('values are shown with every digit', () => {
+  expect([1048.36058, 336776, 1e-9, null, true, { a: [1] }, ''].map(formatValue)).toEqual([
+    '1048.36058',
+    '336776',
+    '1e-9',
+    'null',
+    'true',
+    '{"a":[1]}',
+    '',
+  ]);
+});
+
+test.each(['int', 'BIGINT', 'decimal(10,2)', 'DOUBLE', 'UINTEGER'])('%s is a type of numbers', (type) => {
+  expect(isNumericType(type)).toBe(true);
+});
+
+test.each(['interval', 'varchar', 'timestamp', 'struct<a:int>'])('%s is none', (type) => {
+  expect(isNumericType(type)).toBe(false);
+});
+
+test('rows are sorted by number or text, nulls last either way, equal rows as they stood', () => {
+  const values = [
+    [3, 'b'],
+    [null, 'a'],
+    [10, 'b'],
+    [2, 'a'],
+  ];
+  expect(sortedIndexes(values, { column: 0, descending: false })).toEqual([3, 0, 2, 1]);
+  expect(sortedIndexes(values, { column: 0, descending: true })).toEqual([2, 0, 3, 1]);
+  expect(sortedIndexes(values, { column: 1, descending: false })).toEqual([1, 3, 0, 2]);
+  expect(sortedIndexes(values, undefined)).toEqual([0, 1, 2, 3]);
+});
+
+test('a head pressed three times leaves the rows as they were', () => {
+  const once = nextOrder(undefined, 4);
+  const twice = nextOrder(once, 4);
+  expect([once, twice, nextOrder(twice, 4)]).toEqual([
+    { column: 4, descending: false },
+    { column: 4, descending: true },
+    undefined,
+  ]);
+});
