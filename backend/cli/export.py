@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
 from headwater.errors import ConfigurationError, InvalidQueryError
 from headwater.graph.model import NodeKind
+from headwater.graph.prov import export_dataset, export_records, export_run
 from headwater.graph.trace import Semantics, TraceRequest
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Write provenance as PROV-JSON.")
@@ -62,9 +64,6 @@ def prov(
 
 
 async def _export_text(request: TraceRequest, home: Path | None) -> str:
-    from headwater.backend.cli.answers import open_answers
-    from headwater.graph.prov import export_dataset, export_records, export_run
-
     async with open_answers(home) as answers:
         if request.where is not None:
             document = await export_records(answers.graph, answers.tenant, answers.trace, request)

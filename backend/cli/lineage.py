@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import Format, emit, emit_json, note
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
@@ -77,8 +78,6 @@ def lineage(
 
 
 async def _ask(target: str, direction: Direction, depth: int, home: Path | None) -> Around:
-    from headwater.backend.cli.answers import open_answers
-
     async with open_answers(home) as answers:
         focus = await answers.find(target, NodeKind.DATASET, NodeKind.JOB)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json
 from headwater.errors import InvalidQueryError
@@ -64,8 +65,6 @@ def trace(
 
 
 async def _ask(request: TraceRequest, home: Path | None) -> TraceAnswer:
-    from headwater.backend.cli.answers import open_answers
-
     async with open_answers(home) as answers:
         return await answers.trace(request)
 

@@ -10,12 +10,13 @@ from tests.stated import CLEAN, REPORT, event
 RUNS = ((CLEAN, "clean", 1, "/data/raw/weather.csv", "/data/out/clean"), (REPORT, "report", 3, "/data/out/clean", "/data/out/report"))
 
 
-@pytest.fixture
-def lived_in(tmp_path):
-    """A home that took in the events of two jobs."""
+@pytest.fixture(scope="session")
+def lived_in(tmp_path_factory):
+    """A home that took in the events of two jobs; commands that only ask may share it."""
+    home = tmp_path_factory.mktemp("lived_in")
 
     async def fill() -> None:
-        async with await Workspace.open(load_settings(home=tmp_path)) as workspace:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
             for run, job, minute, reads, writes in RUNS:
                 for kind, offset in (("START", 0), ("COMPLETE", 1)):
                     stated = event(run, job, kind, f"2026-01-31T10:{minute + offset:02}:00Z", reads, writes)
@@ -23,4 +24,4 @@ def lived_in(tmp_path):
             assert await workspace.settle() == 0
 
     asyncio.run(fill())
-    return tmp_path
+    return home

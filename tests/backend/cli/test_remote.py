@@ -18,12 +18,18 @@ from tests.backend.service import ServiceProcess
 CLEANED = "dataset:file:/data/out/clean"
 
 
+@pytest.fixture(scope="module")
+def running(lived_in):
+    with ServiceProcess(lived_in) as process:
+        yield process
+
+
 @pytest.fixture
-def service(lived_in, monkeypatch):
-    with ServiceProcess(lived_in) as running:
-        monkeypatch.setenv("HEADWATER_URL", running.url)
-        monkeypatch.setenv("HEADWATER_API_KEY", running.home.key())
-        yield running
+def service(running, monkeypatch):
+    """A service on the home, named by the environment."""
+    monkeypatch.setenv("HEADWATER_URL", running.url)
+    monkeypatch.setenv("HEADWATER_API_KEY", running.home.key())
+    return running
 
 
 def both(home, question):
