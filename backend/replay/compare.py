@@ -29,6 +29,7 @@ def compare(dataset: str, before: Path, after: Path, *, limit: int = 100) -> tup
         UnsupportedError: the dataset's format cannot be compared.
     """
     with duckdb.connect() as database:
+        database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
         database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before)}")
         database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after)}")
         gone, gone_count = _rows(database, "was", "now", limit)

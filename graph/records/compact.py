@@ -54,6 +54,7 @@ def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequ
             target, schema, compression="zstd", use_dictionary=False, column_encoding=dict.fromkeys(schema.names, "DELTA_BINARY_PACKED")
         ) as writer,
     ):
+        database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
         database.register("unsorted", unsorted)
         reader = database.sql(f"SELECT * FROM unsorted ORDER BY {', '.join(order_of(boundary))}").to_arrow_reader(_ROW_GROUP)
         for batch in reader:

@@ -38,6 +38,7 @@ class Tracer:
             captures.clear()
         with self._database.cursor() as cursor:
             cursor.execute("SET TimeZone = 'UTC'")
+            cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
             yield Session(store, tenant, cursor, self._reader, captures)
 
 
