@@ -3,8 +3,10 @@
 The states of a step are sets of (origin, reference) at an operator; a boundary turns those of its operator into those of the
 operators below. `origin` is the record that a trace began with, carried along where pairs are asked for.
 
-Windows that stand next to each other and do not read each other's results count as one (docs: semantics). So the rows of a frame
-are followed with a `skip` set: the windows below whose frames must not be opened for them.
+A witness carries C with each state. The rows of a window's frame carry what its function reads, and no more.
+
+For influence, windows that stand next to each other and do not read each other's results count as one (docs: semantics). So the rows
+of a frame are followed with a `skip` set: the windows below whose frames must not be opened for them. (In a witness C does that.)
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.choose import Chooser, aggregates
 from headwater.graph.trace.frames import Reach, influence, witness
-from headwater.graph.trace.plan import Column, Needed, picked, references
+from headwater.graph.trace.plan import Column, Needed, needs_of, picked, references, window_reads
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.session import Capture, Session
 
@@ -24,10 +26,27 @@ Skip = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a step reached: for each scan, tables `origin, ref`; and the number of records that it began with and knows."""
+    """What a step reached: for each scan, and what is needed of it, tables `origin, ref`; and the number of records that it knows."""
 
-    scans: dict[int, list[str]]
+    scans: dict[tuple[int, Needed], list[str]]
     records: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Carry:
+    """What goes down with references: C of a witness, as the inputs of the operator that they come from; or the windows to skip."""
+
+    inputs: Needed = None
+    skip: Skip = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a set of references stands: at an operator, with what it must give, and the windows to skip."""
+
+    operator: int
+    given: Needed
+    skip: Skip
 
 
 class Backward:
@@ -39,8 +58,8 @@ class Backward:
         self._plan = capture.plan
         self._witness = witness
         self._towards = towards
-        self._needs = self._plan.needs(columns) if witness else {}
-        self._states: dict[tuple[int, Skip], list[str]] = {}
+        self._columns = columns
+        self._states: dict[_At, list[str]] = {}
 
     def run(self, begin: str) -> Step:
         """From a table `origin, file, row`, `file` being an index into the capture's files."""
@@ -59,21 +78,22 @@ class Backward:
             self._session.say(
                 f"capture {self._capture.id}", f"it says nothing about {asked - known} of the {asked} records asked for", "missing"
             )
-        self._spread(rows, columns, frozenset())
-        scans: dict[int, list[str]] = {}
+        root = self._plan.operators[self._capture.manifest.operators[0].id]
+        self._spread(rows, columns, root, _Carry(needs_of(root, self._columns)))
+        scans: dict[tuple[int, Needed], list[str]] = {}
         while self._states:
-            at = min(self._states, key=lambda state: (self._plan.order[state[0]], sorted(state[1])))
-            operator, parts = self._plan.operators[at[0]], self._states.pop(at)
+            at = min(self._states, key=lambda at: (self._plan.order[at.operator], sorted(at.skip), sorted(at.given or ())))
+            operator, parts = self._plan.operators[at.operator], self._states.pop(at)
             state = parts[0] if len(parts) == 1 else self._session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
             if operator.op == "Scan":
-                scans.setdefault(operator.id, []).append(state)
+                scans.setdefault((operator.id, at.given), []).append(state)
             elif operator.op == "Aggregate":
-                self._group(operator, state)
+                self._group(operator, state, at)
             elif operator.op == "Window":
-                self._window(operator, state, at[1])
+                self._window(operator, state, at)
         return Step(scans, known)
 
-    def _group(self, operator: Operator, state: str) -> None:
+    def _group(self, operator: Operator, state: str, at: _At) -> None:
         boundary = self._boundary(operator)
         if boundary is None:
             return
@@ -82,43 +102,46 @@ class Backward:
             rows = self._session.table(
                 f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {self._kept(boundary)} g ON g.key = s.ref"
             )
-            self._spread(rows, columns, frozenset())
+            self._spread(rows, columns, operator, _Carry())
             return
-        functions = aggregates([definition.expr for definition in picked(operator, self._needs[operator.id])])
+        functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._session.table(
             f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {self._kept(boundary)} g ON g.key = s.ref"
         )
         chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
         rows = self._session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
-        self._spread(rows, columns, frozenset())
+        self._spread(rows, columns, operator, _Carry(needs_of(operator, at.given)))
 
-    def _window(self, operator: Operator, state: str, skip: Skip) -> None:
+    def _window(self, operator: Operator, state: str, at: _At) -> None:
         boundary = self._boundary(operator)
         if boundary is None:
             return
         columns = references(boundary)
         rows = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(boundary)} w ON w.ref = s.ref")
-        self._spread(rows, columns, skip)
-        if operator.id in skip:
+        self._spread(rows, columns, operator, _Carry(needs_of(operator, at.given), at.skip))
+        if operator.id in at.skip:
             return
-        reaches = self._reaches(operator, boundary)
-        whole = [reach for reach in reaches if reach.choose is None]
-        below = skip | self._plan.unread(operator)
-        if whole:
-            self._spread(self._frames(boundary, rows, whole), columns, below)
-        for reach in reaches:
-            if reach.choose is not None:
-                self._spread(self._chosen(operator, boundary, rows, reach), columns, below)
+        below = at.skip | self._plan.unread(operator)
+        for carry, reaches in self._reaches(operator, boundary, at.given, below):
+            whole = [reach for reach in reaches if reach.choose is None]
+            if whole:
+                self._spread(self._frames(boundary, rows, whole), columns, operator, carry)
+            for reach in reaches:
+                if reach.choose is not None:
+                    self._spread(self._chosen(operator, boundary, rows, reach), columns, operator, carry)
 
-    def _reaches(self, operator: Operator, boundary: Boundary) -> list[Reach]:
-        """What the functions of the row reach (of a witness: those that C needs), each once; too wide a reach is said."""
+    def _reaches(self, operator: Operator, boundary: Boundary, given: Needed, below: Skip) -> list[tuple[_Carry, list[Reach]]]:
+        """What the functions of the row reach (of a witness: those that C needs), and what goes down with it; too wide a reach is said."""
         kept = {f"{column.role.removeprefix('frame_')}{column.frame}" for column in boundary.columns if column.role.startswith("frame_")}
-        wanted = picked(operator, self._needs[operator.id]) if self._witness else operator.defines
-        reaches = [(witness if self._witness else influence)(operator, definition, kept) for definition in wanted]
-        for reach in reaches:
+        if self._witness:
+            asked = [(_Carry(window_reads(operator, [d])), [witness(operator, d, kept)]) for d in picked(operator, given)]
+        else:
+            reaches = [influence(operator, definition, kept) for definition in operator.defines]
+            asked = [(_Carry(None, below), [reach for place, reach in enumerate(reaches) if reach not in reaches[:place]])]
+        for reach in (reach for _, reaches in asked for reach in reaches):
             if reach.reason:
                 self._session.say(operator.text or operator.op, reach.reason, "superset")
-        return [reach for place, reach in enumerate(reaches) if reach not in reaches[:place]]
+        return asked
 
     def _frames(self, boundary: Boundary, rows: str, reaches: Iterable[Reach]) -> str:
         """All rows in the ranges; overlapping ranges are merged first, so that sliding frames cost no more than whole ones."""
@@ -149,8 +172,9 @@ class Backward:
         chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=False)
         return self._session.table(f"SELECT b.origin{_listed('c', columns)} FROM {rows} b JOIN {chosen} c ON c.grp = b.ref")
 
-    def _spread(self, rows: str, columns: Iterable[Column], skip: Skip) -> None:
+    def _spread(self, rows: str, columns: Iterable[Column], above: Operator, carry: _Carry) -> None:
         """Hand the references in rows on to the operators that they name."""
+        given = self._plan.carried(above, carry.inputs) if self._witness else {}
         for column in columns:
             operator = self._plan.operators[column.operator]
             if operator.id not in self._towards:
@@ -158,8 +182,8 @@ class Backward:
             present = f"{column.name} <> {NONE}" if operator.op == "Aggregate" else f"{column.name} >= 0"
             table = self._session.table(f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}")
             if self._session.count(table):
-                kept = skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
-                self._states.setdefault((operator.id, kept), []).append(table)
+                skip = carry.skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
+                self._states.setdefault(_At(operator.id, _relevant(operator, given.get(operator.id)), skip), []).append(table)
 
     def _boundary(self, operator: Operator) -> Boundary | None:
         boundary = self._plan.boundary(operator)
@@ -173,3 +197,10 @@ class Backward:
 
 def _listed(alias: str, columns: Iterable[Column]) -> str:
     return "".join(f", {alias}.{column.name}" for column in columns)
+
+
+def _relevant(operator: Operator, given: Needed) -> Needed:
+    """C without the attributes of other operators, so that equal states are one."""
+    if given is None or operator.op == "Window":
+        return given
+    return given & {made.attr for made in (*operator.attributes, *operator.defines)}

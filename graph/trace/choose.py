@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import duckdb
 
 from headwater.errors import SourceChangedError
-from headwater.graph.associations import Expression, Operator, Source
-from headwater.graph.associations.references import POSITION_MASK
-from headwater.graph.trace.plan import Column, references
+from headwater.graph.associations import Expression, Operator
+from headwater.graph.trace.order import order_of
+from headwater.graph.trace.plan import Column
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator, Untranslatable
 from headwater.graph.trace.types import duckdb_type
@@ -106,47 +106,14 @@ class Chooser:
 
     def _ordered(self, candidates: str) -> str:
         """The candidates with a number, `rid`, and their place in the order of first rows, `rank`."""
-        keys = ", ".join(f"{self._order(column)} NULLS LAST" for column in self._columns)
-        return self._session.table(f"SELECT *, row_number() OVER (ORDER BY {keys}) AS rank, rank AS rid FROM {candidates} c")
-
-    def _order(self, column: Column) -> str:
-        return order_key(self._session, self._capture, column, "c", self._operator)
+        keys, joins = order_of(self._session, self._capture, self._columns, candidates, "c")
+        order = ", ".join(f"{key} NULLS LAST" for key in keys)
+        return self._session.table(f"SELECT c.*, row_number() OVER (ORDER BY {order}) AS rank, rank AS rid FROM {candidates} c{joins}")
 
 
 def aggregates(expressions: Sequence[Expression]) -> list[Expression]:
     """The aggregate functions in expressions."""
     return [part for expression in expressions for part in expression.walk() if part.aggregate]
-
-
-def order_key(session: Session, capture: Capture, column: Column, alias: str, above: Operator) -> str:
-    """SQL by which references of a column order as their first source records do."""
-    operator = capture.plan.operators[column.operator]
-    value = f"{alias}.{column.name}"
-    if operator.op == "Scan":
-        return _by_path(capture.source(operator.source), value)
-    boundary = capture.plan.boundary(operator)
-    if boundary is None:
-        return value
-    inner = references(boundary)
-    row = "row(" + ", ".join(f"coalesce({order_key(session, capture, entry, 'i', operator)}, {2**63 - 1})" if _scans(capture, entry) else
-                             order_key(session, capture, entry, "i", operator) for entry in inner) + ")"  # fmt: skip
-    own = "key" if boundary.kind == "group" else "ref"
-    path = str(session.kept(capture, boundary.boundary)).replace("'", "''")
-    return f"(SELECT min({row}) FROM read_parquet('{path}') i WHERE i.{own} = {value})"
-
-
-def _scans(capture: Capture, column: Column) -> bool:
-    return capture.plan.operators[column.operator].op == "Scan"
-
-
-def _by_path(source: Source, value: str) -> str:
-    """Ordinals follow the paths within one listing; where several listings mixed them, the paths are put in order here."""
-    ordered = sorted(source.files, key=lambda file: file.path)
-    known = f"CASE WHEN {value} >= 0 THEN {value} END"
-    if all(before.ordinal < after.ordinal for before, after in zip(ordered, ordered[1:], strict=False)):
-        return known
-    ordinals = [file.ordinal + step for file in ordered for step in range(file.ordinals)]
-    return f"CASE WHEN {value} >= 0 THEN (list_position({ordinals}, {value} >> 40)::BIGINT << 40) | ({value} & {POSITION_MASK}) END"
 
 
 def _takes_all(function: Expression) -> bool:

@@ -1,7 +1,7 @@
 """A captured plan as a trace walks it: operators by id, boundaries by operator, and which columns each operator must give.
 
-C, the chosen columns of a witness (docs: semantics), is carried down here once a capture and choice, one set an operator; None
-stands for all columns. An operator that is not known passes None down: a larger witness, never too small a one.
+C, the chosen columns of a witness (docs: semantics), is carried down here; None stands for all columns. An operator that is not
+known passes None down: a larger witness, never too small a one.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Plan:
             self._number(manifest.operators[0].id)
         self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
         self._unread: dict[int, frozenset[int]] = {}
+        self._carried: dict[tuple[int, Needed], dict[int, Needed]] = {}
 
     @property
     def sink(self) -> Boundary | None:
@@ -66,6 +67,14 @@ class Plan:
         for child in self.children(operator):
             yield from self.below(child)
 
+    def type_below(self, operator: Operator, attr: int) -> str | None:
+        """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""
+        for below in self.below(operator):
+            for made in (*below.attributes, *below.defines):
+                if made.attr == attr:
+                    return made.type
+        return None
+
     def above(self, scans: Iterable[int]) -> frozenset[int]:
         """The operators that some of these scans feed, and the scans themselves."""
         wanted = set(scans)
@@ -81,19 +90,21 @@ class Plan:
         """A window and those next below it, with only projections between."""
         return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.op == "Window")})
 
-    def needs(self, columns: Needed) -> dict[int, Needed]:
-        """What each operator must give so that the written `columns` (attributes) come out."""
-        given: dict[int, Needed] = {}
-        for operator in sorted(self.operators.values(), key=lambda operator: self.order.get(operator.id, 0)):
-            mine = given.setdefault(operator.id, columns if self.order.get(operator.id) == 0 else frozenset())
-            below = needs_of(operator, mine)
-            for child in operator.children:
-                known = given.get(child, frozenset())
-                given[child] = None if below is None or known is None else known | below
-        return given
+    def carried(self, operator: Operator, inputs: Needed) -> dict[int, Needed]:
+        """What each operator below must give, where `operator` needs `inputs` of what feeds it."""
+        key = (operator.id, inputs)
+        if key not in self._carried:
+            given: dict[int, Needed] = dict.fromkeys(operator.children, inputs)
+            for below in sorted({below.id for child in self.children(operator) for below in self.below(child)}, key=self.order.__getitem__):
+                needed = needs_of(self.operators[below], given[below])
+                for child in self.operators[below].children:
+                    known = given.get(child, frozenset())
+                    given[child] = None if needed is None or known is None else known | needed
+            self._carried[key] = given
+        return self._carried[key]
 
     def _find_unread(self, window: Operator) -> Iterator[int]:
-        read: Needed = _window_reads(window, window.defines)
+        read: Needed = window_reads(window, window.defines)
         for operator in self._chain(window):
             if operator.op == "Window":
                 picked = [definition for definition in operator.defines if read is None or definition.attr in read]
@@ -138,7 +149,7 @@ def needs_of(operator: Operator, given: Needed) -> Needed:
         return attrs(operator.keys) | attrs(d.expr for d in picked(operator, given))
     if operator.op == "Window":
         chosen = picked(operator, given)
-        return _without_defined(operator, given) | (_window_reads(operator, chosen) if chosen else frozenset())
+        return _without_defined(operator, given) | (window_reads(operator, chosen) if chosen else frozenset())
     return None
 
 
@@ -156,5 +167,6 @@ def _without_defined(operator: Operator, given: frozenset[int]) -> frozenset[int
     return given - {definition.attr for definition in operator.defines}
 
 
-def _window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
+def window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
+    """What a window reads for some of its results."""
     return attrs(d.expr for d in definitions) | attrs(window.partition) | attrs(ordering.expr for ordering in window.order)

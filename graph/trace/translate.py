@@ -1,8 +1,8 @@
 """Spark's expressions as DuckDB's, over the records that an association names.
 
 Only what surely means the same in both: everything else raises `Untranslatable`, and the caller keeps the whole group. An
-attribute is followed down the plan to the leaf where its value can be had again: a column of a scan, or the output of an inner
-aggregate. Below the nullable side of an outer join every value is null where the side is missing.
+attribute is followed down the plan to the leaf where its value can be had again: a column of a scan, the output of an inner
+aggregate, or what passes through an inner window. Below the nullable side of an outer join every value is null where the side is missing.
 """
 
 from __future__ import annotations
@@ -64,10 +64,15 @@ class Translator:
             column = next((column for column in operator.attributes if column.attr == attr), None)
             return None if column is None else self._leaf(operator, attr, column.type, column.name)
         definition = next((definition for definition in operator.defines if definition.attr == attr), None)
-        if operator.op in {"Aggregate", "Window"}:
-            if definition is not None or operator.op == "Aggregate":
-                return self._inner(operator, attr, definition.type if definition else _key_type(operator, attr))
-        elif definition is not None:
+        if operator.op == "Aggregate":
+            kind = definition.type if definition else _key_type(operator, attr)
+            return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
+        if operator.op == "Window" and definition is not None:
+            raise Untranslatable(f"{definition.name}, the result of {operator.text or 'a window'},")
+        if operator.op == "Window" and operator.id in self._columns:
+            kind = self._plan.type_below(operator, attr)
+            return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
+        if definition is not None:
             return self.sql(definition.expr, self._plan.children(operator)[0])
         for side, child in enumerate(self._plan.children(operator)):
             if (found := self._find(attr, child)) is not None:
@@ -81,13 +86,6 @@ class Translator:
             raise Untranslatable(f"{name}: the capture has no references to its source")
         self.needed.setdefault(operator.id, {})[attr] = kind
         return f"v{operator.id}.a{attr}"
-
-    def _inner(self, operator: Operator, attr: int, kind: str | None) -> str | None:
-        if kind is None:
-            return None
-        if operator.op == "Window":
-            raise Untranslatable(f"the result of {operator.text or 'a window'}")
-        return self._leaf(operator, attr, kind, f"attribute {attr}")
 
     def _if_present(self, value: str, side: Operator) -> str:
         carried = [self._columns[operator.id] for operator in self._plan.below(side) if operator.id in self._columns]

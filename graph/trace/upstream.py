@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
+from headwater.graph.associations import Source
 from headwater.graph.trace.backward import Backward
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
@@ -18,7 +20,6 @@ from headwater.graph.trace.links import (
     names_at_writer,
     needed_names,
     say_overwritten,
-    scans_of,
     writers,
 )
 from headwater.graph.trace.session import Capture, Session
@@ -72,20 +73,13 @@ class Upstream:
         reached = step.run(
             session.table(f"SELECT b.origin, m.place AS file, b.row FROM {begin} b JOIN (VALUES {index}) m(file, place) USING (file)")
         )
-        self.hops.add(capture, begin, reached.scans)
-        needs = capture.plan.needs(columns) if self._witness else {}
-        for scan in scans_of(capture):
-            if scan.id not in reached.scans:
-                continue
-            source = capture.source(scan.source)
-            parts = reached.scans[scan.id]
+        self.hops.add(capture, begin, {scan for scan, _ in reached.scans})
+        for (scan, given), parts in reached.scans.items():
+            operator = capture.plan.operators[scan]
+            source = capture.source(operator.source)
             references = parts[0] if len(parts) == 1 else session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
-            needed = needed_names(scan, needs[scan.id]) if self._witness else None
-
-            def at_writer(writer: Capture, source=source, needed=needed) -> Names:  # type: ignore[no-untyped-def]
-                return names_at_writer(source, writer.manifest.sink, needed) if writer.manifest.sink else needed
-
-            self._sort(session.located(capture, source, references), at_writer, capture)
+            needed = needed_names(operator, given) if self._witness else None
+            self._sort(session.located(capture, source, references), partial(_at_writer, source, needed), capture)
 
     def _sort(self, table: str, names: Callable[[Capture], Names], reader: Capture | None, *, first: bool = False) -> None:
         """Hand records on: to the goal, to the captures that wrote them, or to the ends."""
@@ -132,3 +126,7 @@ class Upstream:
             return None
         self._seen.setdefault(key, []).append(table)
         return table
+
+
+def _at_writer(source: Source, needed: Names, writer: Capture) -> Names:
+    return names_at_writer(source, writer.manifest.sink, needed) if writer.manifest.sink else needed

@@ -1,4 +1,4 @@
-"""The values that an association's references stand for: columns of a scan, outputs of an inner aggregate.
+"""The values that an association's references stand for: columns of a scan, outputs of an inner aggregate, what passes a window.
 
 Source files are read now, and only if they are what the run read.
 """
@@ -30,7 +30,7 @@ def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], r
     for identifier, attributes in needed.items():
         operator, column = capture.plan.operators[identifier], by_operator[identifier]
         wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")
-        read = _scanned if operator.op == "Scan" else _aggregated
+        read = {"Scan": _scanned, "Aggregate": _aggregated, "Window": _windowed}[operator.op]
         joins += f" LEFT JOIN {read(session, capture, operator, wanted, attributes)} v{identifier} ON v{identifier}.ref = c.{column}"
     return joins
 
@@ -66,6 +66,22 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
     joins = leaf_tables(session, capture, columns, rows, translator.needed)
     values = "".join(f", CAST({sql} AS {duckdb_type(attributes[attr])}) AS a{attr}" for attr, sql in outputs.items())
     return session.table(f"SELECT c.grp AS ref{values} FROM {rows} c{joins} GROUP BY c.grp")
+
+
+def _windowed(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
+    """What passes through a window: the values of its input row."""
+    boundary = capture.plan.boundary(operator)
+    if boundary is None:
+        raise Untranslatable(f"the rows of {operator.text}")
+    columns = references(boundary)
+    kept = literal(str(session.kept(capture, boundary.boundary)))
+    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN read_parquet({kept}) w ON w.ref = n.ref")
+    translator = Translator(capture.plan, {column.operator: column.name for column in columns})
+    child = capture.plan.children(operator)[0]
+    passed = {attr: translator.sql(Expression(fn="attr", attr=attr, type=kind), child) for attr, kind in attributes.items()}
+    joins = leaf_tables(session, capture, columns, rows, translator.needed)
+    values = "".join(f", {sql} AS a{attr}" for attr, sql in passed.items())
+    return session.table(f"SELECT c.ref{values} FROM {rows} c{joins}")
 
 
 def _output(translator: Translator, operator: Operator, child: Operator, attr: int) -> str:

@@ -110,7 +110,9 @@ class Job:
         return Relation(operator, columns, rows, of.refs)
 
     def filter(self, of: Relation, keep: Callable[[dict[str, Any]], bool], reads: Sequence[str]) -> Relation:
-        operator = self._operator("Filter", (of.operator,), reads=[of.columns[name][0] for name in reads], text=f"Filter on {', '.join(reads)}")
+        operator = self._operator(
+            "Filter", (of.operator,), reads=[of.columns[name][0] for name in reads], text=f"Filter on {', '.join(reads)}"
+        )
         return Relation(operator, of.columns, [row for row in of.rows if keep(row.values)], of.refs)
 
     def join(self, left: Relation, right: Relation, on: Sequence[tuple[str, str]], how: str = "inner") -> Relation:
@@ -126,7 +128,9 @@ class Job:
                 rows.append(Row({**dict.fromkeys(right.columns), **l.values}, l.refs | dict.fromkeys(right.refs, NONE)))
         return Relation(operator, {**right.columns, **left.columns}, rows, [*left.refs, *right.refs])
 
-    def aggregate(self, of: Relation, keys: Sequence[str], functions: Mapping[str, tuple[dict[str, Any], Callable[[list[Row]], Any], str]]) -> Relation:
+    def aggregate(
+        self, of: Relation, keys: Sequence[str], functions: Mapping[str, tuple[dict[str, Any], Callable[[list[Row]], Any], str]]
+    ) -> Relation:
         """`functions`: name → (expression, function of the group's rows, type)."""
         columns = {key: of.columns[key] for key in keys}
         defines = []
@@ -143,7 +147,9 @@ class Job:
         edges = [[_hash(key), *(row.refs[ref] for ref in of.refs)] for key, rows in groups.items() for row in rows]
         self._spill(len(self.boundaries) - 1, edges)
         rows = [
-            Row({**dict(zip(keys, key, strict=True)), **{name: f(members) for name, (_, f, _) in functions.items()}}, {operator: _hash(key)})
+            Row(
+                {**dict(zip(keys, key, strict=True)), **{name: f(members) for name, (_, f, _) in functions.items()}}, {operator: _hash(key)}
+            )
             for key, members in groups.items()
         ]
         return Relation(operator, columns, rows, [operator])
@@ -167,7 +173,9 @@ class Job:
             order=[{"expr": self.attr(of, key), "descending": False, "nulls_last": False} for key in order],
             text=f"Window by {', '.join(partition)}",
         )  # fmt: skip
-        ranged = [index for index, frame in enumerate(frames) if frame["unit"] == "range" and (frame["start"], frame["end"]) != (None, None)]
+        ranged = [
+            index for index, frame in enumerate(frames) if frame["unit"] == "range" and (frame["start"], frame["end"]) != (None, None)
+        ]
         extra = [{"role": role, "frame": index} for index in ranged for role in ("frame_end", "frame_size")]
         refs = [{"role": "ref", "operator": ref} for ref in of.refs]
         self._boundary("window", operator, [{"role": "key"}, *refs, *extra], operator)
@@ -191,7 +199,9 @@ class Job:
             self._segment(len(self.boundaries) - 1, attempt, edges, {})
         return Relation(operator, columns, rows, [operator])
 
-    def write(self, of: Relation, folder: Path, format_: str, columns: Sequence[str], *, files: int = 2, partition_by: str | None = None) -> Manifest:
+    def write(
+        self, of: Relation, folder: Path, format_: str, columns: Sequence[str], *, files: int = 2, partition_by: str | None = None
+    ) -> Manifest:
         """Write, and publish the capture. Rows go to the files in turn of contiguous parts (or by partition value)."""
         folder.mkdir(parents=True, exist_ok=True)
         operator = self._operator("Write", (of.operator,), columns=[of.columns[name][0] for name in columns], text=f"Write {folder.name}")
@@ -211,7 +221,12 @@ class Job:
                 written.append({"path": block.path, "length": block.length, "modified": block.modified})
                 place |= dict.fromkeys(indexes, n)
             runs = [[place[index], 1] for index in range(len(part))]
-            self._segment(len(self.boundaries) - 1, self._attempt(), [[row.refs[ref] for ref in of.refs] for row in part], {"files": written, "runs": runs})
+            self._segment(
+                len(self.boundaries) - 1,
+                self._attempt(),
+                [[row.refs[ref] for ref in of.refs] for row in part],
+                {"files": written, "runs": runs},
+            )
         return self._publish(operator, folder, format_, columns, of, partition_by)
 
     def attr(self, of: Relation, name: str) -> dict[str, Any]:
@@ -226,7 +241,11 @@ class Job:
         return {"fn": "literal", "args": [], "type": kind, "value": None if value is None else str(value)}
 
     def aggregation(self, fn: str, *args: dict[str, Any], **more: Any) -> dict[str, Any]:
-        return self.function(fn, *args, aggregate=True, distinct=False, **more) if "distinct" not in more else self.function(fn, *args, aggregate=True, **more)
+        return (
+            self.function(fn, *args, aggregate=True, distinct=False, **more)
+            if "distinct" not in more
+            else self.function(fn, *args, aggregate=True, **more)
+        )
 
     def _publish(self, root: int, folder: Path, format_: str, columns: Sequence[str], of: Relation, partition_by: str | None) -> Manifest:
         sink = len(self.boundaries) - 1
@@ -257,7 +276,9 @@ class Job:
         return manifest
 
     def _boundary(self, kind: str, operator: int, columns: list[dict[str, Any]], at: int) -> None:
-        self.boundaries.append({"boundary": len(self.boundaries), "kind": kind, "operator": operator if kind != "sink" else at, "columns": columns})
+        self.boundaries.append(
+            {"boundary": len(self.boundaries), "kind": kind, "operator": operator if kind != "sink" else at, "columns": columns}
+        )
         if kind != "sink":
             self.operators[operator]["boundary"] = len(self.boundaries) - 1
 

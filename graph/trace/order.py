@@ -1,0 +1,61 @@
+"""The order of "first": source records by path, then position; joined rows left to right; derived rows by their first source record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from headwater.graph.associations import NONE, Source
+from headwater.graph.associations.references import POSITION_MASK
+from headwater.graph.trace.plan import Column, references
+from headwater.graph.trace.reader import literal
+from headwater.graph.trace.session import Capture, Session
+
+_LAST = 2**63 - 1
+
+
+def order_of(session: Session, capture: Capture, columns: Sequence[Column], rows: str, alias: str) -> tuple[list[str], str]:
+    """SQL keys by which the references in `rows` order, null for none, and the joins that these keys need."""
+    keys, joins = [], ""
+    for column in columns:
+        value = f"{alias}.{column.name}"
+        operator = capture.plan.operators[column.operator]
+        if operator.op == "Scan":
+            keys.append(_by_path(capture.source(operator.source), value))
+            continue
+        wanted = session.table(f"SELECT DISTINCT {column.name} AS ref FROM {rows} WHERE {column.name} <> {NONE}")
+        joins += f" LEFT JOIN {_first_records(session, capture, column, wanted)} k{column.name} ON k{column.name}.ref = {value}"
+        keys.append(f"k{column.name}.first")
+    return keys, joins
+
+
+def _first_records(session: Session, capture: Capture, column: Column, wanted: str) -> str:
+    """A table `ref, first`: for each derived row of an operator the keys of its first source record, as a list."""
+    operator = capture.plan.operators[column.operator]
+    boundary = capture.plan.boundary(operator)
+    if boundary is None:
+        return session.table(f"SELECT ref, [ref] AS first FROM {wanted}")
+    own = "key" if boundary.kind == "group" else "ref"
+    inner = references(boundary)
+    names = "".join(f", i.{entry.name}" for entry in inner)
+    kept = literal(str(session.kept(capture, boundary.boundary)))
+    rows = session.table(f"SELECT w.ref AS grp{names} FROM {wanted} w JOIN read_parquet({kept}) i ON i.{own} = w.ref")
+    keys, joins = order_of(session, capture, inner, rows, "i")
+    lists = [_as_list(capture, entry, key) for entry, key in zip(inner, keys, strict=True)]
+    return session.table(f"SELECT i.grp AS ref, min({' || '.join(lists) or '[]'}) AS first FROM {rows} i{joins} GROUP BY i.grp")
+
+
+def _as_list(capture: Capture, column: Column, key: str) -> str:
+    if capture.plan.operators[column.operator].op == "Scan":
+        return f"[coalesce({key}, {_LAST})]"
+    return f"coalesce({key}, [{_LAST}])"
+
+
+def _by_path(source: Source, value: str) -> str:
+    """Ordinals follow the paths within one listing; where several listings mixed them, the paths are put in order here."""
+    known = f"CASE WHEN {value} >= 0 THEN {value} END"
+    ordered = sorted(source.files, key=lambda file: file.path)
+    if all(before.ordinal < after.ordinal for before, after in pairwise(ordered)):
+        return known
+    ordinals = [file.ordinal + step for file in ordered for step in range(file.ordinals)]
+    return f"CASE WHEN {value} >= 0 THEN (list_position({ordinals}, {value} >> 40)::BIGINT << 40) | ({value} & {POSITION_MASK}) END"
