@@ -11,6 +11,7 @@
     ├── NotFoundError                  a dataset, run, node or file that is not known; names what is near
     ├── SourceChangedError             a source file is not what it was when the run read it
     ├── UnsupportedError               an operator or format that is refused, by name
+    ├── CaptureUnavailableError        this Spark cannot be captured; says why
     └── UnavailableError               (transient) a store or service that does not answer now
 
 `transient` says whether trying the same again may work. Every message says what was wrong, what was there instead, and what to
@@ -80,6 +81,10 @@ class SourceChangedError(HeadwaterError):
 
 class UnsupportedError(HeadwaterError):
     """An operator or a format that is refused. The message names it."""
+
+
+class CaptureUnavailableError(HeadwaterError):
+    """Capture cannot be installed in this Spark. The program runs on without it."""
 
 
 class UnavailableError(HeadwaterError):

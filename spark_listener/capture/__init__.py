@@ -1,0 +1,5 @@
+"""Record capture and its events: the Java side compiled and installed, and its queue drained."""
+
+from headwater.spark_listener.capture.bridge import Bridge
+
+__all__ = ["Bridge"]

@@ -1,0 +1,98 @@
+"""The bridge to what runs in the JVM of the user's application: installs it, and gives out what it saw.
+
+For the listener's daemon thread, the only one that drains. Nothing is called a task or a row from Python; installing costs the program's
+thread a few py4j calls. It never raises into a query: what goes wrong there stays in the JVM and comes out as an event.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from headwater.errors import CaptureUnavailableError
+from headwater.spark_listener.capture.jar import compiled_jar
+
+_log = logging.getLogger("headwater.capture")
+_FLUSH_MS = 5_000
+_ENTRY = "headwater.listen.CaptureBridge"
+
+
+class Bridge:
+    """One of a SparkContext. Made by `install`."""
+
+    def __init__(self, java: Any) -> None:
+        self._java = java
+
+    @classmethod
+    def install(cls, spark: Any, *, mode: str, segments: str) -> Bridge:
+        """Install listener and, in mode `active`, the optimizer rule into a session and its context.
+
+        `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there.
+
+        Raises:
+            CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
+        """
+        try:
+            return cls._install(spark, mode, segments)
+        except CaptureUnavailableError:
+            raise
+        except Exception as error:
+            raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {_first_line(error)}.") from error
+
+    @classmethod
+    def _install(cls, spark: Any, mode: str, segments: str) -> Bridge:
+        context = spark.sparkContext
+        if getattr(context, "_jvm", None) is None:
+            raise CaptureUnavailableError("This session has no JVM of its own (Spark Connect).", hint="Capture runs in classic sessions.")
+        jvm = context._jvm
+        jar = compiled_jar(jvm, str(context.version))
+        _load(jvm, jar.as_uri())
+        if mode == "active":
+            context._jsc.sc().addJar(str(jar))  # taps run in executors
+        location = jvm.org.apache.hadoop.fs.Path(segments)
+        file_system = location.getFileSystem(context._jsc.hadoopConfiguration())
+        bridge = jvm.java.lang.Class.forName(_ENTRY, True, jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        constructor = bridge.getConstructors()[0]
+        arguments = context._gateway.new_array(jvm.java.lang.Object, 3)
+        arguments[0] = spark._jsparkSession
+        arguments[1] = mode == "active"
+        arguments[2] = file_system.makeQualified(location).toString()
+        return cls(constructor.newInstance(arguments))
+
+    def adopt(self, spark: Any) -> None:
+        """See the queries of another session of the same context, new or cloned."""
+        self._java.adopt(spark._jsparkSession)
+
+    def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
+        """Events in their order; waits for the first one at most `timeout_ms`. Their form is told in `events`."""
+        events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
+        return events
+
+    def flush(self) -> bool:
+        """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
+        delivered: bool = self._java.flush(_FLUSH_MS)
+        return delivered
+
+    def close(self) -> None:
+        """Stop listening and rewriting. Queries that run go on."""
+        self._java.close()
+
+
+def _load(jvm: Any, uri: str) -> None:
+    """Make the jar's classes known to the driver.
+
+    They go into the class loader that PySpark's JVM started with: it is the parent of all that sessions and tasks of local mode
+    use, so that a class is loaded once only. `ADD JAR` would bind them to one session.
+    """
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    known = loader.getClass().getName()
+    if not hasattr(loader, "addURL") or "MutableURLClassLoader" not in known:
+        raise CaptureUnavailableError(f"Spark's class loader cannot take further classes ({known}).", hint="Start the program with spark-submit or python.")
+    loader.addURL(jvm.java.net.URI(uri).toURL())
+
+
+def _first_line(error: BaseException) -> str:
+    java = getattr(error, "java_exception", None)
+    text = str(java) if java is not None else f"{type(error).__name__}: {error}"
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__

@@ -1,0 +1,107 @@
+"""The jar of our classes: compiled by the Janino that Spark carries, kept in a per-user cache.
+
+Compiling takes seconds, so a jar is kept under the hash of its sources and the versions of Spark and Java. Loading a jar runs its
+code: the cache is a folder of the user's own that nobody else may write, or it is not used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import CaptureUnavailableError
+
+_PACKAGE = "headwater.spark_listener.jvm"
+_PREFIX = "headwater"
+
+
+def compiled_jar(jvm: Any, spark_version: str) -> Path:
+    """The jar for this JVM, compiled now if it is not in the cache.
+
+    Raises:
+        CaptureUnavailableError: the sources do not compile against this Spark.
+    """
+    sources = java_sources()
+    java_version = str(jvm.java.lang.System.getProperty("java.version"))
+    digest = hashlib.sha256(repr((sorted(sources.items()), spark_version, java_version)).encode()).hexdigest()[:20]
+    with _cache() as folder:
+        jar = folder / f"headwater-{digest}.jar"
+        if not jar.is_file():
+            _compile(jvm, sources, jar)
+        return jar
+
+
+def java_sources() -> Mapping[str, str]:
+    """Our Java sources by the name of their resource (`headwater/tap/Tap.java`)."""
+    return {f"{_PREFIX}/{name}": text for name, text in _walk(files(_PACKAGE), "")}
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
+    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
+        if entry.is_dir() and not entry.name.startswith("_"):
+            yield from _walk(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".java"):
+            yield prefix + entry.name, entry.read_text(encoding="utf-8")
+
+
+def _compile(jvm: Any, sources: Mapping[str, str], jar: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="headwater-classes-") as classes:
+        _run_janino(jvm, sources, classes)
+        draft = jar.with_name(f"{jar.name}.{os.getpid()}.tmp")
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(Path(classes).rglob("*.class")):
+                archive.write(path, path.relative_to(classes).as_posix())
+        os.replace(draft, jar)
+
+
+def _run_janino(jvm: Any, sources: Mapping[str, str], classes: str) -> None:
+    resources = jvm.org.codehaus.commons.compiler.util.resource
+    finder = resources.MapResourceFinder()
+    for name, text in sources.items():
+        finder.addResource(name, text)
+    compiler = jvm.org.codehaus.janino.Compiler()
+    compiler.setSourceFinder(finder)
+    compiler.setClassFileFinder(resources.ResourceFinder.EMPTY_RESOURCE_FINDER)
+    compiler.setClassFileCreator(resources.DirectoryResourceCreator(jvm.java.io.File(classes)))
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
+    compiler.setDebugLines(True)
+    compiler.setDebugSource(True)
+    found = finder.resources().toArray()
+    array = jvm.java.lang.reflect.Array.newInstance(_class(jvm, "org.codehaus.commons.compiler.util.resource.Resource"), len(sources))
+    for index in range(len(sources)):
+        jvm.java.lang.reflect.Array.set(array, index, found[index])
+    try:
+        compiler.compile(array)
+    except Exception as error:
+        java = getattr(error, "java_exception", error)
+        raise CaptureUnavailableError(
+            f"Headwater's Java classes do not compile against this Spark: {str(java)[:500]}.",
+            hint="Run with --mode off, and report the versions of Spark and Java.",
+        ) from error
+
+
+def _class(jvm: Any, name: str) -> Any:
+    return jvm.java.lang.Class.forName(name, True, jvm.java.lang.Thread.currentThread().getContextClassLoader())
+
+
+@contextlib.contextmanager
+def _cache() -> Iterator[Path]:
+    """The cache folder, or a temporary one where that cannot be trusted or written. A temporary one stays: executors fetch from it."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headwater" / "jvm"
+    try:
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = base.stat()
+        trusted = status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o022 and os.access(base, os.W_OK)
+    except (OSError, RuntimeError):
+        trusted = False  # no home folder, or one that cannot be written
+    yield base if trusted else Path(tempfile.mkdtemp(prefix="headwater-jvm-"))

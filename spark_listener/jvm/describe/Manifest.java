@@ -1,0 +1,170 @@
+package headwater.describe;
+
+import headwater.rewrite.Boundary;
+import headwater.rewrite.Capture;
+import headwater.source.SourceFiles;
+import headwater.tap.Report;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** The manifest of a capture, as far as the driver's JVM knows it (docs: capture format, section 3). */
+public final class Manifest {
+    private Manifest() {}
+
+    public static Map of(Capture capture, Map plan, long execution) {
+        List problems = new ArrayList(capture.problems);
+        for (int i = 0; i < capture.sources.size(); i++) {
+            if (((SourceFiles) capture.sources.get(i)).overflow()) {
+                problems.add(Capture.problemOf("Scan", "the files have more splits than there are ordinals", "refused"));
+                capture.rewritten = false; // its references are not unique
+            }
+        }
+        Map result = new LinkedHashMap();
+        result.put("capture", capture.id);
+        result.put("execution", Long.valueOf(execution));
+        result.put("sources", plan.get("sources"));
+        result.put("operators", plan.get("operators"));
+        result.put("sink", plan.get("sink"));
+        List segments = new ArrayList();
+        List boundaries = new ArrayList();
+        if (capture.rewritten) {
+            List reports = capture.reports.snapshot();
+            segments = segments(capture, reports, problems, (List) plan.get("operators"));
+            boundaries = boundaries(capture, reports, (List) plan.get("operators"));
+            splits(reports, (List) plan.get("sources"));
+        }
+        result.put("boundaries", boundaries);
+        result.put("segments", segments);
+        result.put("problems", problems);
+        result.put("status", !capture.rewritten ? "refused" : problems.isEmpty() ? "complete" : "partial");
+        result.put("cost", cost(capture, segments));
+        return result;
+    }
+
+    /**
+     * The segments that count: of the sink and of groups the last attempt that the driver counted for each partition (a sort may have run
+     * its input twice, to sample it); of windows all, since references name the attempt.
+     */
+    private static List segments(Capture capture, List reports, List problems, List operators) {
+        Map counted = new LinkedHashMap();
+        for (int i = 0; i < reports.size(); i++) {
+            Report report = (Report) reports.get(i);
+            if (report.boundary < 0) {
+                continue;
+            }
+            boolean window = boundary(capture, report.boundary).kind.equals(SegmentSpec.WINDOW);
+            String key = report.boundary + "/" + report.partition + (window ? "/" + report.attempt : "");
+            counted.remove(key);
+            counted.put(key, report);
+        }
+        List result = new ArrayList();
+        List all = new ArrayList(counted.values());
+        for (int i = 0; i < all.size(); i++) {
+            Report report = (Report) all.get(i);
+            if (report.fault == null) {
+                result.add(segment(report));
+                continue;
+            }
+            Map operator = (Map) operators.get(boundary(capture, report.boundary).operator);
+            String reason = "task " + report.attempt + " could not write " + report.segmentName() + ": " + report.fault;
+            problems.add(Capture.problemOf(String.valueOf(operator.get("op")), reason, "missing"));
+        }
+        return result;
+    }
+
+    private static Map segment(Report report) {
+        Map result = new LinkedHashMap();
+        result.put("name", report.segmentName());
+        result.put("boundary", Integer.valueOf(report.boundary));
+        result.put("stage", Integer.valueOf(report.stage));
+        result.put("stage_attempt", Integer.valueOf(report.stageAttempt));
+        result.put("partition", Integer.valueOf(report.partition));
+        result.put("attempt", Long.valueOf(report.attempt));
+        result.put("rows", Long.valueOf(report.rows));
+        result.put("bytes", Long.valueOf(report.bytes));
+        result.put("sha256", report.sha256);
+        return result;
+    }
+
+    /**
+     * The boundaries, told to their operators. Where the plan holds the same subplan twice Spark may have run it once for both places:
+     * then only one of the boundaries has rows, and both operators stand above it.
+     */
+    private static List boundaries(Capture capture, List reports, List operators) {
+        Set ran = new HashSet();
+        for (int i = 0; i < reports.size(); i++) {
+            ran.add(Integer.valueOf(((Report) reports.get(i)).boundary));
+        }
+        List result = new ArrayList();
+        for (int i = 0; i < capture.boundaries.size(); i++) {
+            Boundary boundary = (Boundary) capture.boundaries.get(i);
+            Boundary shown = boundary;
+            for (int j = 0; j < capture.boundaries.size() && !ran.contains(Integer.valueOf(boundary.number)); j++) {
+                Boundary other = (Boundary) capture.boundaries.get(j);
+                if (ran.contains(Integer.valueOf(other.number)) && same(boundary, other)) {
+                    shown = other;
+                    break;
+                }
+            }
+            ((Map) operators.get(boundary.operator)).put("boundary", Integer.valueOf(shown.number));
+            if (shown == boundary) {
+                Map described = new LinkedHashMap();
+                described.put("boundary", Integer.valueOf(boundary.number));
+                described.put("kind", boundary.kind);
+                described.put("operator", Integer.valueOf(boundary.operator));
+                described.put("columns", boundary.columns);
+                result.add(described);
+            }
+        }
+        return result;
+    }
+
+    private static boolean same(Boundary left, Boundary right) {
+        return left.kind.equals(right.kind) && !left.kind.equals(SegmentSpec.SINK) && left.original.canonicalized().equals(right.original.canonicalized());
+    }
+
+    private static void splits(List reports, List sources) {
+        Map bySource = new HashMap();
+        for (int i = 0; i < sources.size(); i++) {
+            bySource.put(((Map) sources.get(i)).get("source"), sources.get(i));
+        }
+        Set seen = new HashSet();
+        for (int i = 0; i < reports.size(); i++) {
+            Report report = (Report) reports.get(i);
+            Map source = report.boundary < 0 ? (Map) bySource.get(Integer.valueOf(report.source)) : null;
+            if (source == null || !seen.add(report.source + "/" + report.splitOrdinal)) {
+                continue; // a split that several tasks read
+            }
+            Map split = new LinkedHashMap();
+            split.put("ordinal", Integer.valueOf(report.splitOrdinal));
+            split.put("path", report.splitPath);
+            split.put("start", Long.valueOf(report.splitStart));
+            split.put("length", Long.valueOf(report.splitLength));
+            ((List) source.get("splits")).add(split);
+        }
+    }
+
+    private static Map cost(Capture capture, List segments) {
+        long bytes = 0L;
+        long rows = 0L;
+        for (int i = 0; i < segments.size(); i++) {
+            bytes += ((Long) ((Map) segments.get(i)).get("bytes")).longValue();
+            rows += ((Long) ((Map) segments.get(i)).get("rows")).longValue();
+        }
+        Map result = new LinkedHashMap();
+        result.put("planning_ms", Double.valueOf(capture.planningNanos / 1000000.0));
+        result.put("bytes", Long.valueOf(bytes));
+        result.put("rows", Long.valueOf(rows));
+        return result;
+    }
+
+    private static Boundary boundary(Capture capture, int number) {
+        return (Boundary) capture.boundaries.get(number);
+    }
+}

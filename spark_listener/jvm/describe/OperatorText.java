@@ -1,0 +1,172 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.BatchEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Repartition;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+
+/** One operator: its name and what it reads and defines. */
+final class OperatorText {
+    private OperatorText() {}
+
+    static void describe(LogicalPlan node, Map operator, ExpressionText expressions, SourceList sources) {
+        operator.put("op", node.nodeName());
+        operator.put("text", node.simpleString(25));
+        if (node.children().isEmpty()) {
+            leaf(node, operator, sources);
+        } else if (node instanceof Project) {
+            operator.put("op", "Project");
+            operator.put("defines", defined(Scala.list(((Project) node).projectList()), expressions));
+        } else if (node instanceof Aggregate) {
+            operator.put("op", "Aggregate");
+            operator.put("keys", all(Scala.list(((Aggregate) node).groupingExpressions()), expressions));
+            operator.put("defines", defined(Scala.list(((Aggregate) node).aggregateExpressions()), expressions));
+        } else if (node instanceof Filter) {
+            operator.put("reads", reads(node));
+            operator.put("condition", expressions.outermost(((Filter) node).condition()));
+        } else if (node instanceof Join) {
+            Join join = (Join) node;
+            operator.put("how", join.joinType().sql().toLowerCase(java.util.Locale.ROOT));
+            operator.put("reads", reads(node));
+            if (join.condition().isDefined()) {
+                operator.put("condition", expressions.outermost((Expression) join.condition().get()));
+            }
+        } else if (node instanceof Window) {
+            WindowText.describe((Window) node, operator, expressions);
+        } else if (node instanceof BatchEvalPython) {
+            python(operator, ((BatchEvalPython) node).udfs(), ((BatchEvalPython) node).resultAttrs(), expressions);
+        } else if (node instanceof ArrowEvalPython) {
+            python(operator, ((ArrowEvalPython) node).udfs(), ((ArrowEvalPython) node).resultAttrs(), expressions);
+        } else if (node instanceof Union) {
+            operator.put("defines", union(node, expressions));
+        } else if (node instanceof Generate) {
+            operator.put("defines", generated((Generate) node, expressions));
+            operator.put("reads", reads(node));
+        } else {
+            if (node instanceof Repartition || node instanceof RepartitionByExpression) {
+                operator.put("op", "Repartition");
+            }
+            operator.put("reads", reads(node));
+        }
+    }
+
+    private static void leaf(LogicalPlan node, Map operator, SourceList sources) {
+        Integer source = sources.of(node);
+        if (source != null) {
+            operator.put("op", "Scan");
+            operator.put("source", source);
+        }
+        List columns = new ArrayList();
+        List output = Scala.list(node.output());
+        for (int i = 0; i < output.size(); i++) {
+            columns.add(named((Attribute) output.get(i)));
+        }
+        operator.put("columns", columns);
+    }
+
+    private static void python(Map operator, scala.collection.immutable.Seq udfs, scala.collection.immutable.Seq results, ExpressionText expressions) {
+        operator.put("op", "PythonUDF");
+        List functions = Scala.list(udfs);
+        List attributes = Scala.list(results);
+        List defines = new ArrayList();
+        for (int i = 0; i < functions.size(); i++) {
+            Map definition = named((Attribute) attributes.get(i));
+            definition.put("expr", expressions.outermost((Expression) functions.get(i)));
+            defines.add(definition);
+        }
+        operator.put("defines", defines);
+    }
+
+    /** What a list of named expressions computes; what merely passes through is left out. */
+    static List defined(List columns, ExpressionText expressions) {
+        List defines = new ArrayList();
+        for (int i = 0; i < columns.size(); i++) {
+            NamedExpression column = (NamedExpression) columns.get(i);
+            if (!(column instanceof Attribute)) {
+                Map definition = named(column.toAttribute());
+                definition.put("expr", expressions.outermost((Expression) column));
+                defines.add(definition);
+            }
+        }
+        return defines;
+    }
+
+    /** Each column of a union is that of one branch or another: the function `union` over the branches' attributes. */
+    private static List union(LogicalPlan node, ExpressionText expressions) {
+        List output = Scala.list(node.output());
+        List branches = Scala.list(node.children());
+        List defines = new ArrayList();
+        for (int i = 0; i < output.size(); i++) {
+            Map definition = named((Attribute) output.get(i));
+            List arguments = new ArrayList();
+            for (int j = 0; j < branches.size(); j++) {
+                arguments.add(expressions.of((Expression) ((LogicalPlan) branches.get(j)).output().apply(i)));
+            }
+            Map expression = new LinkedHashMap();
+            expression.put("fn", "union");
+            expression.put("args", arguments);
+            expression.put("type", definition.get("type"));
+            definition.put("expr", expression);
+            defines.add(definition);
+        }
+        return defines;
+    }
+
+    private static List generated(Generate node, ExpressionText expressions) {
+        List defines = new ArrayList();
+        List output = Scala.list(node.generatorOutput());
+        for (int i = 0; i < output.size(); i++) {
+            Map definition = named((Attribute) output.get(i));
+            definition.put("expr", expressions.outermost((Expression) node.generator()));
+            defines.add(definition);
+        }
+        return defines;
+    }
+
+    static List all(List columns, ExpressionText expressions) {
+        List result = new ArrayList();
+        for (int i = 0; i < columns.size(); i++) {
+            result.add(expressions.outermost((Expression) columns.get(i)));
+        }
+        return result;
+    }
+
+    /** The attributes that an operator's expressions read. */
+    private static List reads(LogicalPlan node) {
+        Set result = new LinkedHashSet();
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            List references = Scala.list(((Expression) expressions.get(i)).references());
+            for (int j = 0; j < references.size(); j++) {
+                result.add(Long.valueOf(((Attribute) references.get(j)).exprId().id()));
+            }
+        }
+        return new ArrayList(result);
+    }
+
+    static Map named(Attribute attribute) {
+        Map result = new LinkedHashMap();
+        result.put("attr", Long.valueOf(attribute.exprId().id()));
+        result.put("name", attribute.name());
+        result.put("type", String.valueOf(ExpressionText.type(attribute)));
+        return result;
+    }
+}

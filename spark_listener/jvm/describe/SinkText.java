@@ -1,0 +1,65 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.command.DataWritingCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+
+/** What a command writes: fully for files, by its columns for other commands that write data; null for commands that write none. */
+final class SinkText {
+    private SinkText() {}
+
+    static Map describe(LogicalPlan command, Map operator) {
+        if (!(command instanceof DataWritingCommand)) {
+            return null;
+        }
+        DataWritingCommand write = (DataWritingCommand) command;
+        operator.put("op", "Write");
+        List columns = new ArrayList();
+        List written = new ArrayList();
+        List output = Scala.list(write.query().output());
+        List names = Scala.list(write.outputColumnNames());
+        for (int i = 0; i < output.size(); i++) {
+            Attribute attribute = (Attribute) output.get(i);
+            Map column = OperatorText.named(attribute);
+            if (i < names.size()) {
+                column.put("name", names.get(i));
+            }
+            columns.add(column);
+            written.add(column.get("attr"));
+        }
+        operator.put("columns", written);
+        Map sink = new LinkedHashMap();
+        if (command instanceof InsertIntoHadoopFsRelationCommand) {
+            files((InsertIntoHadoopFsRelationCommand) command, sink);
+        }
+        sink.put("columns", columns);
+        return sink;
+    }
+
+    private static void files(InsertIntoHadoopFsRelationCommand command, Map sink) {
+        sink.put("boundary", Integer.valueOf(0));
+        sink.put("path", command.outputPath().toString());
+        sink.put("format", SourceList.format(command.fileFormat()));
+        sink.put("mode", command.mode() == SaveMode.Append ? "append" : "overwrite");
+        sink.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists));
+        sink.put("dynamic", Boolean.valueOf(command.dynamicPartitionOverwrite())); // only partitions that are written are replaced
+        sink.put("options", SourceList.options(command.options()));
+        List partition = new ArrayList();
+        List attributes = Scala.list(command.partitionColumns());
+        for (int i = 0; i < attributes.size(); i++) {
+            partition.add(((Attribute) attributes.get(i)).name());
+        }
+        sink.put("partition_columns", partition);
+        if (command.catalogTable().isDefined()) {
+            sink.put("table", ((CatalogTable) command.catalogTable().get()).identifier().unquotedString());
+        }
+    }
+}

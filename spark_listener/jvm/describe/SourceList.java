@@ -1,0 +1,176 @@
+package headwater.describe;
+
+import headwater.rewrite.Capture;
+import headwater.shim.Scala;
+import headwater.source.SourceFiles;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** The sources that a plan reads. Those of the capture keep its numbers, so that references find their files; others follow. */
+final class SourceList {
+    private final Capture capture;
+    private final Map byNumber = new java.util.TreeMap();
+    private final Map others = new LinkedHashMap(); // what is equal to what, for relations that the capture does not know
+    private int next;
+
+    SourceList(Capture capture) {
+        this.capture = capture;
+        this.next = capture == null ? 0 : capture.sources.size();
+    }
+
+    List list() {
+        return new ArrayList(byNumber.values());
+    }
+
+    /** The number of a leaf's source; null if the leaf reads nothing that has a name. */
+    Integer of(LogicalPlan leaf) {
+        if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
+            return files((LogicalRelation) leaf, (HadoopFsRelation) ((LogicalRelation) leaf).relation());
+        }
+        if (leaf instanceof LogicalRelation) {
+            return add(((LogicalRelation) leaf).relation(), table((LogicalRelation) leaf));
+        }
+        if (leaf instanceof DataSourceV2ScanRelation) {
+            Map described = new LinkedHashMap();
+            described.put("name", ((DataSourceV2ScanRelation) leaf).relation().name());
+            described.put("columns", columns(leaf.schema()));
+            return add(((DataSourceV2ScanRelation) leaf).relation().name(), described);
+        }
+        return null;
+    }
+
+    private Integer files(LogicalRelation leaf, HadoopFsRelation relation) {
+        int number = capture == null ? -1 : capture.sourceNumber(relation);
+        Map described = describe(leaf, relation);
+        if (number < 0) {
+            List key = new ArrayList();
+            key.add(relation.location());
+            key.add(relation.options());
+            return add(key, described);
+        }
+        if (!byNumber.containsKey(Integer.valueOf(number))) {
+            SourceFiles files = (SourceFiles) capture.sources.get(number);
+            described.put("files", listed(files, relation.partitionSchema()));
+            described.put("source", Integer.valueOf(number));
+            described.put("splits", new ArrayList());
+            byNumber.put(Integer.valueOf(number), described);
+        }
+        return Integer.valueOf(number);
+    }
+
+    private Integer add(Object key, Map described) {
+        Integer number = (Integer) others.get(key);
+        if (number == null) {
+            number = Integer.valueOf(next++);
+            others.put(key, number);
+            described.put("source", number);
+            byNumber.put(number, described);
+        }
+        return number;
+    }
+
+    private static Map describe(LogicalRelation leaf, HadoopFsRelation relation) {
+        Map result = new LinkedHashMap();
+        List roots = Scala.list(relation.location().rootPaths());
+        List paths = new ArrayList();
+        for (int i = 0; i < roots.size(); i++) {
+            paths.add(roots.get(i).toString());
+        }
+        if (!paths.isEmpty()) {
+            result.put("path", paths.get(0));
+        }
+        if (paths.size() > 1) {
+            result.put("paths", paths);
+        }
+        if (leaf.catalogTable().isDefined()) {
+            result.put("table", ((CatalogTable) leaf.catalogTable().get()).identifier().unquotedString());
+        }
+        result.put("format", format(relation.fileFormat()));
+        result.put("options", options(relation.options()));
+        result.put("columns", columns(relation.schema()));
+        List partition = new ArrayList();
+        StructField[] fields = relation.partitionSchema().fields();
+        for (int i = 0; i < fields.length; i++) {
+            partition.add(fields[i].name());
+        }
+        result.put("partition_columns", partition);
+        return result;
+    }
+
+    private static Map table(LogicalRelation leaf) {
+        Map result = new LinkedHashMap();
+        String name = leaf.catalogTable().isDefined()
+            ? ((CatalogTable) leaf.catalogTable().get()).identifier().unquotedString() : leaf.relation().getClass().getSimpleName();
+        result.put("name", name);
+        result.put("columns", columns(leaf.schema()));
+        return result;
+    }
+
+    private static List listed(SourceFiles files, StructType partition) {
+        List result = new ArrayList();
+        List entries = files.entries();
+        for (int i = 0; i < entries.size(); i++) {
+            SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
+            Map file = new LinkedHashMap();
+            file.put("ordinal", Integer.valueOf(entry.ordinal));
+            file.put("ordinals", Integer.valueOf(entry.ordinals));
+            file.put("path", entry.path);
+            file.put("length", Long.valueOf(entry.length));
+            file.put("modified", Long.valueOf(entry.modified));
+            file.put("partition", values(entry.partition, partition));
+            result.add(file);
+        }
+        return result;
+    }
+
+    private static Map values(InternalRow row, StructType schema) {
+        Map result = new LinkedHashMap();
+        for (int i = 0; i < schema.length(); i++) {
+            StructField field = schema.apply(i);
+            Object value = row.isNullAt(i) ? null : row.get(i, field.dataType());
+            result.put(field.name(), value == null ? null : new Literal(value, field.dataType()).toString());
+        }
+        return result;
+    }
+
+    static String format(FileFormat format) {
+        return format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.toString().toLowerCase(Locale.ROOT);
+    }
+
+    static Map options(scala.collection.immutable.Map options) {
+        Map result = new LinkedHashMap();
+        Iterator entries = Scala.map(options).entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            result.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), String.valueOf(entry.getValue()));
+        }
+        return result;
+    }
+
+    static List columns(StructType schema) {
+        List result = new ArrayList();
+        StructField[] fields = schema.fields();
+        for (int i = 0; i < fields.length; i++) {
+            Map column = new LinkedHashMap();
+            column.put("name", fields[i].name());
+            column.put("type", fields[i].dataType().catalogString());
+            result.add(column);
+        }
+        return result;
+    }
+}

@@ -1,0 +1,77 @@
+package headwater.describe;
+
+import headwater.rewrite.WindowFrames;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+
+/** A window operator: partition, order, frames, and which column is over which frame. */
+final class WindowText {
+    private WindowText() {}
+
+    static void describe(Window window, Map operator, ExpressionText expressions) {
+        operator.put("op", "Window");
+        operator.put("partition", OperatorText.all(Scala.list(window.partitionSpec()), expressions));
+        List order = new ArrayList();
+        List sorts = Scala.list(window.orderSpec());
+        for (int i = 0; i < sorts.size(); i++) {
+            SortOrder sort = (SortOrder) sorts.get(i);
+            Map key = new LinkedHashMap();
+            key.put("expr", expressions.outermost(sort.child()));
+            key.put("descending", Boolean.valueOf(sort.direction() == org.apache.spark.sql.catalyst.expressions.Descending$.MODULE$));
+            key.put("nulls_last", Boolean.valueOf(sort.nullOrdering() == org.apache.spark.sql.catalyst.expressions.NullsLast$.MODULE$));
+            order.add(key);
+        }
+        operator.put("order", order);
+        List known = WindowFrames.of(window);
+        List defines = new ArrayList();
+        List columns = Scala.list(window.windowExpressions());
+        for (int i = 0; i < columns.size(); i++) {
+            NamedExpression column = (NamedExpression) columns.get(i);
+            Map definition = OperatorText.named(column.toAttribute());
+            definition.put("expr", expressions.outermost((Expression) column));
+            int frame = known.indexOf(WindowFrames.frameOf((Expression) column));
+            if (frame >= 0) {
+                definition.put("frame", Integer.valueOf(frame));
+            }
+            defines.add(definition);
+        }
+        operator.put("defines", defines);
+        List frames = new ArrayList();
+        for (int i = 0; i < known.size(); i++) {
+            frames.add(frame((SpecifiedWindowFrame) known.get(i)));
+        }
+        operator.put("frames", frames);
+    }
+
+    private static Map frame(SpecifiedWindowFrame frame) {
+        Map result = new LinkedHashMap();
+        boolean rows = frame.frameType() == org.apache.spark.sql.catalyst.expressions.RowFrame$.MODULE$;
+        result.put("unit", rows ? "rows" : "range");
+        result.put("start", bound(frame.lower(), rows));
+        result.put("end", bound(frame.upper(), rows));
+        return result;
+    }
+
+    /** null: unbounded; 0: the current row; else a number of rows, or the text of a bound of values. */
+    private static Object bound(Expression bound, boolean rows) {
+        if (bound == org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$
+            || bound == org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$.MODULE$) {
+            return null;
+        }
+        if (bound == org.apache.spark.sql.catalyst.expressions.CurrentRow$.MODULE$) {
+            return Integer.valueOf(0);
+        }
+        if (rows && bound.foldable()) {
+            return bound.eval(null);
+        }
+        return bound.sql();
+    }
+}

@@ -1,0 +1,96 @@
+package headwater.listen;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.rewrite.CaptureRule;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.classic.SparkSession;
+
+/** What Python holds of one application: installs listener and rule, and gives out events as JSON. */
+public final class CaptureBridge {
+    private static final int MOST = 256; // events a drain
+
+    private final SparkContext context;
+    private final Captures captures;
+    private final Events events;
+    private final CaptureRule rule; // null: records are not captured
+    private final ObjectMapper json = new ObjectMapper();
+    private boolean told; // that the breaker opened
+
+    public CaptureBridge(SparkSession session, boolean records, String segments) {
+        context = session.sparkContext();
+        captures = new Captures(context, segments);
+        events = new Events(captures);
+        rule = records ? new CaptureRule(captures) : null;
+        context.addSparkListener(events);
+        adopt(session);
+    }
+
+    /** Another session of the application. One that was cloned from an adopted session has the rule already. */
+    public void adopt(SparkSession session) {
+        if (rule == null) {
+            return;
+        }
+        List rules = Scala.list(session.experimental().extraOptimizations());
+        for (int i = 0; i < rules.size(); i++) {
+            if (rules.get(i) instanceof CaptureRule) {
+                return;
+            }
+        }
+        rules.add(rule);
+        session.experimental().extraOptimizations_$eq(Scala.seq(rules));
+    }
+
+    /** Events in their order, as a JSON list. Waits for the first one at most `milliseconds`. */
+    public String drain(long milliseconds) throws Exception {
+        List result = new ArrayList();
+        Described event = events.poll(milliseconds);
+        while (event != null && result.size() < MOST) {
+            result.add(described(event));
+            event = result.size() < MOST ? events.poll(0L) : null;
+        }
+        long dropped = events.dropped();
+        if (dropped > 0L) {
+            result.add(note("dropped", "count", Long.valueOf(dropped)));
+        }
+        if (!told && captures.closedBecause() != null) {
+            told = true;
+            result.add(note("off", "reason", captures.closedBecause()));
+        }
+        return json.writeValueAsString(result);
+    }
+
+    /** Waits until the listener bus has delivered what was posted; false if that took longer than `milliseconds`. */
+    public boolean flush(long milliseconds) {
+        try {
+            context.listenerBus().waitUntilEmpty(milliseconds);
+            return true;
+        } catch (Exception late) {
+            return false; // a TimeoutException, which Scala does not declare
+        }
+    }
+
+    public void close() {
+        context.removeSparkListener(events);
+        captures.close();
+    }
+
+    private static Map described(Described event) {
+        try {
+            return event.describe();
+        } catch (Throwable fault) {
+            return note("fault", "reason", event.getClass().getSimpleName() + ": " + fault);
+        }
+    }
+
+    private static Map note(String name, String key, Object value) {
+        Map result = new LinkedHashMap();
+        result.put("event", name);
+        result.put(key, value);
+        return result;
+    }
+}

@@ -1,0 +1,66 @@
+package headwater.listen;
+
+import headwater.rewrite.Capture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.SparkContext;
+
+/** The captures that are under way in one application, and the circuit breaker: after a few faults nothing is rewritten any more. */
+public final class Captures {
+    private static final int FAULTS = 3;
+    private static final int MOST = 1000; // queries at once; a capture beyond is not begun
+
+    private final SparkContext context;
+    private final String segments;
+    private final ConcurrentHashMap running = new ConcurrentHashMap(); // String execution -> Capture
+    private final AtomicInteger faults = new AtomicInteger();
+    private volatile String lastFault;
+    private volatile boolean closed;
+
+    Captures(SparkContext context, String segments) {
+        this.context = context;
+        this.segments = segments;
+    }
+
+    public boolean open() {
+        return !closed && faults.get() < FAULTS;
+    }
+
+    /** Nothing is rewritten from now on; rules that stay in sessions do nothing. */
+    void close() {
+        closed = true;
+        running.clear();
+    }
+
+    public void fault(Throwable cause) {
+        lastFault = String.valueOf(cause);
+        faults.incrementAndGet();
+    }
+
+    /** Why capture was turned off; null while it is on. */
+    String closedBecause() {
+        return faults.get() < FAULTS ? null : "capture was turned off after " + FAULTS + " faults; the last was: " + lastFault;
+    }
+
+    public SparkContext context() {
+        return context;
+    }
+
+    public String segments() {
+        return segments;
+    }
+
+    /** The SQL execution that this thread is in; null outside of one. */
+    public String execution() {
+        return context.getLocalProperty("spark.sql.execution.id");
+    }
+
+    /** False if there is a capture of this execution already: then the plan must stay as it was. */
+    public boolean remember(String execution, Capture capture) {
+        return running.size() < MOST && running.putIfAbsent(execution, capture) == null;
+    }
+
+    Capture take(long execution) {
+        return (Capture) running.remove(String.valueOf(execution));
+    }
+}

@@ -1,0 +1,90 @@
+package headwater.listen;
+
+import headwater.describe.Manifest;
+import headwater.describe.PlanDescription;
+import headwater.rewrite.Capture;
+import headwater.shim.Scala;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.command.DataWritingCommand;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.util.AccumulatorV2;
+
+/** A SQL execution ended: what it was, what it wrote, and what was captured of it. */
+final class QueryEnd implements Described {
+    private final SparkListenerSQLExecutionEnd event;
+    private final Capture capture; // null: its records are not captured
+
+    QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture) {
+        this.event = event;
+        this.capture = capture;
+    }
+
+    public Map describe() {
+        Map result = new LinkedHashMap();
+        result.put("event", "query_end");
+        result.put("execution", Long.valueOf(event.executionId()));
+        result.put("time", Long.valueOf(event.time()));
+        Map error = error();
+        result.put("error", error);
+        result.put("plan", null);
+        result.put("capture", null);
+        result.put("metrics", new LinkedHashMap());
+        LogicalPlan executed = executed(error);
+        LogicalPlan original = capture != null ? capture.original : executed;
+        if (original == null) {
+            return result;
+        }
+        Map plan = PlanDescription.of(original, capture);
+        result.put("plan", plan);
+        if (capture != null) {
+            result.put("capture", Manifest.of(capture, plan, event.executionId()));
+        }
+        if (executed instanceof DataWritingCommand) {
+            result.put("metrics", metrics((DataWritingCommand) executed));
+        }
+        return result;
+    }
+
+    private Map error() {
+        Throwable failure = (Throwable) Scala.orNull(event.executionFailure());
+        String message = (String) Scala.orNull(event.errorMessage());
+        if (failure == null && (message == null || message.isEmpty())) {
+            return null;
+        }
+        Map result = new LinkedHashMap();
+        result.put("class", failure == null ? null : failure.getClass().getName());
+        result.put("message", failure == null ? message : String.valueOf(failure.getMessage()));
+        return result;
+    }
+
+    /** The plan that ran. A query that failed may have none, and asking would plan it again. */
+    private LogicalPlan executed(Map error) {
+        QueryExecution query = event.qe();
+        if (query == null || (error != null && capture == null)) {
+            return null;
+        }
+        try {
+            return query.optimizedPlan();
+        } catch (Throwable none) {
+            return null; // it failed before it had one
+        }
+    }
+
+    private static Map metrics(DataWritingCommand command) {
+        Map result = new LinkedHashMap();
+        Map known = Scala.map(command.metrics());
+        put(result, "rows", known.get("numOutputRows"));
+        put(result, "bytes", known.get("numOutputBytes"));
+        put(result, "files", known.get("numFiles"));
+        return result;
+    }
+
+    private static void put(Map result, String name, Object metric) {
+        if (metric instanceof AccumulatorV2) {
+            result.put(name, ((AccumulatorV2) metric).value());
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package headwater.rewrite;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** A place in the plan where associations are written (docs: capture format, section 2). */
+public final class Boundary {
+    public final int number;
+    public final String kind;
+    public final int operator;
+    public final LogicalPlan original; // for the comparison of subplans that Spark may run once for several places
+    public final List columns = new ArrayList(); // of Map: role, operator, frame
+
+    Boundary(int number, String kind, int operator, LogicalPlan original) {
+        this.number = number;
+        this.kind = kind;
+        this.operator = operator;
+        this.original = original;
+    }
+
+    void column(String role, String name, int value) {
+        Map column = new LinkedHashMap();
+        column.put("role", role);
+        if (name != null) {
+            column.put(name, Integer.valueOf(value));
+        }
+        columns.add(column);
+    }
+}

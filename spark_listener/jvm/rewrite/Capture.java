@@ -1,0 +1,92 @@
+package headwater.rewrite;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.source.SourceFiles;
+import headwater.tap.Reports;
+import headwater.tap.SegmentSpec;
+import headwater.tap.TapSink;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+
+/** The capture of one query, on the driver: what the rewriter decided, and what the tasks report. */
+public final class Capture {
+    public final String id = UUID.randomUUID().toString();
+    public final LogicalPlan original;
+    public final List boundaries = new ArrayList(); // of Boundary
+    public final List sources = new ArrayList(); // of SourceFiles, by number
+    public final List problems = new ArrayList(); // of Map
+    public final Reports reports = new Reports();
+    public boolean rewritten;
+    public long planningNanos;
+    private final String folder;
+    private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
+
+    public Capture(LogicalPlan original, String segments) {
+        this.original = original;
+        this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
+    }
+
+    /** To be called before a plan with taps runs. */
+    public void register(SparkContext context) {
+        reports.register(context, headwater.shim.Scala.none(), false);
+    }
+
+    public void problem(String operator, String reason, String kind) {
+        problems.add(problemOf(operator, reason, kind));
+    }
+
+    public static Map problemOf(String operator, String reason, String kind) {
+        Map problem = new LinkedHashMap();
+        problem.put("operator", operator);
+        problem.put("reason", reason);
+        problem.put("kind", kind);
+        return problem;
+    }
+
+    Boundary boundary(String kind, int operator, LogicalPlan original) {
+        Boundary boundary = new Boundary(boundaries.size(), kind, operator, original);
+        boundaries.add(boundary);
+        return boundary;
+    }
+
+    /** Where the rows of a boundary go. Its columns must be complete. */
+    TapSink sink(Boundary boundary) {
+        try {
+            String columns = new ObjectMapper().writeValueAsString(boundary.columns);
+            return new TapSink(new SegmentSpec(id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, reports));
+        } catch (java.io.IOException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** The files of a relation; the same for every scan that reads an equal index in the same way. `unit` as in SourceFiles. */
+    SourceFiles source(HadoopFsRelation relation, long unit) {
+        List key = new ArrayList();
+        key.add(relation.location());
+        key.add(relation.fileFormat().getClass());
+        key.add(relation.options());
+        SourceFiles files = (SourceFiles) shared.get(key);
+        if (files == null) {
+            files = new SourceFiles(sources.size(), unit);
+            sources.add(files);
+            shared.put(key, files);
+        }
+        return files;
+    }
+
+    /** The number of a relation's source, or -1 if this query's capture does not know it. */
+    public int sourceNumber(HadoopFsRelation relation) {
+        List key = new ArrayList();
+        key.add(relation.location());
+        key.add(relation.fileFormat().getClass());
+        key.add(relation.options());
+        SourceFiles files = (SourceFiles) shared.get(key);
+        return files == null ? -1 : files.number;
+    }
+}

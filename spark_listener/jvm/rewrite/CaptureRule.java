@@ -1,0 +1,59 @@
+package headwater.rewrite;
+
+import headwater.listen.Captures;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+
+/**
+ * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files. It runs in the batch "User Provided
+ * Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
+ */
+public final class CaptureRule extends Rule {
+    private static final TreeNodeTag SEEN = new TreeNodeTag("headwater.seen"); // the batch runs to a fixed point
+
+    private final Captures captures;
+
+    public CaptureRule(Captures captures) {
+        this.captures = captures;
+    }
+
+    public String ruleName() {
+        return "headwater.rewrite.CaptureRule";
+    }
+
+    public TreeNode apply(TreeNode node) {
+        if (!(node instanceof LogicalPlan) || !captures.open()) {
+            return node;
+        }
+        LogicalPlan plan = (LogicalPlan) node;
+        if (!WriteRewrite.takes(plan) || plan.getTagValue(SEEN).isDefined()) {
+            return plan;
+        }
+        String execution = captures.execution();
+        if (execution == null) {
+            return plan; // it is only looked at (explain)
+        }
+        plan.setTagValue(SEEN, Boolean.TRUE);
+        long began = System.nanoTime();
+        Capture capture = new Capture(plan, captures.segments());
+        LogicalPlan result = plan;
+        try {
+            LogicalPlan rewritten = WriteRewrite.rewrite((InsertIntoHadoopFsRelationCommand) plan, capture);
+            PlanCheck.check(plan, rewritten);
+            capture.register(captures.context());
+            rewritten.setTagValue(SEEN, Boolean.TRUE);
+            capture.rewritten = true;
+            result = rewritten;
+        } catch (Refused refused) {
+            capture.problem(refused.operator, refused.getMessage(), "refused");
+        } catch (Throwable fault) {
+            capture.problem("capture", String.valueOf(fault), "fault");
+            captures.fault(fault);
+        }
+        capture.planningNanos = System.nanoTime() - began;
+        return captures.remember(execution, capture) ? result : plan;
+    }
+}

@@ -1,0 +1,24 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
+import org.apache.spark.sql.catalyst.plans.logical.Repartition;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+
+/** Operators of one child whose rows are rows of the child, with all its columns. */
+final class PassFamily extends Family {
+    boolean takes(LogicalPlan node) {
+        return node instanceof Filter || node instanceof Sort || node instanceof Repartition || node instanceof RepartitionByExpression
+            || node instanceof RebalancePartitions;
+    }
+
+    Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.check(node);
+        Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
+        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan));
+        return new Rewritten(renewed, child.hidden);
+    }
+}

@@ -1,0 +1,95 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import headwater.tap.Tap;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/**
+ * Walks an optimised plan and puts hidden references and taps into it, a family of operators at a time. Operators are numbered in
+ * preorder of the original plan, as its description numbers them: the write is 0.
+ */
+public final class Rewriter {
+    private static final Family[] FAMILIES = new Family[] {
+        new ScanFamily(), new ProjectFamily(), new PassFamily(), new JoinFamily(), new AggregateFamily(), new WindowFamily(), new PythonFamily(),
+        new UnionFamily(), new EmptyFamily(),
+    };
+
+    public final Capture capture;
+    private int next;
+
+    Rewriter(Capture capture, int first) {
+        this.capture = capture;
+        this.next = first;
+    }
+
+    Rewritten rewrite(LogicalPlan node) {
+        int operator = next++;
+        for (int i = 0; i < FAMILIES.length; i++) {
+            if (FAMILIES[i].takes(node)) {
+                return FAMILIES[i].rewrite(node, operator, this);
+            }
+        }
+        throw new Refused(node.nodeName(), "records are not followed through this operator yet");
+    }
+
+    /** Refuses expressions that read other relations or that no family understands. */
+    static void check(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            check(node, (Expression) expressions.get(i));
+        }
+    }
+
+    private static void check(LogicalPlan node, Expression expression) {
+        if (expression instanceof DynamicPruningSubquery) {
+            return; // it only leaves out what the join above leaves out anyway
+        }
+        if (expression instanceof PlanExpression) {
+            throw new Refused(expression.nodeName(), "records are not followed through subqueries yet");
+        }
+        if (expression instanceof PythonUDF) {
+            throw new Refused(node.nodeName(), "a Python function in this place is not understood");
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            check(node, (Expression) children.get(i));
+        }
+    }
+
+    /** The plan with a tap on top: same output, same order. */
+    static LogicalPlan tapped(LogicalPlan plan, List values, headwater.tap.TapSink sink) {
+        return new Filter(new Tap(Scala.seq(values), sink), plan);
+    }
+
+    static Alias alias(Expression expression, String name) {
+        return new Alias(
+            expression, "_headwater_" + name, NamedExpression$.MODULE$.newExprId(), Scala.empty(), Scala.none(), Scala.empty());
+    }
+
+    /** The columns of a plan without its hidden ones. */
+    static List visible(Rewritten child) {
+        List result = new ArrayList();
+        List output = Scala.list(child.plan.output());
+        List hidden = child.attributes();
+        for (int i = 0; i < output.size(); i++) {
+            boolean ours = false;
+            for (int j = 0; j < hidden.size(); j++) {
+                ours |= ((Attribute) hidden.get(j)).exprId().equals(((Attribute) output.get(i)).exprId());
+            }
+            if (!ours) {
+                result.add(output.get(i));
+            }
+        }
+        return result;
+    }
+}

@@ -1,0 +1,83 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
+import org.apache.spark.sql.internal.SQLConf;
+
+/** Which file sources have records that can be numbered exactly, and found again by their number. */
+final class SourceFormats {
+    private SourceFormats() {}
+
+    /** Throws Refused, naming the scan, where they cannot. */
+    static void check(LogicalRelation scan, HadoopFsRelation relation) {
+        FileFormat format = relation.fileFormat();
+        String name = "Scan " + format;
+        boolean text = format.getClass() == CSVFileFormat.class || format.getClass() == TextFileFormat.class;
+        if (format.getClass() != ParquetFileFormat.class && !text) {
+            throw new Refused(name, "records of this format are not numbered yet");
+        }
+        if (scan.isStreaming()) {
+            throw new Refused(name, "streams are not captured yet");
+        }
+        if (relation.bucketSpec().isDefined()) {
+            throw new Refused(name, "bucketed tables are not captured yet");
+        }
+        if (scan.output().size() != relation.schema().length()) {
+            throw new Refused(name, "a query that reads the hidden column _metadata is not captured yet");
+        }
+        List output = Scala.list(scan.output());
+        for (int i = 0; i < output.size(); i++) {
+            String column = ((AttributeReference) output.get(i)).name();
+            if (column.startsWith("_headwater_") || column.equals("_tmp_metadata_row_index")) {
+                throw new Refused(name, "a column is called " + column);
+            }
+        }
+        if (text) {
+            checkText(name, options(relation));
+        }
+    }
+
+    private static void checkText(String name, Map options) {
+        if ("true".equalsIgnoreCase((String) options.get("multiline"))) {
+            throw new Refused(name, "records of a file read with multiLine are not lines, and cannot be found again by their number");
+        }
+        if ("true".equalsIgnoreCase((String) options.get("wholetext"))) {
+            throw new Refused(name, "with wholetext a record is a file");
+        }
+        if ("dropmalformed".equalsIgnoreCase((String) options.get("mode"))) {
+            throw new Refused(name, "with mode DROPMALFORMED the records that count depend on the columns that are read");
+        }
+        String separator = (String) options.get("linesep");
+        if (separator != null && !separator.equals("\n")) {
+            throw new Refused(name, "a line separator of one's own is not understood yet");
+        }
+    }
+
+    /** The reader's options, names in lower case. */
+    static Map options(HadoopFsRelation relation) {
+        Map result = new HashMap();
+        Iterator entries = Scala.map(relation.options()).entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            result.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), String.valueOf(entry.getValue()));
+        }
+        return result;
+    }
+
+    /** No split of a file is smaller (FilePartition.maxSplitBytes), the last of a file apart. */
+    static long unit(HadoopFsRelation relation) {
+        SQLConf conf = SQLConf.get();
+        return Math.max(1L, Math.min(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes()));
+    }
+}

@@ -1,0 +1,83 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import headwater.tap.RowReference;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
+import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * Windows. Directly above the operator the rows stand partition after partition, each in the window's order: recording them there, with
+ * the partition's hash, says everything about frames of rows. For frames of values the engine counts, in hidden window columns,
+ * how far each row's frame reaches. What stands above refers to the window's rows.
+ */
+final class WindowFamily extends Family {
+    boolean takes(LogicalPlan node) {
+        return node.getClass() == Window.class;
+    }
+
+    Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Window window = (Window) node;
+        Rewriter.check(node);
+        Expression hash = KeyHash.of(window.partitionSpec(), "Window");
+        Boundary boundary = rewriter.capture.boundary(SegmentSpec.WINDOW, operator, node);
+        Rewritten child = rewriter.rewrite(window.child());
+
+        List values = new ArrayList();
+        values.add(hash);
+        boundary.column("key", null, 0);
+        List expressions = Scala.list(window.windowExpressions());
+        List frames = WindowFrames.of(window);
+        for (int i = 0; i < frames.size(); i++) {
+            SpecifiedWindowFrame frame = (SpecifiedWindowFrame) frames.get(i);
+            if (frame.frameType() != org.apache.spark.sql.catalyst.expressions.RangeFrame$.MODULE$) {
+                continue;
+            }
+            SpecifiedWindowFrame toEnd = frame.copy(
+                frame.frameType(), org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$, frame.upper());
+            values.add(counted(window, toEnd, expressions));
+            boundary.column("frame_end", "frame", i);
+            if (frame.lower() != org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$) {
+                values.add(counted(window, frame, expressions));
+                boundary.column("frame_size", "frame", i);
+            }
+        }
+        for (int i = 0; i < child.hidden.size(); i++) {
+            Hidden column = (Hidden) child.hidden.get(i);
+            values.add(column.attribute);
+            boundary.column("ref", "operator", column.operator);
+        }
+        LogicalPlan counting = window.copy(Scala.seq(expressions), window.partitionSpec(), window.orderSpec(), child.plan, window.hint());
+        Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(boundary)), "window");
+        List columns = Scala.list(node.output());
+        columns.add(reference);
+        List hidden = new ArrayList();
+        hidden.add(new Hidden(reference.toAttribute(), operator));
+        return new Rewritten(new HiddenProject(Scala.seq(columns), counting, node), hidden);
+    }
+
+    /** Adds a hidden window column with the number of rows in a frame; gives its attribute. */
+    private static Attribute counted(Window window, SpecifiedWindowFrame frame, List expressions) {
+        Expression one = new Literal(Integer.valueOf(1), DataTypes.IntegerType);
+        AggregateExpression count = new AggregateExpression(
+            new Count(Scala.seq((Object) one)), Complete$.MODULE$, false, Scala.none(),
+            org.apache.spark.sql.catalyst.expressions.NamedExpression$.MODULE$.newExprId());
+        WindowSpecDefinition specification = new WindowSpecDefinition(window.partitionSpec(), window.orderSpec(), frame);
+        Alias alias = Rewriter.alias(new WindowExpression(count, specification), "frame");
+        expressions.add(alias);
+        return alias.toAttribute();
+    }
+}

@@ -1,0 +1,64 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
+import headwater.write.TrackedInsert;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.WriteFiles;
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
+import org.apache.spark.sql.internal.SQLConf;
+
+/**
+ * The root: a command that writes files. The sink's tap stands directly below the writer, above the sort that Spark adds for
+ * partitions, so that the n-th row of the tap is the n-th that the task writes.
+ */
+final class WriteRewrite {
+    private WriteRewrite() {}
+
+    static boolean takes(LogicalPlan plan) {
+        return plan.getClass() == InsertIntoHadoopFsRelationCommand.class;
+    }
+
+    static LogicalPlan rewrite(InsertIntoHadoopFsRelationCommand command, Capture capture) {
+        check(command);
+        WriteFiles write = (WriteFiles) command.query();
+        Rewriter rewriter = new Rewriter(capture, 1);
+        Boundary boundary = capture.boundary(SegmentSpec.SINK, 0, command);
+        Rewritten child = rewriter.rewrite(write.child());
+        if (child.hidden.isEmpty()) {
+            throw new Refused("Write", "what is written comes from no source with records");
+        }
+        List values = new ArrayList();
+        for (int i = 0; i < child.hidden.size(); i++) {
+            Hidden column = (Hidden) child.hidden.get(i);
+            values.add(column.attribute);
+            boundary.column("ref", "operator", column.operator);
+        }
+        LogicalPlan tapped = Rewriter.tapped(child.plan, values, capture.sink(boundary));
+        LogicalPlan original = new HiddenProject(write.child().output(), tapped, write.child());
+        return new TrackedInsert(command, (LogicalPlan) write.withNewChildren(Scala.seq((Object) original)));
+    }
+
+    private static void check(InsertIntoHadoopFsRelationCommand command) {
+        FileFormat format = command.fileFormat();
+        String name = "Write " + format;
+        boolean known = format instanceof ParquetFileFormat || format.getClass() == CSVFileFormat.class || format.getClass() == JsonFileFormat.class
+            || format.getClass() == TextFileFormat.class;
+        if (!known) {
+            throw new Refused(name, "records written in this format are not numbered yet");
+        }
+        if (!(command.query() instanceof WriteFiles)) {
+            throw new Refused(name, "spark.sql.optimizer.plannedWrite.enabled is off");
+        }
+        if (SQLConf.get().maxConcurrentOutputFileWriters() > 0) {
+            throw new Refused(name, "concurrent output writers (spark.sql.maxConcurrentOutputFileWriters) may sort rows after they were recorded");
+        }
+    }
+}

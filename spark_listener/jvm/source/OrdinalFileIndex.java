@@ -1,0 +1,106 @@
+package headwater.source;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/**
+ * A file index that tells each file's ordinal as one more partition value. Readers fill partition columns with constants, so the
+ * ordinal costs next to nothing a row. Files keep the order in which the original lists them, so that tasks are packed as without us.
+ *
+ * Equal to another that wraps an equal index: without that, reuse of exchanges would be lost.
+ */
+public final class OrdinalFileIndex implements FileIndex {
+    private final HadoopFsRelation relation;
+    private final FileIndex original;
+    private final SourceFiles files;
+    private final StructType schema;
+
+    public OrdinalFileIndex(HadoopFsRelation relation, SourceFiles files, StructType schema) {
+        this.relation = relation;
+        this.original = relation.location();
+        this.files = files;
+        this.schema = schema;
+    }
+
+    public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
+        List directories = Scala.list(original.listFiles(partitionFilters, dataFilters));
+        List found = new ArrayList();
+        for (int i = 0; i < directories.size(); i++) {
+            PartitionDirectory directory = (PartitionDirectory) directories.get(i);
+            List statuses = Scala.list(directory.files());
+            for (int j = 0; j < statuses.size(); j++) {
+                FileStatus status = ((FileStatusWithMetadata) statuses.get(j)).fileStatus();
+                Boolean splitable = Boolean.valueOf(files.unit > 0L && relation.fileFormat().isSplitable(relation.sparkSession(), relation.options(), status.getPath()));
+                found.add(new Object[] {status, directory.values(), splitable});
+            }
+        }
+        files.list(found);
+        List result = new ArrayList();
+        for (int i = 0; i < directories.size(); i++) {
+            PartitionDirectory directory = (PartitionDirectory) directories.get(i);
+            List statuses = Scala.list(directory.files());
+            for (int j = 0; j < statuses.size(); j++) {
+                FileStatusWithMetadata file = (FileStatusWithMetadata) statuses.get(j);
+                result.add(new PartitionDirectory(withOrdinal(directory.values(), files.ordinal(file.fileStatus())), Scala.seq((Object) file)));
+            }
+        }
+        return Scala.seq(result);
+    }
+
+    private InternalRow withOrdinal(InternalRow values, int ordinal) {
+        int width = schema.length() - 1;
+        Object[] all = new Object[width + 1];
+        for (int i = 0; i < width; i++) {
+            all[i] = values.isNullAt(i) ? null : values.get(i, schema.apply(i).dataType());
+        }
+        all[width] = Integer.valueOf(ordinal);
+        return new GenericInternalRow(all);
+    }
+
+    public Seq rootPaths() {
+        return original.rootPaths();
+    }
+
+    public String[] inputFiles() {
+        return original.inputFiles();
+    }
+
+    public void refresh() {
+        original.refresh();
+    }
+
+    public long sizeInBytes() {
+        return original.sizeInBytes();
+    }
+
+    public StructType partitionSchema() {
+        return schema;
+    }
+
+    public Option metadataOpsTimeNs() {
+        return original.metadataOpsTimeNs();
+    }
+
+    public boolean equals(Object other) {
+        return other instanceof OrdinalFileIndex && ((OrdinalFileIndex) other).original.equals(original);
+    }
+
+    public int hashCode() {
+        return original.hashCode();
+    }
+
+    public String toString() {
+        return original.toString();
+    }
+}

@@ -1,0 +1,131 @@
+package headwater.source;
+
+import headwater.tap.Reports;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.Job;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.OutputWriterFactory;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.Option;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Seq;
+
+/**
+ * A file format that reads as the original does and adds a column: the reference of each record, made of the split's ordinal and the
+ * record's rank in the split. For formats whose readers tell no position (CSV, text).
+ *
+ * No filter is pushed into the original reader, since it must count every record; the scan's own Filter stands above and does the
+ * work. The price is that records which a pushed filter would have skipped early are converted.
+ */
+public final class RankedFormat implements FileFormat, DataSourceRegister, java.io.Serializable {
+    public static final String COLUMN = "_headwater_reference";
+
+    private final FileFormat original;
+    private final SourceFiles files;
+    private final Reports reports;
+
+    public RankedFormat(FileFormat original, SourceFiles files, Reports reports) {
+        this.original = original;
+        this.files = files;
+        this.reports = reports;
+    }
+
+    public Function1 buildReaderWithPartitionValues(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+        StructType bareData = without(data);
+        StructType bareRequired = without(required);
+        Function1 reader = original.buildReader(session, bareData, partition, bareRequired, headwater.shim.Scala.empty(), options, conf);
+        boolean wanted = bareRequired.length() < required.length();
+        return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, wanted ? reports : null);
+    }
+
+    public Function1 buildReader(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+        throw new UnsupportedOperationException("records are only numbered together with partition values");
+    }
+
+    static StructType without(StructType schema) {
+        List fields = new ArrayList();
+        StructField[] all = schema.fields();
+        for (int i = 0; i < all.length; i++) {
+            if (!all[i].name().equals(COLUMN)) {
+                fields.add(all[i]);
+            }
+        }
+        return new StructType((StructField[]) fields.toArray(new StructField[0]));
+    }
+
+    public Option inferSchema(SparkSession session, Map options, Seq statuses) {
+        return original.inferSchema(session, options, statuses);
+    }
+
+    public OutputWriterFactory prepareWrite(SparkSession session, Job job, Map options, StructType schema) {
+        return original.prepareWrite(session, job, options, schema);
+    }
+
+    public boolean supportBatch(SparkSession session, StructType schema) {
+        return false;
+    }
+
+    public Option vectorTypes(StructType required, StructType partition, SQLConf conf) {
+        return headwater.shim.Scala.none();
+    }
+
+    public boolean isSplitable(SparkSession session, Map options, Path path) {
+        return original.isSplitable(session, options, path);
+    }
+
+    public AttributeReference createFileMetadataCol() {
+        return original.createFileMetadataCol();
+    }
+
+    public boolean supportDataType(DataType type) {
+        return original.supportDataType(type);
+    }
+
+    public boolean supportReadDataType(DataType type) {
+        return original.supportReadDataType(type);
+    }
+
+    public boolean supportFieldName(String name) {
+        return original.supportFieldName(name);
+    }
+
+    public boolean allowDuplicatedColumnNames() {
+        return original.allowDuplicatedColumnNames();
+    }
+
+    public Seq metadataSchemaFields() {
+        return original.metadataSchemaFields();
+    }
+
+    public Map fileConstantMetadataExtractors() {
+        return original.fileConstantMetadataExtractors();
+    }
+
+    public String shortName() {
+        return original instanceof DataSourceRegister ? ((DataSourceRegister) original).shortName() : original.toString();
+    }
+
+    public boolean equals(Object other) {
+        return other instanceof RankedFormat && ((RankedFormat) other).original.getClass() == original.getClass();
+    }
+
+    public int hashCode() {
+        return original.getClass().hashCode();
+    }
+
+    public String toString() {
+        return original.toString();
+    }
+}

@@ -1,0 +1,78 @@
+package headwater.source;
+
+import headwater.tap.Report;
+import headwater.tap.Reports;
+import headwater.tap.TaskTaps;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.collection.Iterator;
+
+/** Reads one split after the other, in the executor: the original's columns, the reference, the partition values. */
+final class RankedReader extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
+    private final Function1 original;
+    private final StructType bare;
+    private final StructType required;
+    private final StructType partition;
+    private final int source;
+    private final long unit;
+    private final Reports reports; // null: the query does not want references
+    private transient UnsafeProjection projection;
+
+    RankedReader(Function1 original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports) {
+        this.original = original;
+        this.bare = bare;
+        this.required = required;
+        this.partition = partition;
+        this.source = source;
+        this.unit = unit;
+        this.reports = reports;
+    }
+
+    public Object apply(Object split) {
+        PartitionedFile file = (PartitionedFile) split;
+        int ordinal = file.partitionValues().getInt(partition.length() - 1);
+        if (reports != null && (file.start() != 0L || file.length() != file.fileSize())) {
+            ordinal += (int) (file.start() / unit);
+            report(file, ordinal);
+        }
+        return new RankedRows((Iterator) original.apply(file), file.partitionValues(), ((long) ordinal) << 40, projection());
+    }
+
+    private void report(PartitionedFile file, int ordinal) {
+        Report split = new Report();
+        split.boundary = -1;
+        split.source = source;
+        split.splitPath = file.toPath().toString();
+        split.splitOrdinal = ordinal;
+        split.splitStart = file.start();
+        split.splitLength = file.length();
+        TaskTaps.of(TaskContext.get()).split(reports, split);
+    }
+
+    /** From (the original's row, reference, partition values) to the order in which the scan wants them. */
+    private UnsafeProjection projection() {
+        if (projection == null) {
+            List columns = new ArrayList();
+            StructField[] fields = required.fields();
+            for (int i = 0; i < fields.length; i++) {
+                boolean ours = fields[i].name().equals(RankedFormat.COLUMN);
+                int at = ours ? bare.length() : bare.fieldIndex(fields[i].name());
+                columns.add(new BoundReference(at, fields[i].dataType(), !ours && fields[i].nullable()));
+            }
+            for (int i = 0; i < partition.length(); i++) {
+                StructField field = partition.apply(i);
+                columns.add(new BoundReference(bare.length() + 1 + i, field.dataType(), field.nullable()));
+            }
+            projection = UnsafeProjection.create(Scala.seq(columns));
+        }
+        return projection;
+    }
+}

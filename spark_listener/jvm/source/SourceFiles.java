@@ -1,0 +1,102 @@
+package headwater.source;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/**
+ * The files of one source that a query listed, and their ordinals (docs: capture format, section 1). Every scan of the query that reads
+ * the same folder in the same way shares one: Spark may reuse the exchange above one of them for all.
+ */
+public final class SourceFiles {
+    private static final long ORDINALS = 1L << 23;
+
+    /** A file as it was listed. */
+    public static final class Entry {
+        public final String path;
+        public final long length;
+        public final long modified;
+        public final int ordinal;
+        public final int ordinals;
+        public final InternalRow partition;
+
+        Entry(String path, long length, long modified, int ordinal, int ordinals, InternalRow partition) {
+            this.path = path;
+            this.length = length;
+            this.modified = modified;
+            this.ordinal = ordinal;
+            this.ordinals = ordinals;
+            this.partition = partition;
+        }
+    }
+
+    public final int number;
+    public final long unit; // no split is smaller; 0: records are numbered through the whole file, however it is split
+    private final Map known = new HashMap(); // path, length and time -> Entry
+    private final List entries = new ArrayList();
+    private long next;
+
+    public SourceFiles(int number, long unit) {
+        this.number = number;
+        this.unit = unit;
+    }
+
+    /** Gives ordinals to the files that have none yet, in order of their paths. `found` holds Object[] {FileStatus, InternalRow, Boolean splitable}. */
+    synchronized void list(List found) {
+        List fresh = new ArrayList();
+        for (int i = 0; i < found.size(); i++) {
+            Object[] file = (Object[]) found.get(i);
+            if (!known.containsKey(key((FileStatus) file[0]))) {
+                fresh.add(file);
+            }
+        }
+        Collections.sort(fresh, new ByPath());
+        for (int i = 0; i < fresh.size(); i++) {
+            Object[] file = (Object[]) fresh.get(i);
+            FileStatus status = (FileStatus) file[0];
+            boolean split = unit > 0L && ((Boolean) file[2]).booleanValue();
+            long ordinals = split ? 1L + status.getLen() / unit : 1L;
+            if (next + ordinals > ORDINALS) { // the ids would not be unique: the taps write nothing, see overflow()
+                next = ORDINALS;
+            }
+            int ordinal = (int) Math.min(next, ORDINALS - 1L);
+            next += ordinals;
+            Entry entry = new Entry(status.getPath().toString(), status.getLen(), status.getModificationTime(), ordinal, (int) ordinals, (InternalRow) file[1]);
+            known.put(key(status), entry);
+            entries.add(entry);
+        }
+    }
+
+    synchronized int ordinal(FileStatus status) {
+        return ((Entry) known.get(key(status))).ordinal;
+    }
+
+    /** The files so far, by ordinal. */
+    public synchronized List entries() {
+        return new ArrayList(entries);
+    }
+
+    /** Whether there were more splits than ordinals: then references are not unique, and the capture is worth nothing. */
+    public synchronized boolean overflow() {
+        return next > ORDINALS;
+    }
+
+    private static String key(FileStatus status) {
+        return status.getPath().toString() + "\n" + status.getLen() + "\n" + status.getModificationTime();
+    }
+
+    private static final class ByPath implements Comparator {
+        public int compare(Object left, Object right) {
+            return path(left).compareTo(path(right));
+        }
+
+        private static String path(Object file) {
+            return ((FileStatus) ((Object[]) file)[0]).getPath().toString();
+        }
+    }
+}

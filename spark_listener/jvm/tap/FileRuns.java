@@ -1,0 +1,69 @@
+package headwater.tap;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Which of a task's output rows went to which file: runs of rows in the order in which they were written. */
+public final class FileRuns {
+    private final List paths = new ArrayList(); // final paths
+    private final List lengths = new ArrayList();
+    private final List modified = new ArrayList();
+    private final List runs = new ArrayList(); // long[] {file, count}
+    private long[] current;
+    private String fault;
+
+    public int file(String path) {
+        paths.add(path);
+        lengths.add(null);
+        modified.add(null);
+        return paths.size() - 1;
+    }
+
+    /** The file is closed: this is what it has become. */
+    public void closed(int file, long length, long time) {
+        lengths.set(file, Long.valueOf(length));
+        modified.set(file, Long.valueOf(time));
+    }
+
+    public void row(int file) {
+        if (current == null || current[0] != file) {
+            current = new long[] {file, 0L};
+            runs.add(current);
+        }
+        current[1]++;
+    }
+
+    public void fail(String reason) {
+        if (fault == null) {
+            fault = reason;
+        }
+    }
+
+    /** Adds `files` and `runs` to a footer. Throws where they do not account for each of the rows. */
+    void describe(Map footer, long rows) {
+        if (fault != null) {
+            throw new IllegalStateException(fault);
+        }
+        List files = new ArrayList();
+        for (int i = 0; i < paths.size(); i++) {
+            if (lengths.get(i) == null) {
+                throw new IllegalStateException("the length of " + paths.get(i) + " is not known");
+            }
+            Map file = new java.util.LinkedHashMap();
+            file.put("path", paths.get(i));
+            file.put("length", lengths.get(i));
+            file.put("modified", modified.get(i));
+            files.add(file);
+        }
+        long counted = 0L;
+        for (int i = 0; i < runs.size(); i++) {
+            counted += ((long[]) runs.get(i))[1];
+        }
+        if (counted != rows) {
+            throw new IllegalStateException("the file writer wrote " + counted + " rows, " + rows + " passed the tap");
+        }
+        footer.put("files", files);
+        footer.put("runs", runs);
+    }
+}

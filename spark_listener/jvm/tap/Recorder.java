@@ -1,0 +1,119 @@
+package headwater.tap;
+
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.Block;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+
+/**
+ * What taps have in common: children of type long, written one after the other into the buffer of a sink; null is written as "none".
+ *
+ * Two recorders are equal if their children are, whatever their sinks: Spark compares canonical plans to reuse an exchange, and
+ * must find the same plans equal as without us.
+ */
+abstract class Recorder extends Expression implements java.io.Serializable {
+    private final scala.collection.immutable.Seq children;
+    protected final TapSink sink;
+    private transient long[] buffer; // of the interpreted form; each task has its own copy of the expression
+
+    Recorder(scala.collection.immutable.Seq children, TapSink sink) {
+        this.children = children;
+        this.sink = sink;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return children;
+    }
+
+    public boolean nullable() {
+        return false;
+    }
+
+    public boolean deterministic() {
+        return false;
+    }
+
+    public boolean foldable() {
+        return false;
+    }
+
+    public int productArity() {
+        return 1;
+    }
+
+    public Object productElement(int index) {
+        return children;
+    }
+
+    public scala.collection.immutable.Seq otherCopyArgs() {
+        return Scala.seq((Object) sink);
+    }
+
+    public boolean canEqual(Object other) {
+        return other != null && other.getClass() == getClass();
+    }
+
+    public boolean equals(Object other) {
+        return canEqual(other) && children.equals(((Recorder) other).children);
+    }
+
+    public int hashCode() {
+        return 31 * getClass().getName().hashCode() + children.hashCode();
+    }
+
+    /** Records one row; gives its reference. */
+    protected long record(InternalRow input) {
+        int columns = children.size();
+        if (buffer == null || (int) buffer[0] >= buffer.length) {
+            buffer = (long[]) sink.apply(buffer);
+        }
+        int at = (int) buffer[0];
+        for (int i = 0; i < columns; i++) {
+            Object value = ((Expression) children.apply(i)).eval(input);
+            buffer[at + i] = value == null ? Long.MIN_VALUE : ((Long) value).longValue();
+        }
+        buffer[0] = at + columns;
+        return buffer[1]++;
+    }
+
+    /** Java code that does what `record` does, with the reference in a variable called `result` (empty: none is wanted). */
+    protected Block recording(CodegenContext context, String result) {
+        String taps = context.addMutableState("long[]", "taps", Initial.NONE, true, true);
+        String reference = context.addReferenceObj("tap", sink, "java.util.function.Function");
+        String at = context.freshName("tapAt");
+        List nodes = Scala.list(children);
+        Block code = block("");
+        StringBuilder stores = new StringBuilder();
+        for (int i = 0; i < nodes.size(); i++) {
+            ExprCode child = ((Expression) nodes.get(i)).genCode(context);
+            code = code.$plus(child.code());
+            String value = child.value().toString();
+            String isNull = child.isNull().toString();
+            String shown = isNull.equals("false") ? value : "(" + isNull + " ? Long.MIN_VALUE : " + value + ")";
+            stores.append(taps + "[" + at + " + " + i + "] = " + shown + ";\n");
+        }
+        String text = "if (" + taps + " == null || " + taps + "[0] >= " + taps + ".length) {\n  "
+            + taps + " = (long[]) " + reference + ".apply(" + taps + ");\n}\n"
+            + "int " + at + " = (int) " + taps + "[0];\n" + stores
+            + taps + "[0] = " + at + " + " + nodes.size() + ";\n"
+            + (result.isEmpty() ? "" : "long " + result + " = " + taps + "[1]++;\n");
+        return code.$plus(block(text));
+    }
+
+    private static Block block(String text) {
+        return new CodeBlock(Scala.seq((Object) text), Scala.empty());
+    }
+
+    /** The taps' state begins as null: the first row opens the buffer. */
+    private static final class Initial extends scala.runtime.AbstractFunction1 {
+        static final Initial NONE = new Initial();
+
+        public Object apply(Object variable) {
+            return "";
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package headwater.tap;
+
+import java.io.Serializable;
+
+/**
+ * What a task that succeeded tells the driver: a segment that it wrote (`sha256` set), one that it could not write (`fault` set), or a
+ * split of a source that it read (`splitPath` set).
+ */
+public final class Report implements Serializable {
+    public int boundary;
+    public int stage;
+    public int stageAttempt;
+    public int partition;
+    public long attempt;
+    public long rows;
+    public long bytes;
+    public String sha256;
+    public String fault;
+    public int source;
+    public String splitPath;
+    public int splitOrdinal;
+    public long splitStart;
+    public long splitLength;
+
+    public String segmentName() {
+        return "b" + boundary + "-s" + stage + "." + stageAttempt + "-p" + partition + "-a" + attempt + ".seg";
+    }
+}

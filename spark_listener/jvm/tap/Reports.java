@@ -1,0 +1,59 @@
+package headwater.tap;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.util.AccumulatorV2;
+
+/**
+ * Carries reports from tasks to the driver. An accumulator, because Spark merges one exactly for the attempts that the scheduler
+ * counts: a failed, killed or superfluous attempt never arrives. It has no name, so that neither the UI nor event logs see it.
+ */
+public final class Reports extends AccumulatorV2 {
+    private final ArrayList reports = new ArrayList();
+
+    public boolean excludeFromHeartbeat() {
+        return true;
+    }
+
+    public boolean isZero() {
+        synchronized (reports) {
+            return reports.isEmpty();
+        }
+    }
+
+    public AccumulatorV2 copy() {
+        Reports copy = new Reports();
+        copy.reports.addAll(snapshot());
+        return copy;
+    }
+
+    public void reset() {
+        synchronized (reports) {
+            reports.clear();
+        }
+    }
+
+    public void add(Object report) {
+        synchronized (reports) {
+            reports.add(report);
+        }
+    }
+
+    public void merge(AccumulatorV2 other) {
+        List theirs = ((Reports) other).snapshot();
+        synchronized (reports) {
+            reports.addAll(theirs);
+        }
+    }
+
+    public Object value() {
+        return snapshot();
+    }
+
+    /** What has arrived so far, in the order of arrival. */
+    public List snapshot() {
+        synchronized (reports) {
+            return new ArrayList(reports);
+        }
+    }
+}

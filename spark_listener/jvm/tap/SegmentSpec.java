@@ -1,0 +1,28 @@
+package headwater.tap;
+
+import java.io.Serializable;
+
+/** What a task must know to write the segment of a boundary. */
+public final class SegmentSpec implements Serializable {
+    public static final String SINK = "sink";
+    public static final String GROUP = "group";
+    public static final String WINDOW = "window";
+
+    public final String capture;
+    public final String folder; // a Hadoop path: of this capture
+    public final int boundary;
+    public final String kind;
+    public final int columns;
+    public final String columnsJson; // for the footer: the columns' roles
+    public final Reports reports;
+
+    public SegmentSpec(String capture, String folder, int boundary, String kind, int columns, String columnsJson, Reports reports) {
+        this.capture = capture;
+        this.folder = folder;
+        this.boundary = boundary;
+        this.kind = kind;
+        this.columns = columns;
+        this.columnsJson = columnsJson;
+        this.reports = reports;
+    }
+}

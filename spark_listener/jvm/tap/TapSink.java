@@ -1,0 +1,64 @@
+package headwater.tap;
+
+import java.io.Serializable;
+import java.util.function.Function;
+import org.apache.spark.TaskContext;
+
+/**
+ * Where a tap's rows go. Generated code sees it as a JDK Function, so that it needs no class loader of ours.
+ *
+ * apply(null) gives a new buffer, apply(buffer) takes a full one and gives the buffer to go on with. A buffer is a long[]:
+ * [0] index of the next free place, [1] reference of the next row (windows count it up; elsewhere unused), [2..] rows of `columns`
+ * longs. It never throws: what cannot be recorded is reported as missing, and the job goes on.
+ */
+public final class TapSink implements Function, Serializable {
+    public static final int HEADER = 2;
+    private static final int FIRST_ROWS = 512; // most tasks of small jobs never need more
+    private static final int BLOCK_ROWS = 16384; // 256 kB at two columns: fits the second-level cache, and compresses
+
+    public final SegmentSpec spec;
+
+    public TapSink(SegmentSpec spec) {
+        this.spec = spec;
+    }
+
+    public Object apply(Object buffer) {
+        return buffer == null ? open() : flush((long[]) buffer);
+    }
+
+    private long[] open() {
+        TaskContext context = TaskContext.get();
+        long[] buffer = null;
+        if (context != null) { // the driver evaluates no tap of a query that runs; what it evaluates counts for nothing
+            try {
+                buffer = TaskTaps.of(context).open(this, HEADER + FIRST_ROWS * spec.columns);
+            } catch (Throwable fault) {
+                TaskTaps.fault(context, spec, fault);
+            }
+        }
+        return buffer != null ? buffer : discard(new long[HEADER + FIRST_ROWS * spec.columns]);
+    }
+
+    private long[] flush(long[] buffer) {
+        TaskContext context = TaskContext.get();
+        if (context == null) {
+            return discard(buffer);
+        }
+        try {
+            int rows = (buffer.length - HEADER) / spec.columns;
+            if (rows < BLOCK_ROWS) {
+                return TaskTaps.of(context).grow(this, buffer, HEADER + Math.min(rows * 8, BLOCK_ROWS) * spec.columns);
+            }
+            TaskTaps.of(context).flush(this, buffer);
+            return buffer;
+        } catch (Throwable fault) {
+            TaskTaps.fault(context, spec, fault);
+            return discard(buffer);
+        }
+    }
+
+    private static long[] discard(long[] buffer) {
+        buffer[0] = HEADER;
+        return buffer;
+    }
+}

@@ -1,0 +1,118 @@
+package headwater.tap;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
+
+/**
+ * All taps of one task attempt. Made when the task's first row meets a tap, gone when the attempt ends: what it wrote is published if
+ * the attempt succeeded, deleted if it failed.
+ *
+ * Generated code, Python evaluation and the file writer of one task may call from different threads: everything is synchronized.
+ */
+public final class TaskTaps implements TaskCompletionListener {
+    private static final ConcurrentHashMap RUNNING = new ConcurrentHashMap(); // of this JVM: TaskContext -> TaskTaps
+
+    private final TaskContext context;
+    private final Map writers = new LinkedHashMap(); // Integer boundary -> SegmentWriter
+    private final List splits = new ArrayList(); // Object[] {Reports, Report}
+    private FileRuns files;
+    private BlockEncoder encoder;
+
+    private TaskTaps(TaskContext context) {
+        this.context = context;
+    }
+
+    public static TaskTaps of(TaskContext context) {
+        TaskTaps taps = (TaskTaps) RUNNING.get(context);
+        if (taps == null) {
+            taps = new TaskTaps(context);
+            TaskTaps earlier = (TaskTaps) RUNNING.putIfAbsent(context, taps);
+            if (earlier != null) {
+                return earlier;
+            }
+            context.addTaskCompletionListener((TaskCompletionListener) taps);
+        }
+        return taps;
+    }
+
+    /** A tap failed: its boundary is reported as missing for this task, and the job goes on. */
+    static void fault(TaskContext context, SegmentSpec spec, Throwable cause) {
+        try {
+            TaskTaps.of(context).writer(spec).fail(cause);
+        } catch (Throwable worse) {
+            Report report = new Report(); // not even that: reported without a segment
+            report.boundary = spec.boundary;
+            report.fault = String.valueOf(worse);
+            spec.reports.add(report);
+        }
+    }
+
+    synchronized long[] open(TapSink sink, int length) {
+        long[] buffer = new long[length];
+        writer(sink.spec).open(buffer);
+        return buffer;
+    }
+
+    synchronized long[] grow(TapSink sink, long[] buffer, int length) {
+        return writer(sink.spec).grow(buffer, length);
+    }
+
+    synchronized void flush(TapSink sink, long[] buffer) {
+        writer(sink.spec).flush(buffer);
+    }
+
+    /** The file writer is done: which rows went to which files. */
+    public synchronized void files(FileRuns runs) {
+        files = runs;
+    }
+
+    /** The task reads a part of a file whose records are counted by their rank in it. */
+    public synchronized void split(Reports reports, Report split) {
+        splits.add(new Object[] {reports, split});
+    }
+
+    public synchronized void onTaskCompletion(TaskContext ended) {
+        RUNNING.remove(context);
+        boolean succeeded = !ended.isFailed() && !ended.isInterrupted();
+        Iterator all = writers.values().iterator();
+        while (all.hasNext()) {
+            SegmentWriter writer = (SegmentWriter) all.next();
+            try {
+                writer.finish(succeeded, files);
+            } catch (Throwable fault) {
+                writer.fail(fault);
+                writer.report();
+            }
+        }
+        if (encoder != null) {
+            encoder.close();
+        }
+        for (int i = 0; succeeded && i < splits.size(); i++) {
+            Object[] pair = (Object[]) splits.get(i);
+            ((Reports) pair[0]).add(pair[1]);
+        }
+    }
+
+    private SegmentWriter writer(SegmentSpec spec) {
+        Integer key = Integer.valueOf(spec.boundary);
+        SegmentWriter writer = (SegmentWriter) writers.get(key);
+        if (writer == null || !writer.spec.capture.equals(spec.capture)) {
+            writer = new SegmentWriter(spec, context, this);
+            writers.put(key, writer);
+        }
+        return writer;
+    }
+
+    BlockEncoder encoder() {
+        if (encoder == null) {
+            encoder = new BlockEncoder();
+        }
+        return encoder;
+    }
+}

@@ -1,0 +1,45 @@
+package headwater.write;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.BasicWriteJobStatsTracker;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Option;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Seq;
+
+/**
+ * Spark's command that writes files, with a statistics tracker that also notes which row goes to which file. A subclass, because the
+ * command makes its tracker itself; javac would reject it, Janino does not check what the bytecode verifier does not.
+ */
+public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
+    public TrackedInsert(InsertIntoHadoopFsRelationCommand command, LogicalPlan query) {
+        this(
+            command.outputPath(), command.staticPartitions(), command.ifPartitionNotExists(), command.partitionColumns(), command.bucketSpec(),
+            command.fileFormat(), command.options(), query, command.mode(), command.catalogTable(), command.fileIndex(), command.outputColumnNames());
+        copyTagsFrom(command);
+    }
+
+    /** TreeNode copies by calling the constructor that takes the product's elements. */
+    public TrackedInsert(
+        Path path, Map staticPartitions, boolean ifPartitionNotExists, Seq partitionColumns, Option bucketSpec, FileFormat format, Map options,
+        LogicalPlan query, SaveMode mode, Option table, Option index, Seq names) {
+        super(path, staticPartitions, ifPartitionNotExists, partitionColumns, bucketSpec, format, options, query, mode, table, index, names);
+    }
+
+    public BasicWriteJobStatsTracker basicWriteJobStatsTracker(Configuration conf) {
+        return new FileRunsJobTracker(new SerializableConfiguration(conf), metrics(), outputPath().toString());
+    }
+
+    public InsertIntoHadoopFsRelationCommand withNewChildInternal(LogicalPlan query) {
+        return new TrackedInsert(this, query);
+    }
+
+    public String nodeName() {
+        return "InsertIntoHadoopFsRelationCommand"; // what the UI and event logs show
+    }
+}
