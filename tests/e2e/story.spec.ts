@@ -94,7 +94,7 @@ test('the address holds the question: reloaded, it gives the same answer', async
 test('the details of a job tell what its run captured', async ({ page }) => {
   await traceTheWrongNumber(page);
   const graph = page.getByRole('region', { name: 'Lineage graph' });
-  await graph.getByRole('button', { name: /^hourly_weather\s*writes/ }).click();
+  await graph.getByRole('button', { name: /^hourly_weather\s*job/ }).click();
   const panel = page.getByRole('complementary', { name: 'Details of hourly_weather' });
   await expect(panel.getByText('every record')).toBeVisible();
   await expect(panel.getByText(/Window/)).toBeVisible();

@@ -9,13 +9,10 @@ export function shortNames(names: Iterable<readonly [id: string, name: string]>)
   return short;
 }
 
-/** A job's name in words. OpenLineage's Spark names read `{application}.{operation}.{output}`; any other name stays whole. */
-export function jobTitle(name: string): { title: string; detail: string } {
+/** What a job is called for short. OpenLineage's Spark names read `{application}.{operation}.{output}`; any other name stays whole. */
+export function jobTitle(name: string): string {
   const parts = name.split('.');
-  const [application, , output] = parts;
-  return parts.length === 3 && application && output
-    ? { title: application, detail: `writes ${output}` }
-    : { title: name, detail: 'job' };
+  return parts.length === 3 && parts[0] ? parts[0] : name;
 }
 
 /** The last segment of a path. */

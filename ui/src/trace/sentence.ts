@@ -16,51 +16,58 @@ export interface SentenceFacts {
   semantics: SemanticsChoice;
   direction: DirectionChoice;
   /** Number of records in the answer. */
-  total: number;
-  /** Whether every entry of the answer is a record. */
-  recordGrain: boolean;
-  /** Short names of the datasets in which the answer lies. */
+  records: number;
+  /** Short names of the datasets in which these lie. */
   datasets: readonly string[];
+  /** Short names of the datasets of which it is not known which records belong to the answer. */
+  coarse: readonly string[];
 }
+
+const VERBS: Record<DirectionChoice, Record<SemanticsChoice, string>> = {
+  backward: { witness: ' comes from ', influence: ' was influenced by ' },
+  forward: { witness: ' is needed for ', influence: ' had a part in ' },
+};
 
 /** What a trace found, as one would say it. */
 export function sentenceOf(facts: SentenceFacts): Phrase[] {
-  return [...subject(facts), ...(facts.direction === 'backward' ? cameFrom(facts) : wentInto(facts))];
+  return [...subject(facts), ...predicate(facts), { text: '.' }];
 }
 
-/** The same as plain text, for those who listen. */
+/** The same as plain text. */
 export function plainText(phrases: readonly Phrase[]): string {
   return phrases.map((phrase) => phrase.text).join('');
 }
 
 function subject({ column, value, row, dataset, direction }: SentenceFacts): Phrase[] {
-  const where: Phrase[] = [{ text: `row ${row}` }, { text: ' in ' }, { text: dataset, strong: true }];
-  if (column === undefined || direction === 'forward') return [{ text: `Row ${row}` }, ...where.slice(1)];
-  return [{ text: `${column} = ${formatValue(value)}`, strong: true }, { text: ' of ' }, ...where];
+  const place = [{ text: ' in ' }, { text: dataset, strong: true }];
+  if (column === undefined || direction === 'forward') return [{ text: `Row ${row}` }, ...place];
+  return [{ text: `${column} = ${formatValue(value)}`, strong: true }, { text: ` of row ${row}` }, ...place];
 }
 
-function cameFrom({ total, recordGrain, datasets, semantics }: SentenceFacts): Phrase[] {
-  if (total === 0) return [{ text: ' has ' }, { text: 'no source record', strong: true }, { text: '.' }];
-  const count = { text: amount(total, recordGrain), strong: true };
-  if (semantics === 'witness') return [{ text: ' comes from ' }, count, ...inDatasets(datasets), { text: '.' }];
-  return [{ text: ' was influenced by ' }, count, ...inDatasets(datasets), { text: '.' }];
+function predicate({ records, datasets, coarse, semantics, direction }: SentenceFacts): Phrase[] {
+  if (records === 0 && coarse.length === 0) return direction === 'backward' ? noSource() : noTarget();
+  const verb = { text: VERBS[direction][semantics] };
+  const known = records > 0 ? [{ text: amount(records), strong: true }, ...inDatasets(' in ', datasets)] : [];
+  const vague =
+    coarse.length > 0
+      ? [{ text: records > 0 ? ', and unknown records' : 'unknown records', strong: records === 0 }]
+      : [];
+  return [verb, ...known, ...vague, ...inDatasets(' of ', coarse)];
 }
 
-function wentInto({ total, recordGrain, datasets, semantics }: SentenceFacts): Phrase[] {
-  if (total === 0) return [{ text: ' went into ' }, { text: 'nothing', strong: true }, { text: ' that was captured.' }];
-  const verb = semantics === 'witness' ? ' is needed for ' : ' had a part in ';
-  return [{ text: verb }, { text: amount(total, recordGrain), strong: true }, ...inDatasets(datasets), { text: '.' }];
+function noSource(): Phrase[] {
+  return [{ text: ' has ' }, { text: 'no source record', strong: true }];
 }
 
-/** `1 record`, `669 records`, or `2 datasets or parts of them` where something is known more coarsely. */
-export function amount(total: number, recordGrain: boolean): string {
-  const noun = recordGrain ? 'record' : 'entry';
-  const plural = recordGrain ? 'records' : 'entries';
-  return `${total.toLocaleString('en')} ${total === 1 ? noun : plural}`;
+function noTarget(): Phrase[] {
+  return [{ text: ' went into ' }, { text: 'nothing', strong: true }, { text: ' that was captured' }];
 }
 
-function inDatasets(datasets: readonly string[]): Phrase[] {
-  if (datasets.length === 0) return [];
-  if (datasets.length > 2) return [{ text: ' in ' }, { text: `${datasets.length} datasets`, strong: true }];
-  return datasets.flatMap((name, index) => [{ text: index === 0 ? ' in ' : ' and ' }, { text: name, strong: true }]);
+function amount(records: number): string {
+  return `${records.toLocaleString('en')} ${records === 1 ? 'record' : 'records'}`;
+}
+
+function inDatasets(joint: string, datasets: readonly string[]): Phrase[] {
+  if (datasets.length > 2) return [{ text: joint }, { text: `${datasets.length} datasets`, strong: true }];
+  return datasets.flatMap((name, index) => [{ text: index === 0 ? joint : ' and ' }, { text: name, strong: true }]);
 }

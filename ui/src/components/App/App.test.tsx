@@ -103,7 +103,7 @@ test('the details of a job tell of its runs and what they captured; Escape close
   const user = userEvent.setup();
   renderPage(traceOf(1, 'max_wind_mph'));
   const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
-  await user.click(await within(canvas).findByRole('button', { name: /^report\s*writes report/ }));
+  await user.click(await within(canvas).findByRole('button', { name: /^report\s*job/ }));
   const panel = await screen.findByRole('complementary', { name: 'Details of report' });
   expect(await within(panel).findByText('every record')).toBeVisible();
   await user.keyboard('{Escape}');

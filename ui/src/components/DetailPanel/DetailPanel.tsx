@@ -19,7 +19,7 @@ interface DetailPanelProps {
 /** What is known of one node of the graph. It takes the focus when it opens, and Escape closes it. */
 export function DetailPanel({ node, hop, tracedColumns, onClose }: DetailPanelProps) {
   const panel = useRef<HTMLElement>(null);
-  const title = node.kind === 'DATASET' ? baseName(node.name) : jobTitle(node.name).title;
+  const title = node.kind === 'DATASET' ? baseName(node.name) : jobTitle(node.name);
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   return (
     <aside

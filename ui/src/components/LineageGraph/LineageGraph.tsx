@@ -73,7 +73,7 @@ function Canvas({
   const width = useWidth(canvas);
   const node = graph.nodes.find((candidate) => candidate.id === selected);
   const height = Math.max(canvasHeight(scene, width), node ? PANEL_HEIGHT : 0);
-  useFit(scene, width, height);
+  useFit(scene, { width, height, selected });
 
   const nodes = scene.nodes.map(
     (item): Node<CardData> => ({
@@ -113,7 +113,7 @@ function Canvas({
           fitView
           fitViewOptions={FIT}
         >
-          <Controls showInteractive={false} position="bottom-right" />
+          <Controls showInteractive={false} orientation="horizontal" position="top-right" />
         </ReactFlow>
         <Legend links={scene.links} />
       </section>
@@ -133,8 +133,7 @@ function Canvas({
 function wordsOf(item: SceneNode, short: ReadonlyMap<string, string>, captions: ReadonlyMap<string, string>) {
   if (item.node.kind === 'DATASET')
     return { title: short.get(item.id) ?? item.node.name, caption: captions.get(item.id) ?? 'dataset' };
-  const { title, detail } = jobTitle(item.node.name);
-  return { title, caption: item.coarse ? 'captured coarsely' : detail };
+  return { title: jobTitle(item.node.name), caption: item.coarse ? 'job, coarse' : 'job' };
 }
 
 function edgeOf(link: SceneLink, titleOf: (id: string) => string): Edge {

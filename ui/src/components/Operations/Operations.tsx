@@ -20,7 +20,7 @@ export function Operations({ hops, nameOf }: OperationsProps) {
       {inDataOrder(hops).map((hop) => (
         <li key={`${hop.run} ${hop.output}`} className={`${styles.hop} ${hop.grain === 'RECORD' ? '' : styles.coarse}`}>
           <h3>
-            <span title={nameOfJob(hop)}>{jobTitle(nameOfJob(hop)).title}</span>
+            <span title={nameOfJob(hop)}>{jobTitle(nameOfJob(hop))}</span>
             {hop.grain !== 'RECORD' && <Badge tone="coarse">{hop.grain.toLowerCase()} grain</Badge>}
           </h3>
           <ol>

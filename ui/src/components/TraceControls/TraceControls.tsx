@@ -61,7 +61,7 @@ export function TraceControls({ semantics, direction, to, usual, targets, onChan
           {targets.map((target) => (
             <option key={target.id} value={target.id}>
               {target.name}
-              {target.id === usual && ', where the value is from'}
+              {target.id === usual && ' (its source)'}
             </option>
           ))}
         </select>

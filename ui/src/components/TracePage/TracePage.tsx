@@ -88,6 +88,7 @@ interface HeadProps {
 function Head({ trace, location, row, stale }: HeadProps) {
   const { column, semantics, direction } = location;
   const groups = groupRecords(trace.records);
+  const coarse = groups.filter((group) => group.coarse.length > 0);
   const sentence = sentenceOf({
     dataset: baseName(parseId(location.dataset ?? '').parts.at(-1) ?? ''),
     row,
@@ -95,9 +96,9 @@ function Head({ trace, location, row, stale }: HeadProps) {
     value: column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column],
     semantics,
     direction,
-    total: trace.total,
-    recordGrain: groups.every((group) => group.coarse.length === 0),
-    datasets: groups.map((group) => baseName(group.name)),
+    records: trace.total - coarse.reduce((sum, group) => sum + group.coarse.length, 0),
+    datasets: groups.filter((group) => group.records.length > 0).map((group) => baseName(group.name)),
+    coarse: coarse.map((group) => baseName(group.name)),
   });
   return (
     <TraceHead
