@@ -18,6 +18,8 @@ from headwater.graph.stores.protocol import Page
 
 _COLUMNS: LiteralString = "n.id, n.kind, n.name, n.properties"
 _NEXT: LiteralString = " AND (n.folded > $folded OR n.folded = $folded AND n.id > $id) RETURN n.folded, "
+# A composite index serves only where each of its properties has a predicate; without this, it is a scan over all tenants.
+_INDEXED: LiteralString = " AND n.kind IS NOT NULL AND n.folded IS NOT NULL AND n.id IS NOT NULL"
 _ORDER: LiteralString = " ORDER BY n.folded, n.id LIMIT $limit"
 
 
@@ -35,7 +37,7 @@ async def search(
 ) -> Page:
     """See `GraphStore.search`."""
     matching: LiteralString = (
-        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds AND ($text = '' OR n.folded CONTAINS $text)"
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds AND ($text = '' OR n.folded CONTAINS $text)" + _INDEXED
     )
     return await _page(transaction, matching, first, after, tenant=tenant, text=fold(text), kinds=_names(kinds))
 
@@ -46,7 +48,8 @@ async def children(
     """What the parent contains directly: an edge that two steps of containment replace does not count."""
     contained: LiteralString = """
         MATCH (p:Container {tenant: $tenant, id: $parent})-[:CONTAINS]->(n:Container)
-        WHERE n.tenant = $tenant AND n.kind IN $kinds AND NOT EXISTS { MATCH (p)-[:CONTAINS]->(m:Container)-[:CONTAINS]->(n) WHERE m <> p }
+        WHERE n.tenant = $tenant AND n.kind IN $kinds
+          AND NOT any(m IN [(n)<-[:CONTAINS]-(m:Container) | m] WHERE m <> p AND EXISTS { (p)-[:CONTAINS]->(m) })
         """
     return await _page(transaction, contained, first, after, tenant=tenant, parent=parent, kinds=_names(kinds))
 
@@ -77,18 +80,21 @@ async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequ
 
 async def counts(transaction: AsyncManagedTransaction, tenant: str) -> dict[str, int]:
     """Number of nodes of each kind that there is."""
-    found = await rows(transaction, "MATCH (n:Container {tenant: $tenant}) RETURN n.kind, count(*)", tenant=tenant)
+    statement: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant" + _INDEXED + " RETURN n.kind, count(*)"
+    found = await rows(transaction, statement, tenant=tenant)
     return {row[0]: row[1] for row in found}
 
 
 async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
     """The hash of all that the tenant has, streamed."""
     result = Fingerprint()
-    nodes = await transaction.run("MATCH (n:Container {tenant: $tenant}) RETURN n.id, n.name, n.properties", tenant=tenant)
+    nodes = await transaction.run(
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id IS NOT NULL RETURN n.id, n.name, n.properties", tenant=tenant
+    )
     async for record in nodes:
         result.nodes([tuple(record)])
     edges = await transaction.run(
-        "MATCH (s:Container {tenant: $tenant})-[e]->(d:Container {tenant: $tenant}) "
+        "MATCH (s:Container)-[e]->(d:Container) WHERE s.tenant = $tenant AND s.id IS NOT NULL AND d.tenant = $tenant "
         "RETURN s.id, d.id, type(e), coalesce(e.properties, '{}')",
         tenant=tenant,
     )

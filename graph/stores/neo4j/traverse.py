@@ -87,11 +87,12 @@ async def _edges_among(transaction: AsyncManagedTransaction, tenant: str, ids: S
     if not kinds:
         return []
     statement: LiteralString = (
-        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id IN $ids WITH collect(n) AS kept UNWIND kept AS n MATCH (n)"
+        "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id})"
         + _step(Direction.UPSTREAM, kinds)
-        + " WHERE m IN kept RETURN m.id, n.id, type(e), coalesce(e.properties, '{}')"
+        + " WHERE m.tenant = $tenant RETURN m.id, n.id, type(e), coalesce(e.properties, '{}')"
     )
-    return [_to_edge(row) for row in await rows(transaction, statement, ids=list(ids), tenant=tenant)]
+    kept = set(ids)
+    return [_to_edge(row) for row in await rows(transaction, statement, ids=list(ids), tenant=tenant) if row[0] in kept]
 
 
 def _step(way: Direction, kinds: Sequence[EdgeKind]) -> LiteralString:

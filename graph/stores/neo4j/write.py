@@ -65,7 +65,7 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
     """
     await connections.run("MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
     await connections.run(
-        "MATCH (n:Container {tenant: $tenant}) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS",
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id IS NOT NULL CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS",
         tenant=tenant,
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from typing import Any
 
 import neo4j
 import pytest
 
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
-from headwater.graph.stores import open_store
+from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.neo4j.migrations import MIGRATIONS
 from tests.graph.stores.samples import PIPELINE, dataset, stamp
 from tests.neo4j_server import Neo4jServer
@@ -59,6 +60,40 @@ async def test_concurrent_writers_lose_and_double_nothing(neo4j_server: Neo4jSer
         assert (await stores[0].get(tenant, ["job:n:shared"]))[0].properties == last
     finally:
         await asyncio.gather(*(store.close() for store in stores))
+
+
+async def test_no_verb_scans_what_other_tenants_have(neo4j_server: Neo4jServer, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every statement that begins at nodes finds them by an index."""
+    statements: dict[str, dict[str, object]] = {}
+    run = neo4j.AsyncManagedTransaction.run
+
+    async def recording(self, query, parameters=None, **more):
+        statements[query] = {**(parameters or {}), **more}
+        return await run(self, query, parameters, **more)
+
+    monkeypatch.setattr(neo4j.AsyncManagedTransaction, "run", recording)
+    store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password)
+    await store.open()
+    await store.apply(tenant, [PIPELINE, GraphBatch(stamp(1), [Node("run:1", NodeKind.RUN, "1", {"a": 1})])], offset=1)
+    await store.reach(tenant, [dataset("out")], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=9, limit=9)
+    await store.neighbours(tenant, [dataset("out")], direction=Direction.BOTH, kinds=list(EdgeKind))
+    await store.search(tenant, "a", kinds=[NodeKind.JOB])
+    await store.children(tenant, dataset("out"))
+    await store.ancestors(tenant, [dataset("out")])
+    await store.counts(tenant)
+    await store.fingerprint(tenant)
+    await store.close()
+    monkeypatch.undo()
+    async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+        for statement, parameters in statements.items():
+            if "Migration" in statement:
+                continue
+            summary = (await driver.execute_query(f"EXPLAIN {statement}", parameters, database_="neo4j")).summary
+            assert not {name for name in operators(summary.plan) if "Scan" in name and "Index" not in name}, statement
+
+
+def operators(plan: Any) -> set[str]:
+    return {plan["operatorType"]}.union(*(operators(child) for child in plan.get("children", ())))
 
 
 async def test_people_find_labels_and_constraints(neo4j_server: Neo4jServer, tenant: str) -> None:
