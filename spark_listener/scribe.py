@@ -68,6 +68,9 @@ class Scribe:
             self._query_end(event)
         elif kind == "rdd_job":
             self._tally.rdd_jobs += 1
+        elif kind in ("dropped", "fault", "off"):
+            reason = f"{event['count']} event(s) of Spark had no room" if kind == "dropped" else str(event.get("reason"))
+            self._tally.problems([{"operator": "capture", "reason": redact(reason), "kind": "missing" if kind == "dropped" else "fault"}])
 
     def saved_rdd(self, saved: SavedRDD) -> None:
         """An RDD was saved: a coarse run."""
@@ -145,7 +148,7 @@ class Scribe:
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:
         """The query, with what the RDDs at the leaves of its plan read."""
-        leaves = [operator for operator in event["plan"].get("operators") or () if not operator.get("children")]
+        leaves = [operator for operator in (event.get("plan") or {}).get("operators") or () if not operator.get("children")]
         known = {(dataset.namespace, dataset.name) for dataset in query.work.inputs}
         paths = self._origins.of_columns(column["attr"] for leaf in leaves for column in leaf.get("columns") or ())
         added = [dataset for dataset in map(bare_input, paths) if (dataset.namespace, dataset.name) not in known]

@@ -38,8 +38,8 @@ class ColumnLineage:
 _Dependencies = dict[Field, set[Step]]
 
 
-def column_lineage(plan: Mapping[str, Any], sources: Mapping[Any, tuple[str, str]]) -> ColumnLineage:
-    """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its dataset."""
+def column_lineage(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tuple[str, str]]]) -> ColumnLineage:
+    """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets."""
     operators = list(plan.get("operators") or ())
     known: dict[int, _Dependencies] = {}
     whole: _Dependencies = {}
@@ -52,12 +52,12 @@ def column_lineage(plan: Mapping[str, Any], sources: Mapping[Any, tuple[str, str
 
 
 def _visit(
-    operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, sources: Mapping[Any, tuple[str, str]]
+    operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, sources: Mapping[Any, Sequence[tuple[str, str]]]
 ) -> None:
     if operator.get("op") == "Scan":
-        dataset = sources.get(operator.get("source"))
-        for column in operator.get("columns") or () if dataset else ():
-            known[column["attr"]] = {(*dataset, column["name"]): {Step("DIRECT", "IDENTITY")}}  # type: ignore[misc]  # dataset is not None here
+        datasets = sources.get(operator.get("source"), ())
+        for column in operator.get("columns") or ():
+            known[column["attr"]] = {(*dataset, column["name"]): {Step("DIRECT", "IDENTITY")} for dataset in datasets}
         return
     defined: dict[int, _Dependencies] = {}
     for definition in operator.get("defines") or ():

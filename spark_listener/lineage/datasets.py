@@ -13,6 +13,7 @@ from openlineage.client.generated.lifecycle_state_change_dataset import Lifecycl
 from openlineage.client.generated.output_statistics_output_dataset import OutputStatisticsOutputDatasetFacet
 from openlineage.client.generated.schema_dataset import SchemaDatasetFacet, SchemaDatasetFacetFields
 from openlineage.client.generated.storage_dataset import StorageDatasetFacet
+from openlineage.client.generated.symlinks_dataset import Identifier, SymlinksDatasetFacet
 
 from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Step, column_lineage
 from headwater.spark_listener.lineage.facets import facet
@@ -23,23 +24,24 @@ def inputs_of(plan: Mapping[str, Any]) -> list[InputDataset]:
     """One input a dataset, however often the plan reads it."""
     found: dict[tuple[str, str], InputDataset] = {}
     for source in plan.get("sources") or ():
-        dataset = source_dataset(source)
-        found.setdefault(dataset, _input(dataset, source))
+        for dataset in source_datasets(source):
+            found.setdefault(dataset, _input(dataset, source))
     return list(found.values())
 
 
 def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> OutputDataset | None:
-    """The dataset that the plan writes; None if it writes none."""
+    """The dataset that the plan writes; None if it writes none, or none that has a name."""
     sink = plan.get("sink")
-    if not sink:
+    named = source_datasets(sink) if sink else []
+    if not sink or not named:
         return None
-    namespace, name = source_dataset(sink)
+    namespace, name = named[0]
     facets = _common(namespace, name, sink)
     overwrites = sink.get("mode") == "overwrite"
     if overwrites or sink.get("creates"):
         change = LifecycleStateChange.OVERWRITE if overwrites else LifecycleStateChange.CREATE
         facets["lifecycleStateChange"] = facet(LifecycleStateChangeDatasetFacet, lifecycleStateChange=change)
-    lineage = column_lineage(plan, {source["source"]: source_dataset(source) for source in plan.get("sources") or () if "source" in source})
+    lineage = column_lineage(plan, {source["source"]: source_datasets(source) for source in plan.get("sources") or ()})
     if any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
     output = OutputDataset(namespace=namespace, name=name, facets=facets)
@@ -63,12 +65,13 @@ def bare_output(path: str) -> OutputDataset:
     return OutputDataset(namespace=namespace, name=name, facets=facets)
 
 
-def source_dataset(source: Mapping[str, Any]) -> tuple[str, str]:
-    """Namespace and name of a source or sink: of its path where it has one, else as the plan names it (a table)."""
-    if source.get("path"):
-        return dataset_name(str(source["path"]))
-    dataset = source.get("dataset") or {}
-    return str(dataset.get("namespace", "spark")), str(dataset.get("name", "unknown"))
+def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Namespace and name of what a source or sink is: of its paths where it has some, else as the plan names it (a table)."""
+    paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
+    if paths:
+        return list(dict.fromkeys(dataset_name(str(path)) for path in paths))
+    name = source.get("name") or source.get("table")
+    return [("spark", str(name))] if name else []
 
 
 def _input(dataset: tuple[str, str], source: Mapping[str, Any]) -> InputDataset:
@@ -88,6 +91,10 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
     if columns:
         fields = [SchemaDatasetFacetFields(name=c["name"], type=c.get("type"), ordinal_position=i) for i, c in enumerate(columns, start=1)]
         facets["schema"] = facet(SchemaDatasetFacet, fields=fields)
+    if described.get("table") and described.get("path"):
+        facets["symlinks"] = facet(
+            SymlinksDatasetFacet, identifiers=[Identifier(namespace="spark", name=str(described["table"]), type="TABLE")]
+        )
     if described.get("format"):
         facets["storage"] = facet(StorageDatasetFacet, storageLayer=namespace.split(":", 1)[0], fileFormat=str(described["format"]))
     return facets

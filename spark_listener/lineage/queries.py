@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headwater.spark_listener.lineage.datasets import inputs_of, output_of, source_dataset
+from headwater.spark_listener.lineage.datasets import inputs_of, output_of, source_datasets
 from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.facets import PRODUCER, CaptureRunFacet
 from headwater.spark_listener.lineage.names import job_name
@@ -55,14 +55,14 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     operation = str(plan.get("command") or (_WRITE if output else operators[0]["op"] if operators else "query"))
     run = RunName(context.application.namespace, job_name(context.job_prefix, operation, output.name if output else None), run_id)
     ended = instant(event["time"])
-    failure = event.get("error")
+    failure = _failure(event.get("error"))
     manifest = None
-    if event.get("capture") and not failure:
+    if event.get("capture") and not failure and _is_of_files(plan):
         manifest = _manifest(event["capture"], run, started, ended, context, segments)
     ledger = _ledger(event, manifest, context, writes=output is not None)
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
-        outcome=Outcome(error=str(failure), language="JAVA") if failure else Outcome(), ledger=ledger, sql=event.get("sql"),
+        outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
     )  # fmt: skip
     return Query(work, manifest, ledger.problems)
 
@@ -127,9 +127,24 @@ def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
 
 
 def _named(described: Mapping[str, Any]) -> dict[str, Any]:
-    namespace, name = source_dataset(described)
+    namespace, name = source_datasets(described)[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
     return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
+
+
+def _is_of_files(plan: Mapping[str, Any]) -> bool:
+    """Whether a manifest can name what the plan reads and writes: sources and sink are files."""
+    return all(
+        described and described.get("path") and described.get("format") for described in [*(plan.get("sources") or ()), plan.get("sink")]
+    )
+
+
+def _failure(error: Any) -> Outcome | None:
+    if not error:
+        return None
+    if isinstance(error, Mapping):
+        error = f"{error['class']}: {error.get('message')}" if error.get("class") else error.get("message")
+    return Outcome(error=str(error), language="JAVA")
 
 
 def _problem(problem: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from headwater.spark_listener.lineage.columns import Step, column_lineage
 
 FLIGHTS, WEATHER = ("file", "/flights"), ("file", "/weather")
-SOURCES = {0: FLIGHTS, 1: WEATHER}
+SOURCES = {0: [FLIGHTS], 1: [WEATHER]}
 IDENTITY, TRANSFORMATION, AGGREGATION = (Step("DIRECT", word) for word in ("IDENTITY", "TRANSFORMATION", "AGGREGATION"))
 
 
