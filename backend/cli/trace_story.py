@@ -113,7 +113,8 @@ def _place(record: TracedRecord) -> dict[str, Any]:
     """Where a record is, as far as known; a line is what an editor counts, and stands for the row where there is one."""
     if record.file is None:
         return {"grain": record.grain.value}
-    place: dict[str, Any] = {"file": PurePosixPath(record.file).name}
+    name = PurePosixPath(record.file).name
+    place: dict[str, Any] = {} if PurePosixPath(dataset_name(record.dataset)).name == name else {"file": name}
     if record.row is not None:
         place["row"] = record.row
     if record.line is not None:
