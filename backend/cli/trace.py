@@ -14,6 +14,7 @@ from headwater.backend.cli.output import Format, emit, emit_json
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import parse_id
 from headwater.graph.trace import Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graphql.values import to_json
 
 app = typer.Typer(add_completion=False)
 _PLACE = ("dataset", "file", "row", "line", "grain")
@@ -105,7 +106,7 @@ def _record(record: TracedRecord) -> dict[str, Any]:
     place = _place(record)
     if record.line is None:
         del place["line"]
-    return {**place, "values": dict(record.values)}
+    return {**place, "values": to_json(record.values)}
 
 
 def _place(record: TracedRecord) -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 import io
 import json
+from datetime import date
+from decimal import Decimal
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from headwater.backend.cli.output import emit_json
 from headwater.backend.cli.trace import app, as_json
 from headwater.backend.cli.trace_story import print_story
 from headwater.errors import InvalidQueryError
@@ -120,8 +123,7 @@ def test_a_trace_needs_records(arguments, says):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
-def test_json_is_json(capsys):
-    from headwater.backend.cli.output import emit_json
-
-    emit_json(as_json(answer([raw(1)])))
-    assert json.loads(capsys.readouterr().out)["records"][0]["row"] == 1
+def test_json_is_json_whatever_the_values(capsys):
+    emit_json(as_json(answer([raw(1, wind=float("nan"), at=date(2013, 2, 12), fare=Decimal("1.10"))])))
+    printed = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert printed["records"][0]["values"] == {"wind": "NaN", "at": "2013-02-12", "fare": "1.10"}
