@@ -65,7 +65,9 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
         InvalidInputError: there is no such script.
     """
     if not module and not os.path.exists(program):
-        raise InvalidInputError(f"There is no script {os.path.abspath(program)}.", hint="Usage: headwater run [OPTIONS] SCRIPT [ARGUMENTS].")
+        raise InvalidInputError(
+            f"There is no script {os.path.abspath(program)}.", hint="Usage: headwater run [OPTIONS] SCRIPT [ARGUMENTS]."
+        )
     argv = [program, *arguments]
     agent = Agent(settings, take_invocation(script=None if module else program, argv=argv, extra_variables=settings.environment))
     ending = _Ending(agent)

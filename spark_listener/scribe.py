@@ -6,8 +6,9 @@ through, so that a gap is never silent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import environ
 from typing import Any
 
@@ -32,6 +33,18 @@ _FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES),
 _RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured", "kind": "refused"}
 
 
+# A reader that infers a schema runs queries of its own, described by its call: `csv at …`. They read for no result of the program.
+_LOOKS_AT_SCHEMA = re.compile(r"(csv|json|xml|load|parquet|orc|text|table) at ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A query that has started; `description` is Spark's, the call that began it."""
+
+    started: str
+    description: str
+
+
 class Scribe:
     """Of one application, used by its listener's thread, and by the program's own when that has ended."""
 
@@ -42,7 +55,7 @@ class Scribe:
         self._shared_segments = settings.segments
         self._tally = tally
         self._origins = origins
-        self._running: dict[Any, str] = {}
+        self._running: dict[Any, _Running] = {}
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, str(generate_new_uuid()))
         self._events = EventMaker(application=self._application, spark_version=facts.spark_version, parents=dict(environ))
@@ -63,7 +76,7 @@ class Scribe:
         """One event of the capture bridge."""
         kind = event.get("event")
         if kind == "query_start":
-            self._running[event["execution"]] = instant(event["time"])
+            self._running[event["execution"]] = _Running(instant(event["time"]), str(event.get("description") or ""))
         elif kind == "query_end":
             self._query_end(event)
         elif kind == "rdd_job":
@@ -125,9 +138,11 @@ class Scribe:
         self._folder.describe(ended=True)
 
     def _query_end(self, event: Mapping[str, Any]) -> None:
-        started = self._running.pop(event["execution"], None) or instant(event["time"])
+        running = self._running.pop(event["execution"], None) or _Running(instant(event["time"]), "")
+        if _LOOKS_AT_SCHEMA.match(running.description) and not (event.get("plan") or {}).get("sink"):
+            return
         local = None if self._shared_segments else self._folder.segments
-        query = query_of(event, started, self._context, run_id=str(generate_new_uuid()), segments=local)
+        query = query_of(event, running.started, self._context, run_id=str(generate_new_uuid()), segments=local)
         if query is None:
             return
         query = self._with_rdds(query, event)

@@ -45,7 +45,9 @@ def _captured(tally: Tally, settings: Settings) -> str:
         text += f", {tally.failed} failed"
     if settings.mode is not Mode.ACTIVE:
         return f"{text}; records were not asked for (mode {settings.mode})"
-    return f"{text}; records of {tally.captured} are traceable ({tally.associations:,} associations)"
+    if not tally.captured:
+        return f"{text}; none with record lineage"
+    return f"{text}; {tally.captured} with record lineage ({tally.associations:,} associations)"
 
 
 def _cost(tally: Tally) -> str:

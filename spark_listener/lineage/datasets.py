@@ -102,7 +102,8 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
 
 def _statistics(metrics: Mapping[str, Any]) -> dict[str, int]:
     names = {"rows": "rowCount", "bytes": "size", "files": "fileCount"}
-    return {ours: int(metrics[theirs]) for theirs, ours in names.items() if isinstance(metrics.get(theirs), (int, float))}
+    known = {ours: int(metrics[theirs]) for theirs, ours in names.items() if isinstance(metrics.get(theirs), (int, float))}
+    return known if any(known.values()) else {}  # Spark's metrics stand at 0 where they were not kept: unknown, not nothing
 
 
 def _column_lineage_facet(lineage: ColumnLineage) -> ColumnLineageDatasetFacet:

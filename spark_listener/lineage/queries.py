@@ -48,7 +48,7 @@ class QueryContext:
 def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
     """The query that ended; None if it read and wrote nothing that has a name. `segments`: local folder to look for its segments in."""
     plan = event.get("plan") or {}
-    inputs, output = inputs_of(plan), output_of(plan, event.get("metrics"))
+    inputs, output = inputs_of(plan), output_of(plan, _metrics(event))
     if not inputs and output is None:
         return None
     operators = plan.get("operators") or ()
@@ -130,6 +130,17 @@ def _named(described: Mapping[str, Any]) -> dict[str, Any]:
     namespace, name = source_datasets(described)[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
     return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
+
+
+def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was written: as Spark counted it, or, of rows, as the capture did."""
+    metrics = dict(event.get("metrics") or {})
+    capture = event.get("capture") or {}
+    sink = (capture.get("sink") or {}).get("boundary")
+    rows = [int(segment["rows"]) for segment in capture.get("segments") or () if segment.get("boundary") == sink]
+    if rows and not metrics.get("rows"):
+        metrics["rows"] = sum(rows)
+    return {name: value for name, value in metrics.items() if value}
 
 
 def _is_of_files(plan: Mapping[str, Any]) -> bool:
