@@ -29,7 +29,7 @@ class Grain(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRequest:
-    """`dataset`: an id, a name or a path that a job read or wrote. `where`: DuckDB SQL over its columns. `rows` picks records directly, as (file, row).
+    """`dataset`: an id, a name or a path that a job read or wrote. `where`: DuckDB SQL over its columns. `rows`: records, as (file, row).
 
     `column` asks for the witness of one column. `to` keeps the records of one dataset, which need not be a source.
     """
@@ -47,7 +47,7 @@ class TraceRequest:
 
 @dataclass(frozen=True, slots=True)
 class TracedRecord:
-    """`row` is 0-based in its file (a CSV header is no record); `line` is 1-based, for text formats. `file` and `row` are None at coarser grains."""
+    """`row` is 0-based in its file (a CSV header is no record); `line` is 1-based, for text formats. Coarser grains have no row."""
 
     dataset: str
     file: str | None
@@ -75,7 +75,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """Something that the answer lacks or overstates: `what` (an operator, a file, a run), `reason`, and its effect: `superset` or `missing` or `unreadable`."""
+    """What the answer lacks or overstates: `what` (an operator, a file, a run), why, and the effect: superset, missing, unreadable."""
 
     what: str
     reason: str
@@ -84,7 +84,7 @@ class Incomplete:
 
 @dataclass(frozen=True, slots=True)
 class TraceAnswer:
-    """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. `selected` are the records that the trace began with."""
+    """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`."""
 
     semantics: Semantics
     exact: bool

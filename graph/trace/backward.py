@@ -11,7 +11,7 @@ of a frame are followed with a `skip` set: the windows below whose frames must n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Boundary, Operator
@@ -61,19 +61,18 @@ class Backward:
         self._columns = columns
         self._states: dict[_At, list[str]] = {}
 
-    def run(self, begin: str) -> Step:
-        """From a table `origin, file, row`, `file` being an index into the capture's files."""
+    def run(self, begin: str, places: Mapping[int, int]) -> Step:
+        """From a table `origin, file, row`; `places` maps a file of the session to its place among the capture's files."""
         sink = self._plan.sink
         if sink is None:
             return Step({}, 0)
         columns = references(sink)
+        index = ", ".join(f"({file}, {place})" for file, place in places.items())
         rows = self._session.table(
-            f"SELECT f.origin, f.file, f.row{_listed('s', columns)} FROM {begin} f JOIN {self._kept(sink)} s ON s.file = f.file AND s.row = f.row"
+            f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b JOIN (VALUES {index}) m(file, place) ON m.file = b.file "
+            f"JOIN {self._kept(sink)} s ON s.file = m.place AND s.row = b.row"
         )
-        found = self._session.database.execute(
-            f"SELECT (SELECT count(*) FROM (SELECT DISTINCT file, row FROM {rows})), (SELECT count(*) FROM (SELECT DISTINCT file, row FROM {begin}))"
-        ).fetchone()
-        known, asked = found or (0, 0)
+        known, asked = self._session.count(rows), self._session.count(begin)
         if known < asked:
             self._session.say(
                 f"capture {self._capture.id}", f"it says nothing about {asked - known} of the {asked} records asked for", "missing"
@@ -106,7 +105,8 @@ class Backward:
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._session.table(
-            f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {self._kept(boundary)} g ON g.key = s.ref"
+            f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
+            f"JOIN {self._kept(boundary)} g ON g.key = s.ref"
         )
         chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
         rows = self._session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
@@ -150,8 +150,10 @@ class Backward:
         )
         merged = self._session.table(
             f"WITH r AS ({ranges}), "
-            "m AS (SELECT *, max(hi) OVER (PARTITION BY origin ORDER BY lo, hi ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM r), "
-            "n AS (SELECT *, count(*) FILTER (WHERE before IS NULL OR lo > before + 1) OVER (PARTITION BY origin ORDER BY lo, hi) AS island FROM m) "
+            "m AS (SELECT *, max(hi) OVER (PARTITION BY origin ORDER BY lo, hi ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before "
+            "FROM r), "
+            "n AS (SELECT *, count(*) FILTER (WHERE before IS NULL OR lo > before + 1) OVER (PARTITION BY origin ORDER BY lo, hi) "
+            "AS island FROM m) "
             "SELECT origin, min(lo) AS lo, max(hi) AS hi FROM n GROUP BY origin, island"
         )
         columns = references(boundary)
@@ -203,4 +205,4 @@ def _relevant(operator: Operator, given: Needed) -> Needed:
     """C without the attributes of other operators, so that equal states are one."""
     if given is None or operator.op == "Window":
         return given
-    return given & {made.attr for made in (*operator.attributes, *operator.defines)}
+    return given & {column.attr for column in operator.attributes} | given & {made.attr for made in operator.defines}

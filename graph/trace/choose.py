@@ -51,7 +51,8 @@ class Chooser:
         wanted = " UNION ".join(f"SELECT rid FROM {choice}" for choice in chosen if choice) or "SELECT NULL::BIGINT AS rid WHERE false"
         rest = ""
         if first_at_least:
-            rest = f" UNION SELECT arg_min(rid, rank) FROM {ordered} WHERE grp NOT IN (SELECT grp FROM {ordered} JOIN w USING (rid)) GROUP BY grp"
+            met = f"SELECT grp FROM {ordered} JOIN w USING (rid)"
+            rest = f" UNION SELECT arg_min(rid, rank) FROM {ordered} WHERE grp NOT IN ({met}) GROUP BY grp"
         return self._session.table(
             f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.grp, {names} FROM {ordered} o JOIN a USING (rid)"
         )

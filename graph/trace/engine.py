@@ -151,7 +151,7 @@ async def _lifted(
 
 
 def _captured_reads(session: Session) -> set[tuple[str, str]]:
-    """(job, dataset) where captures say which records the job took of the dataset. A refused query of the job says nothing, so it undoes that."""
+    """(job, dataset) where captures say which records the job took of the dataset; not where a query of the job was refused."""
     known: set[tuple[str, str]] = set()
     refused: set[tuple[str, str]] = set()
     for entry in session.store.catalog.captures(session.tenant):

@@ -63,7 +63,8 @@ class Forward:
 
     def _reaching(self, boundary: Boundary, framed: str, reach: Reach) -> str:
         """The rows of the same partition whose range holds one of the rows reached."""
-        return f"SELECT q.origin, w.ref FROM {framed} q JOIN {self._kept(boundary)} w ON w.begin = q.begin WHERE q.ref BETWEEN {reach.lo} AND {reach.hi}"
+        within = f"q.ref BETWEEN {reach.lo} AND {reach.hi}"
+        return f"SELECT q.origin, w.ref FROM {framed} q JOIN {self._kept(boundary)} w ON w.begin = q.begin WHERE {within}"
 
     def _through(self, boundary: Boundary, wanted: list[str], skip: Skip) -> str | None:
         """The rows of a boundary that refer to something reached."""

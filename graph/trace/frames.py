@@ -19,7 +19,7 @@ _OFFSET = frozenset({"lag", "lead"})
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Rows `lo … hi` of the partition. `reason` says why that may be too many; `choose` are functions of which only some of those rows are needed."""
+    """Rows `lo … hi` of the partition. `reason` says why that may be too many; the aggregate `choose` takes only some of them."""
 
     lo: str
     hi: str
@@ -57,6 +57,11 @@ def witness(window: Operator, definition: Definition, columns: Collection[str]) 
         return Reach(
             frame.lo, frame.hi, frame.reason or f"which row {function.text} took was not recorded; all rows of the frame are given"
         )
+    return _chosen(function, frame)
+
+
+def _chosen(function: Expression, frame: Reach) -> Reach:
+    """Of a frame whose order is known, the row that a function takes by its place; else all, to choose from by value."""
     if function.fn in {"first", "first_value", "any_value"}:
         return Reach(frame.lo, f"least({frame.lo}, {frame.hi})", frame.reason)
     if function.fn in {"last", "last_value"}:

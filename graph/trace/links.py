@@ -33,7 +33,8 @@ def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
     """A file without a writer whose path a capture wrote before `reader` read it: someone unknown wrote it again between."""
     for block, capture in session.store.catalog.written_at(session.tenant, file.block.path):
         if block != file.block and session.capture(capture).manifest.ended <= reader.manifest.started:
-            reason = f"job {reader.manifest.run.job} read it as nobody known had written it (it was written, and changed after); its origin is not known"
+            job = reader.manifest.run.job
+            reason = f"it was written by a known run, and changed before job {job} read it; where that content came from is not known"
             session.say(file.block.path, reason, "missing")
             return
 

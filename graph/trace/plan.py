@@ -15,8 +15,8 @@ Needed = frozenset[int] | None
 
 # Rows pass through these one by one and unchanged, but for the columns that they define.
 _PASSING = frozenset({
-    "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce", "SubqueryAlias", "ResolvedHint", "GlobalLimit", "LocalLimit",
-    "Offset", "Sample", "Write", "WriteFiles",
+    "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce", "SubqueryAlias", "ResolvedHint", "GlobalLimit",
+    "LocalLimit", "Offset", "Sample", "Write", "WriteFiles",
 })  # fmt: skip
 _DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython"})
 _LEAVES = frozenset({"Scan", "LocalRelation", "Range", "OneRowRelation"})
@@ -70,9 +70,9 @@ class Plan:
     def type_below(self, operator: Operator, attr: int) -> str | None:
         """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""
         for below in self.below(operator):
-            for made in (*below.attributes, *below.defines):
-                if made.attr == attr:
-                    return made.type
+            types = {column.attr: column.type for column in below.attributes} | {made.attr: made.type for made in below.defines}
+            if attr in types:
+                return types[attr]
         return None
 
     def above(self, scans: Iterable[int]) -> frozenset[int]:

@@ -24,7 +24,7 @@ def checked(database: duckdb.DuckDBPyConnection, where: str) -> str:
         InvalidQueryError: it does not parse, or is more than a predicate.
     """
     row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(where)]).fetchone()
-    tree = json.loads(row[0]) if row else {"error": True, "error_message": "nothing came back"}
+    tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True, "error_message": "nothing came back"}
     if tree.get("error"):
         raise InvalidQueryError(
             f"The predicate {where!r} does not parse: {tree.get('error_message')}.",

@@ -30,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what one must know of the rows."""
+    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows."""
 
     dataset: str
     columns: Sequence[tuple[str, str]]

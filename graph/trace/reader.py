@@ -51,24 +51,23 @@ class Reader:
         `wanted` is a table with columns `file` and `row`; without it, all records are read.
         """
         name = f"records_{next(_numbers)}"
-        partitions = self._partitions(database, shape, files)
         if shape.format == "parquet":
-            select = self._parquet(shape, wanted, partitions)
+            select = self._parquet(shape, wanted, self._places(database, shape, files))
             database.execute(f"CREATE TEMP TABLE {name} AS {select}", [[str(file.path) for file in files]])
             return name
         source = self._texts(database, shape, files, wanted)
         types = dict(shape.columns)
         columns = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
-        join, extra = (f" JOIN {partitions} m USING ({FILE})", self._extra(shape)) if shape.partitions else ("", "")
-        database.execute(f"CREATE TEMP TABLE {name} AS SELECT {FILE}, {ROW}, {LINE}{columns}{extra} FROM {source}{join}")
+        join = f" JOIN {self._places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
+        database.execute(f"CREATE TEMP TABLE {name} AS SELECT {FILE}, {ROW}, {LINE}{columns}{self._extra(shape)} FROM {source}{join}")
         database.unregister(source)
         return name
 
-    def _parquet(self, shape: Shape, wanted: str | None, partitions: str) -> str:
+    def _parquet(self, shape: Shape, wanted: str | None, places: str) -> str:
         join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
         return (
             f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{self._extra(shape)} "
-            f"FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p JOIN {partitions} m ON m.place = p.file_index{join}"
+            f"FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p JOIN {places} ON m.place = p.file_index{join}"
         )
 
     def _texts(self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> str:
@@ -94,19 +93,19 @@ class Reader:
         return source
 
     @staticmethod
-    def _partitions(database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile]) -> str:
-        """A table of the files: their place in the list, number, and the values of partition columns."""
+    def _places(database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile]) -> str:
+        """A relation `m` of the files: their place in the list, number, and the values of partition columns."""
+        if not shape.partitions and files:
+            values = ", ".join(f"({place}, {file.number})" for place, file in enumerate(files))
+            return f"(VALUES {values}) m(place, {FILE})"
         name = f"files_{next(_numbers)}"
         columns = "".join(f", {quoted(column)} {duckdb_type(kind) or 'VARCHAR'}" for column, kind in shape.partitions)
         database.execute(f"CREATE TEMP TABLE {name} (place BIGINT, {FILE} BIGINT{columns})")
-        width = 2 + len(shape.partitions)
-        values = [
-            value for place, file in enumerate(files) for value in (place, file.number, *(file.partition[c] for c, _ in shape.partitions))
-        ]
-        if values:
-            marks = ", ".join([f"({', '.join('?' * width)})"] * len(files))
-            database.execute(f"INSERT INTO {name} VALUES {marks}", values)
-        return name
+        rows = [[place, file.number, *(file.partition[column] for column, _ in shape.partitions)] for place, file in enumerate(files)]
+        if rows:
+            marks = f"({', '.join('?' * len(rows[0]))})"
+            database.execute(f"INSERT INTO {name} VALUES {', '.join([marks] * len(rows))}", [value for row in rows for value in row])
+        return f"{name} m"
 
     @staticmethod
     def _extra(shape: Shape) -> str:

@@ -19,6 +19,8 @@ from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.reader import Reader, ReadFile
 from headwater.graph.trace.shapes import Shape, partition_values
 
+_FEW = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Capture:
@@ -58,7 +60,8 @@ class KnownFile:
         except OSError as error:
             return f"it cannot be read any more ({error.strerror})"
         if now[1:] != self.block[1:]:
-            return f"it has changed since the run: it had {self.block.length} bytes, modified at {self.block.modified} ms; now {now.length}, {now.modified}"
+            then = f"{self.block.length} bytes, modified at {self.block.modified} ms"
+            return f"it has changed since the run: it had {then}; it has {now.length}, at {now.modified}"
         return None
 
     def readable(self) -> ReadFile:
@@ -87,11 +90,13 @@ class Session:
         self._numbers: dict[FileBlock, int] = {}
         self._captures = captures
         self._tables = 0
+        self._counts: dict[str, int] = {}
 
     def table(self, select: str, parameters: list[object] | None = None) -> str:
         """Make a temporary table of a query; its name."""
         name = self.name()
-        self.database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters or [])
+        made = self.database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters or []).fetchone()
+        self._counts[name] = int(made[0]) if made else 0
         return name
 
     def name(self) -> str:
@@ -101,8 +106,10 @@ class Session:
 
     def count(self, table: str) -> int:
         """Number of rows of a table."""
-        row = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
-        return int(row[0]) if row else 0
+        if table not in self._counts:
+            row = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()
+            return int(row[0]) if row else 0
+        return self._counts[table]
 
     def say(self, what: str, reason: str, effect: str) -> None:
         """State something that the answer lacks or overstates, once."""
@@ -141,15 +148,21 @@ class Session:
 
     def located(self, capture: Capture, source: Source, references: str) -> str:
         """References to a scan's records as places: a table `origin, ref, file, row`; `row` is null where it cannot be known any more."""
-        ordinals = [row[0] for row in self.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
+        ordinals = self._ordinals(source, references)
         places = [(ordinal, *place) for ordinal in ordinals if (place := self._place(capture, source, ordinal))]
         values = (
             ", ".join(f"({ordinal}, {file}, {'NULL' if base is None else base})" for ordinal, file, base in places) or "(NULL, NULL, NULL)"
         )
         return self.table(
-            f"SELECT r.origin, r.ref, m.file::BIGINT AS file, m.base::BIGINT + (r.ref & {POSITION_MASK}) AS row "
+            f"SELECT DISTINCT r.origin, r.ref, m.file::BIGINT AS file, m.base::BIGINT + (r.ref & {POSITION_MASK}) AS row "
             f"FROM {references} r JOIN (VALUES {values}) m(ordinal, file, base) ON m.ordinal = r.ref >> 40"
         )
+
+    def _ordinals(self, source: Source, references: str) -> list[int]:
+        """The ordinals that occur. A few files are all taken, unasked: a query costs more than they do."""
+        if source.format == "parquet" and len(source.files) <= _FEW and all(file.ordinals == 1 for file in source.files):
+            return [file.ordinal for file in source.files]
+        return [row[0] for row in self.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
 
     def _place(self, capture: Capture, source: Source, ordinal: int) -> tuple[int, int | None] | None:
         """File of an ordinal, and the number of the record with which its positions begin."""

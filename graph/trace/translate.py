@@ -126,10 +126,15 @@ def _call(expression: Expression, parts: list[str]) -> str:
         return f"({parts[0]} {fn} {parts[1]})"
     if fn == "/" and len(parts) == 2 and set(kinds) == {"DOUBLE"}:
         return f"(CASE WHEN {parts[1]} <> 0 THEN {parts[0]} / {parts[1]} END)"
-    if fn == "coalesce" and parts and alike:
-        return f"coalesce({', '.join(parts)})"
     if fn in {"if", "case", "casewhen", "case_when"} and len(parts) > 1:
         return _case(parts)
+    return _predicate(expression, parts, alike=alike)
+
+
+def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
+    fn = expression.fn
+    if fn == "coalesce" and parts and alike:
+        return f"coalesce({', '.join(parts)})"
     simple = {"not": "(NOT {})", "isnull": "({} IS NULL)", "isnotnull": "({} IS NOT NULL)", "isnan": "coalesce(isnan({}), false)"}
     if fn in simple and len(parts) == 1:
         return simple[fn].format(parts[0])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 _SAME = {
-    "boolean": "BOOLEAN", "tinyint": "TINYINT", "byte": "TINYINT", "smallint": "SMALLINT", "short": "SMALLINT", "int": "INTEGER", "integer": "INTEGER",
-    "bigint": "BIGINT", "long": "BIGINT", "float": "FLOAT", "real": "FLOAT", "double": "DOUBLE", "string": "VARCHAR", "binary": "BLOB",
+    "boolean": "BOOLEAN", "tinyint": "TINYINT", "byte": "TINYINT", "smallint": "SMALLINT", "short": "SMALLINT", "int": "INTEGER",
+    "integer": "INTEGER", "bigint": "BIGINT", "long": "BIGINT", "float": "FLOAT", "real": "FLOAT", "double": "DOUBLE", "string": "VARCHAR",
+    "binary": "BLOB",
     "date": "DATE", "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP", "timestamp_ltz": "TIMESTAMPTZ",
 }  # fmt: skip
 _DECIMAL = re.compile(r"(?:decimal|dec|numeric)\((\d{1,2}),\s*(-?\d{1,2})\)")

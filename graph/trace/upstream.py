@@ -27,9 +27,11 @@ from headwater.graph.trace.session import Capture, Session
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where a walk ends. `to` is a dataset to stop at; `follows` tells which datasets lead there; `within` is a table of the only records
-    (`file, row`) to be followed, `targets` one of those to stop at.
-    """  # fmt: skip
+    """Where a walk ends.
+
+    `to` is a dataset to stop at; `follows` tells which datasets lead there. `within` is a table of the only records (`file, row`) to be
+    followed, `targets` one of those to stop at.
+    """
 
     to: str | None = None
     follows: Callable[[str], bool] = lambda _: True
@@ -69,10 +71,7 @@ class Upstream:
         wanted = [scan for scan, dataset in datasets.items() if self._goal.follows(dataset)]
         columns = attributes_of(sink, names) if self._witness else None
         step = Backward(session, capture, witness=self._witness, columns=columns, towards=capture.plan.above(wanted))
-        index = ", ".join(f"({session.written(capture, place).number}, {place})" for place in range(len(capture.files)))
-        reached = step.run(
-            session.table(f"SELECT b.origin, m.place AS file, b.row FROM {begin} b JOIN (VALUES {index}) m(file, place) USING (file)")
-        )
+        reached = step.run(begin, {session.written(capture, place).number: place for place in range(len(capture.files))})
         self.hops.add(capture, begin, {scan for scan, _ in reached.scans})
         for (scan, given), parts in reached.scans.items():
             operator = capture.plan.operators[scan]
@@ -89,11 +88,13 @@ class Upstream:
                 session.table(f"SELECT DISTINCT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.targets} USING (file, row)")
             )
             table = session.table(f"SELECT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.within} USING (file, row)")
-        numbers = [row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {table} ORDER BY file").fetchall()]
-        self._set_vague_apart(table, numbers)
+        met = session.database.execute(f"SELECT file, bool_or(row IS NULL) FROM {table} GROUP BY file ORDER BY file").fetchall()
+        vague = {number for number, unknown in met if unknown}
+        self.vague |= vague
+        numbers = [number for number, _ in met]
         here = {number for number in numbers if goal.to is not None and not first and session.files[number].dataset == goal.to}
         if here:
-            self.reached.append(self._only(table, here))
+            self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
         onward = [session.files[number] for number in numbers if number not in here]
         found = writers(session, onward)
         by_writer: dict[str, set[int]] = {}
@@ -101,19 +102,17 @@ class Upstream:
             by_writer.setdefault(writer, set()).add(number)
         for writer, files in by_writer.items():
             needed = names(session.capture(writer)) if self._witness else None
-            self._waiting.setdefault((writer, needed), []).append(self._only(table, files))
+            self._waiting.setdefault((writer, needed), []).append(self._only(table, files, not vague and len(files) == len(numbers)))
         ends = {file.number for file in onward} - found.keys()
         if ends:
-            self.ends.append(self._only(table, ends))
+            self.ends.append(self._only(table, ends, not vague and len(ends) == len(numbers)))
             for number in ends if reader else ():
                 say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
 
-    def _set_vague_apart(self, table: str, numbers: list[int]) -> None:
-        if numbers:
-            rows = self._session.database.execute(f"SELECT DISTINCT file FROM {table} WHERE row IS NULL").fetchall()
-            self.vague.update(row[0] for row in rows)
-
-    def _only(self, table: str, files: set[int]) -> str:
+    def _only(self, table: str, files: set[int], all_of_it: bool) -> str:
+        """The records in some files, each once."""
+        if all_of_it:
+            return table
         listed = ", ".join(map(str, sorted(files)))
         return self._session.table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({listed})")
 

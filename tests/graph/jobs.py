@@ -121,11 +121,11 @@ class Job:
             reads=[left.columns[a][0] for a, _ in on] + [right.columns[b][0] for _, b in on],
         )  # fmt: skip
         rows = []
-        for l in left.rows:
-            matches = [r for r in right.rows if all(l.values[a] is not None and l.values[a] == r.values[b] for a, b in on)]
-            rows += [Row({**r.values, **l.values}, l.refs | r.refs) for r in matches]
+        for row in left.rows:
+            matches = [r for r in right.rows if all(row.values[a] is not None and row.values[a] == r.values[b] for a, b in on)]
+            rows += [Row({**r.values, **row.values}, row.refs | r.refs) for r in matches]
             if not matches and how == "left":
-                rows.append(Row({**dict.fromkeys(right.columns), **l.values}, l.refs | dict.fromkeys(right.refs, NONE)))
+                rows.append(Row({**dict.fromkeys(right.columns), **row.values}, row.refs | dict.fromkeys(right.refs, NONE)))
         return Relation(operator, {**right.columns, **left.columns}, rows, [*left.refs, *right.refs])
 
     def aggregate(
@@ -163,7 +163,7 @@ class Job:
         frames: Sequence[dict[str, Any]] = (),
         bounds: Callable[[int, list[Row], int], tuple[int, int]] | None = None,
     ) -> Relation:
-        """`functions`: name → (expression, frame, function of (partition's rows, index), type). `bounds` gives a RANGE frame's first and last index."""
+        """`functions`: name → (expression, frame, function of (partition, index), type). `bounds`: a RANGE frame's first and last index."""
         columns, defines = dict(of.columns), []
         for name, (expr, frame, _, kind) in functions.items():
             columns[name] = (self._attr(), kind)
@@ -255,7 +255,8 @@ class Job:
             data = segment(table, {**footer, **more}, block_rows=5)
             digest = self.store.stage_segment(TENANT, self.capture, name, data)
             rows = len(table[0]) if table else 0
-            entries.append({**{k: footer[k] for k in ("boundary", "stage", "stage_attempt", "partition", "attempt")}, "name": name, "rows": rows,
+            known = {key: footer[key] for key in ("boundary", "stage", "stage_attempt", "partition", "attempt")}
+            entries.append({**known, "name": name, "rows": rows,
                             "bytes": len(data), "sha256": digest})  # fmt: skip
         order = [root, *(identifier for identifier in self.operators if identifier != root)]
         manifest = Manifest.from_json({

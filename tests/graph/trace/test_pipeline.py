@@ -8,7 +8,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from tests.graph.jobs import TENANT
 from tests.graph.trace.conftest import records
-from tests.graph.trace.pipeline import Oracle, build
+from tests.graph.trace.pipeline import build
 
 REPORT = ["origin", "hours", "max_wind", "min_visib", "peak", "flights", "max_delay", "carriers", "late"]
 
@@ -93,8 +93,7 @@ async def test_forward_witness_is_the_inverse_of_backward_witness(pipeline) -> N
 async def test_forward_from_a_joined_record_reaches_the_report_rows_that_it_had_a_part_in(pipeline) -> None:
     store, oracle = pipeline
     planes = oracle.root / "raw" / "planes.csv"
-    rows = [row for row in (0, 1, 2)]
-    for row in rows:
+    for row in (0, 1, 2):
         answer = await _ask(store, dataset=str(planes), rows=[(str(planes), row)], forward=True, to=str(oracle.root / "report"))
         expected = {origin for origin in "AB" if ("planes.csv", row) in oracle.report_influence(origin)}
         assert len(records(answer)) == len(expected)
