@@ -7,10 +7,12 @@ usual port is taken the next free one is used; a port that was asked for is not 
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import sys
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 
 import requests
 import uvicorn
@@ -64,8 +66,13 @@ class LocalService:
             UnavailableError: the service could not start; its log says why.
         """
         self._home.announce(ServiceRecord(self.url, os.getpid(), datetime.now(UTC).isoformat(timespec="seconds"), headwater.__version__))
+        if current_thread() is main_thread():
+            # uvicorn shuts down and then raises the signal again: SIGTERM would end us before the announcement is taken back.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
             self._server.run(sockets=[self._socket])
+        except KeyboardInterrupt:
+            pass  # the usual end
         finally:
             self._home.retract(os.getpid())
             self._socket.close()

@@ -41,7 +41,7 @@ def test_a_second_serve_gives_a_new_link_to_the_first(tmp_path: Path) -> None:
 def test_it_ends_when_it_is_asked_to_and_takes_its_announcement_back(tmp_path: Path, how: signal.Signals) -> None:
     with ServiceProcess(tmp_path) as service:
         service.process.send_signal(how)
-        service.process.wait(30)
+        assert service.process.wait(30) == 0
         assert not service.home.service_file.exists()
         assert "Traceback" not in service.log.read_text()
 
