@@ -1,19 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 /** Where `npm run dev` finds GraphQL: the fixture server of dev/, or a real service. */
 const service = process.env.HEADWATER_URL ?? 'http://127.0.0.1:5180';
 
+/** Fonts come in through style sheets, where Vite does not look for licences. */
+function fontLicenses(...fonts: string[]): Plugin {
+  return {
+    name: 'font-licenses',
+    generateBundle() {
+      const texts = fonts.map((font) => readFileSync(join(import.meta.dirname, 'node_modules', font, 'LICENSE'), 'utf8'));
+      this.emitFile({ type: 'asset', fileName: 'licenses-fonts.txt', source: texts.join('\n\n') });
+    },
+  };
+}
+
 export default defineConfig({
   base: './',
-  plugins: [react()],
+  plugins: [react(), fontLicenses('@fontsource-variable/inter', '@fontsource-variable/jetbrains-mono')],
   build: {
     outDir: '../backend/page',
     emptyOutDir: true,
-    sourcemap: false,
     // The service's content security policy allows no data: fonts or scripts, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // One file: it comes from this machine or the next rack.
+    chunkSizeWarningLimit: 700,
+    license: { fileName: 'licenses.md' },
   },
   server: { host: '127.0.0.1', port: 5179, proxy: { '/graphql': service } },
   test: {
@@ -21,6 +37,7 @@ export default defineConfig({
     globals: true,
     include: ['src/**/*.test.{ts,tsx}'],
     css: false,
+    // Patient, since the tests may share a machine with Spark.
     testTimeout: 60_000,
   },
 });

@@ -63,7 +63,7 @@ export const LINE_HEIGHT = 22;
 export const HEAD_HEIGHT = 50;
 const FOOT = 8;
 const MOST_LINES = 14;
-const WIDTH = { DATASET: { closed: 184, open: 224 }, JOB: { closed: 160, open: 264 } } as const;
+const WIDTH = { DATASET: { closed: 184, open: 224 }, JOB: { closed: 170, open: 264 } } as const;
 
 /** Everything that is to be drawn, in its place. Nodes come in the order of reading: from left to right, from top to bottom. */
 export function sceneOf(input: SceneInput): Scene {

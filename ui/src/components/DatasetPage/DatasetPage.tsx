@@ -54,9 +54,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
         />
         <p className={styles.invite}>Click a value to see where it came from.</p>
       </div>
-      <div className={styles.rows}>
-        <RowTable dataset={dataset} where={location.where} onTrace={trace} />
-      </div>
+      <RowTable dataset={dataset} where={location.where} onTrace={trace} />
       <section className={styles.section} aria-labelledby="flow">
         <h2 id="flow">What it came from, and what it went into</h2>
         {lineage.isPending && <Skeleton label="Loading the lineage" rows={4} />}

@@ -37,7 +37,7 @@ interface LineageGraphProps {
 const NO_COLUMNS: ReadonlySet<string> = new Set();
 const NO_CAPTIONS: ReadonlyMap<string, string> = new Map();
 const NO_HOPS: readonly PathHop[] = [];
-const PANEL_HEIGHT = 440;
+const PANEL_HEIGHT = 400;
 /** React Flow takes pointer events from nodes that can be neither moved nor selected; ours hold buttons. */
 const CLICKABLE = { pointerEvents: 'all' } as const;
 const NODE_TYPES = { card: FlowCard };

@@ -30,7 +30,7 @@ export function RowTable({ dataset, where, onTrace }: RowTableProps) {
   if (first.isError && !first.data)
     return where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
   const page = first.data;
-  if (total === 0) return <Note>{where ? 'No row meets the predicate.' : 'The dataset has no rows.'}</Note>;
+  if (total === 0) return <Note>{where ? 'No row meets the predicate.' : 'There are no rows to show.'}</Note>;
   return <Grid page={page} total={total} rowAt={rowAt} onRange={setRange} onTrace={onTrace} />;
 }
 
