@@ -130,6 +130,8 @@ class AssociationStore:
         """Compact beside the final place, then move there in one step."""
         from headwater.graph.records.compact import compact  # DuckDB and numpy load with it: staging does without
 
+        for left in folder.parent.glob(f".{manifest.capture}.*"):
+            shutil.rmtree(left)  # half made, by a process that was killed
         staging = self._staging(tenant)
         draft = folder.with_name(f".{manifest.capture}.{uuid4().hex}")
         try:

@@ -1,0 +1,109 @@
+"""Manifests: read, checked by field, and written again with nothing lost."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations import Manifest
+
+GIVEN = {
+    "format": 1,
+    "capture": "0198a1b2-0000-7000-8000-000000000001",
+    "run": {"namespace": "local", "job": "report", "runId": "0198a1b2-0000-7000-8000-0000000000aa"},
+    "application": {"id": "app", "name": "report", "spark": "4.1.4"},
+    "started": "2026-01-01T00:00:00Z",
+    "ended": "2026-01-01T00:00:01Z",
+    "mode": "active",
+    "status": "complete",
+    "problems": [],
+    "sources": [
+        {
+            "source": 0, "dataset": {"namespace": "file", "name": "/raw"}, "path": "file:/raw", "format": "csv",
+            "options": {"header": "true"},
+            "columns": [{"name": "a", "type": "int"}], "partition_columns": [], "splits": [],
+            "files": [{"ordinal": 0, "ordinals": 1, "path": "file:/raw/a.csv", "length": 3, "modified": 4, "partition": {}}],
+        }
+    ],
+    "operators": [
+        {"id": 1, "op": "Write", "children": [2], "text": "write", "columns": [7]},
+        {"id": 2, "op": "Scan", "children": [], "text": "scan", "source": 0, "columns": [{"attr": 7, "name": "a", "type": "int"}]},
+    ],
+    "boundaries": [{"boundary": 0, "kind": "sink", "operator": 2, "columns": [{"role": "ref", "operator": 2}]}],
+    "sink": {
+        "boundary": 0, "dataset": {"namespace": "file", "name": "/out"}, "path": "file:/out", "format": "parquet", "mode": "overwrite",
+        "options": {}, "columns": [{"name": "a", "type": "int", "attr": 7}], "partition_columns": [],
+    },
+    "segments": [
+        {"name": "b0-s1.0-p0-a7.seg", "boundary": 0, "stage": 1, "stage_attempt": 0, "partition": 0, "attempt": 7, "rows": 1, "bytes": 2,
+         "sha256": "0"}
+    ],
+}  # fmt: skip
+
+
+def changed(path: str, value: object) -> Any:
+    """The manifest with one field changed; `path` as `operators.0.children`."""
+    copied: Any = copy.deepcopy(GIVEN)
+    at = copied
+    *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    for step in way:
+        at = at[step]
+    at[last] = value
+    return copied
+
+
+def test_a_manifest_is_written_as_it_was_read() -> None:
+    again = Manifest.from_json(Manifest.from_json(GIVEN).to_json())
+    assert again == Manifest.from_json(GIVEN)
+    assert json.loads(json.dumps(again.to_json()))["sink"]["columns"] == GIVEN["sink"]["columns"]
+
+
+def test_unknown_keys_are_kept_at_every_level() -> None:
+    written = Manifest.from_json(changed("sink.columns.0", {"name": "a", "type": "int", "attr": 7, "comment": "new"})).to_json()
+    assert written["sink"]["columns"][0]["comment"] == "new"
+    assert Manifest.from_json(changed("weather", "fine")).to_json()["weather"] == "fine"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("format", 2, "$.format"),
+        ("capture", "../../etc", "$.capture"),
+        ("status", "fine", "$.status"),
+        ("run.runId", 3, "$.run.runId"),
+        ("operators.0.children", [9], "$.operators[0].children"),
+        ("operators.1.source", 5, "$.operators[1].source"),
+        ("boundaries.0.kind", "wall", "$.boundaries[0].kind"),
+        ("boundaries.0.columns.0.operator", 9, "$.boundaries[0].columns"),
+        ("segments.0.name", "../x.seg", "$.segments[0].name"),
+        ("segments.0.boundary", 4, "$.segments[0].boundary"),
+        ("segments.0.rows", "one", "$.segments[0].rows"),
+        ("sink", None, "$.sink"),
+        ("sink.boundary", 3, "$.sink.boundary"),
+        ("sources.0.files.0.length", True, "$.sources[0].files[0].length"),
+        ("sources.0.files", {}, "$.sources[0].files"),
+        ("sources.0.options", [], "$.sources[0].options"),
+    ],
+)
+def test_a_wrong_field_is_refused_by_its_name(path, value, field) -> None:
+    with pytest.raises(InvalidCaptureError) as caught:
+        Manifest.from_json(changed(path, value))
+    assert caught.value.field == field
+
+
+def test_a_missing_field_is_refused_with_what_is_there() -> None:
+    without = {name: value for name, value in GIVEN.items() if name != "run"}
+    with pytest.raises(InvalidCaptureError, match=r"\$\.run is missing; there is application, "):
+        Manifest.from_json(without)
+
+
+def test_what_is_no_object_is_refused() -> None:
+    with pytest.raises(InvalidCaptureError, match="must be an object"):
+        Manifest.from_json([])
+
+
+def test_only_a_refused_capture_may_lack_its_sink() -> None:
+    refused = {**GIVEN, "status": "refused", "boundaries": [], "segments": [], "sink": None}
+    assert Manifest.from_json(refused).sink is None

@@ -1,0 +1,95 @@
+"""Segments: what is written is read back, and every damage is found and named."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations import NONE, pack, unpack
+from headwater.graph.associations.segment import MAGIC, Segment
+from headwater.graph.associations.writer import segment
+from headwater.graph.records.decode import decode
+
+LONGS = st.integers(-(2**63), 2**63 - 1)
+FOOTER = {
+    "capture": "c",
+    "boundary": 0,
+    "stage": 1,
+    "stage_attempt": 0,
+    "partition": 0,
+    "attempt": 7,
+    "columns": [{"role": "key"}, {"role": "ref"}],
+}
+
+
+@given(st.integers(0, 2**23 - 1), st.integers(0, 2**40 - 1))
+def test_a_reference_is_unpacked_as_it_was_packed(ordinal, position) -> None:
+    assert unpack(pack(ordinal, position)) == (ordinal, position)
+    assert pack(ordinal, position) >= 0
+
+
+@pytest.mark.parametrize("reference", [NONE, -1])
+def test_a_negative_reference_is_none(reference) -> None:
+    assert unpack(reference) is None
+
+
+@pytest.mark.parametrize("place", [(2**23, 0), (0, 2**40), (-1, 0), (0, -1)])
+def test_what_does_not_fit_a_reference_is_refused(place) -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        pack(*place)
+
+
+@given(st.lists(st.tuples(LONGS, LONGS), max_size=40), st.integers(1, 9))
+def test_any_longs_come_back_from_a_segment(rows, block_rows) -> None:
+    columns = [[row[index] for row in rows] for index in range(2)]
+    opened = Segment.open("s", segment(columns, FOOTER, block_rows=block_rows))
+    assert [column.tolist() for column in decode(opened)] == columns
+    assert opened.footer.rows == len(rows)
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-300, 300), st.integers(2, 30))
+def test_steady_columns_take_a_byte_a_row_or_less(start, step, rows) -> None:
+    values = [(start + step * n + 2**63) % 2**64 - 2**63 for n in range(rows)]
+    opened = Segment.open("s", segment([values, [start] * rows], FOOTER))
+    (block,) = opened.blocks()
+    assert block.columns[1].width == 0
+    assert block.columns[0].width <= 2
+    assert decode(opened)[0].tolist() == values
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        segment([[1, 2], [1]], FOOTER)
+
+
+@given(st.data())
+def test_any_damaged_byte_of_the_blocks_is_found(data) -> None:
+    whole = segment([list(range(50)), [n * 7919 % 97 for n in range(50)]], FOOTER, block_rows=20)
+    end = Segment.open("s", whole).end
+    at = data.draw(st.integers(len(MAGIC), end - 1))
+    damaged = bytearray(whole)
+    damaged[at] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(InvalidCaptureError, match=r"Segment b0\.seg is damaged") as caught:
+        decode(Segment.open("b0.seg", bytes(damaged)))
+    assert caught.value.field == "b0.seg"
+
+
+@given(st.integers(0, 10_000))
+def test_a_segment_that_was_cut_off_is_refused(length) -> None:
+    whole = segment([list(range(50)), [3] * 50], FOOTER)
+    with pytest.raises(InvalidCaptureError, match="damaged"):
+        decode(Segment.open("s", whole[: length % len(whole)]))
+
+
+def test_damage_names_the_block() -> None:
+    whole = bytearray(segment([list(range(60)), [n * n for n in range(60)]], FOOTER, block_rows=20))
+    whole[Segment.open("s", bytes(whole)).end - 1] ^= 1
+    with pytest.raises(InvalidCaptureError, match="block 2 does not match its checksum"):
+        decode(Segment.open("s", bytes(whole)))
+
+
+def test_rows_that_are_missing_are_found() -> None:
+    whole = segment([[1, 2], [3, 4]], FOOTER)
+    lying = whole.replace(b'"rows":2', b'"rows":3')
+    with pytest.raises(InvalidCaptureError, match="states 3 rows, its blocks hold 2"):
+        decode(Segment.open("s", lying))
