@@ -12,7 +12,9 @@ function fontLicenses(...fonts: string[]): Plugin {
   return {
     name: 'font-licenses',
     generateBundle() {
-      const texts = fonts.map((font) => readFileSync(join(import.meta.dirname, 'node_modules', font, 'LICENSE'), 'utf8'));
+      const texts = fonts.map((font) =>
+        readFileSync(join(import.meta.dirname, 'node_modules', font, 'LICENSE'), 'utf8'),
+      );
       this.emitFile({ type: 'asset', fileName: 'licenses-fonts.txt', source: texts.join('\n\n') });
     },
   };

@@ -5,14 +5,16 @@ import { request } from '../api/request';
 import { type DatasetSummary, lastRunsOf, summaries } from '../facts/datasets';
 
 const FIRST = 200;
+const WHILE_EMPTY = 5000;
 
-/** Datasets whose name holds a text, each with what wrote it and how its last run went. */
+/** Datasets whose name holds a text, each with what wrote it and how its last run went. While there are none at all, it looks again. */
 export function useDatasets(text: string) {
   const wanted = useDeferredValue(text.trim());
   return useQuery({
     queryKey: ['datasets', wanted],
     queryFn: ({ signal }) => load(wanted, signal),
     placeholderData: keepPreviousData,
+    refetchInterval: (query) => (wanted === '' && query.state.data?.total === 0 ? WHILE_EMPTY : false),
   });
 }
 

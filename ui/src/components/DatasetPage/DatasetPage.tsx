@@ -30,7 +30,8 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
   const firstRow = first.data?.rows[0];
   const example = exampleFor(first.data && firstRow ? rowValues(first.data, firstRow) : {});
 
-  const trace = (row: Row, column: string) => navigate({ ...HOME, dataset, file: row.file, row: row.row, column });
+  const trace = (row: Row, column?: string) =>
+    navigate({ ...HOME, dataset, file: row.file, row: row.row, ...(column === undefined ? {} : { column }) });
   const filter = (where: string | undefined) => navigate({ ...HOME, dataset, ...(where ? { where } : {}) });
 
   return (
@@ -52,7 +53,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
           error={location.where && first.isError ? first.error : null}
           example={example}
         />
-        <p className={styles.invite}>Click a value to see where it came from.</p>
+        <p className={styles.invite}>Click a value, or a row’s number, to see where it came from.</p>
       </div>
       <RowTable dataset={dataset} where={location.where} onTrace={trace} />
       <section className={styles.section} aria-labelledby="flow">

@@ -24,7 +24,7 @@ export function EmptyState() {
           </p>
         </li>
       </ol>
-      <p className={styles.waiting}>This page looks again when it is reloaded.</p>
+      <p className={styles.waiting}>What runs appears here by itself.</p>
     </div>
   );
 }

@@ -5,24 +5,26 @@ import { nextOrder, type SortOrder, sortedIndexes } from '../../trace/sorting';
 import { formatValue, isNumericType, listOf } from '../../trace/values';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
-import { nextCell } from './keys';
+import { HEAD, nextCell } from './keys';
 import styles from './RowTable.module.css';
 import { templateOf } from './widths';
+
+export type TraceCell = (row: Row, column?: string) => void;
 
 interface RowTableProps {
   /** Id of the dataset. */
   dataset: string;
   /** DuckDB predicate over the rows. */
   where: string | undefined;
-  /** Called with the record and the name of the column whose cell was chosen. */
-  onTrace: (row: Row, column: string) => void;
+  /** Called with the record and the name of the column whose cell was chosen; without a column where the whole row was. */
+  onTrace: TraceCell;
 }
 
 const ROW_HEIGHT = 32;
 const OVERSCAN = 12;
 const FIRST_ROWS = 40;
 
-/** The rows of a dataset, loaded as they come into sight. Arrow keys move among the cells, Enter or a click traces one. */
+/** The rows of a dataset, loaded as they come into sight. Arrow keys move among the cells, Enter or a click traces one; the head of a row traces all of it. */
 export function RowTable({ dataset, where, onTrace }: RowTableProps) {
   const [range, setRange] = useState({ from: 0, to: FIRST_ROWS });
   const { first, total, rowAt } = useRows(dataset, where, range.from, range.to);
@@ -39,7 +41,7 @@ interface GridProps {
   total: number;
   rowAt: (index: number) => Row | undefined;
   onRange: (range: { from: number; to: number }) => void;
-  onTrace: (row: Row, column: string) => void;
+  onTrace: TraceCell;
 }
 
 function Grid({ page, total, rowAt, onRange, onTrace }: GridProps) {
@@ -177,7 +179,7 @@ interface RowLineProps {
   /** The column whose cell takes part in the tab order. */
   active: number | undefined;
   style: CSSProperties;
-  onTrace: (row: Row, column: string) => void;
+  onTrace: TraceCell;
 }
 
 function RowLine({ page, row, index, active, style, onTrace }: RowLineProps) {
@@ -189,9 +191,12 @@ function RowLine({ page, row, index, active, style, onTrace }: RowLineProps) {
       {/* biome-ignore lint/a11y/useSemanticElements: part of the grid above */}
       <div
         role="rowheader"
-        tabIndex={-1}
-        className={`${styles.cell} ${styles.position}`}
-        title={row ? `row ${row.row} of ${row.file}` : undefined}
+        data-cell={`${index}:${HEAD}`}
+        tabIndex={active === HEAD ? 0 : -1}
+        className={`${styles.cell} ${styles.position} ${styles.value}`}
+        title={row ? `Where does the whole row come from? (row ${row.row} of ${row.file})` : undefined}
+        onClick={() => row && onTrace(row)}
+        onKeyDown={(event) => event.key === 'Enter' && row && onTrace(row)}
       >
         {row ? (row.line ?? row.row) : ''}
       </div>

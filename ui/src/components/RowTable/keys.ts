@@ -5,6 +5,9 @@ export interface Cell {
 
 const PAGE = 12;
 
+/** The head of a row, left of its first column. */
+export const HEAD = -1;
+
 /** Where a key leads from a cell, in a grid of a size; undefined for a key that moves nothing. */
 export function nextCell(
   key: string,
@@ -18,13 +21,13 @@ export function nextCell(
     ArrowRight: { row, column: column + 1 },
     PageUp: { row: row - PAGE, column },
     PageDown: { row: row + PAGE, column },
-    Home: { row, column: 0 },
+    Home: { row, column: HEAD },
     End: { row, column: size.columns - 1 },
   };
   const next = moves[key];
-  return next && { row: within(next.row, size.rows), column: within(next.column, size.columns) };
+  return next && { row: within(0, next.row, size.rows), column: within(HEAD, next.column, size.columns) };
 }
 
-function within(value: number, count: number): number {
-  return Math.max(0, Math.min(count - 1, value));
+function within(least: number, value: number, count: number): number {
+  return Math.max(least, Math.min(count - 1, value));
 }
