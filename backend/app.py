@@ -66,7 +66,7 @@ def _limit(settings: Settings, path: str) -> int:
 
 
 async def _graphql_context(request: Request) -> Context:
-    who, service = principal(request), request.app.state.service
+    who, service = await principal(request), request.app.state.service
     workspace: Workspace = service.workspace
     return Context(
         tenant=who.tenant, graph=workspace.graph, records=workspace.records, holds_key=True,
