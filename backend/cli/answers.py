@@ -36,6 +36,8 @@ class Answers:
     async def find(self, text: str, *kinds: NodeKind) -> Node:
         """The node that `text` names: an id, a name, a path (relative to the working folder too), or the end of a name from a `/` on.
 
+        Where things of several kinds have the name, the kind that stands first in `kinds` is meant.
+
         Raises:
             NotFoundError: nothing is named so; names what is near.
             InvalidQueryError: several nodes are named so.
@@ -45,6 +47,7 @@ class Answers:
         for name in _spellings(text):
             nodes = (await self.graph.search(self.tenant, name, kinds=kinds, first=_KNOWN)).nodes
             named = [node for node in nodes if node.name == name] or [node for node in nodes if node.name.endswith(f"/{name}")]
+            named = next((same for kind in kinds if (same := [node for node in named if node.kind is kind])), [])
             if len(named) == 1:
                 return named[0]
             if named:

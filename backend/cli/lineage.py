@@ -20,6 +20,7 @@ from headwater.graph.stores import Direction, Subgraph
 app = typer.Typer(add_completion=False)
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 _LIMIT = 5_000
+_JOBS = 1_000
 _COLUMNS = ("direction", "distance", "kind", "name")
 
 
@@ -34,9 +35,13 @@ class LineageFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """A node with what lies upstream and downstream of it; None: that direction was not asked for."""
+    """A node with what lies upstream and downstream of it; None: that direction was not asked for.
+
+    `roots` are the jobs of a pipeline; else the node alone.
+    """
 
     focus: Node
+    roots: Sequence[str]
     upstream: Subgraph | None
     downstream: Subgraph | None
 
@@ -49,7 +54,7 @@ class Around:
 
 @app.command()
 def lineage(
-    target: Annotated[str, typer.Argument(metavar="DATASET|JOB", help="A path, a name or an id.")],
+    target: Annotated[str, typer.Argument(metavar="DATASET|JOB", help="A path, a name or an id; of a job, a pipeline or a dataset.")],
     direction: Annotated[Direction, typer.Option(help="upstream: where it came from; downstream: where it went.")] = Direction.BOTH,
     depth: Annotated[
         int, typer.Option(min=1, max=100, help="How many hops: from dataset to dataset it takes two, by way of the job.")
@@ -57,7 +62,7 @@ def lineage(
     format: Annotated[LineageFormat, typer.Option("--format", "-f", help="How to print the answer.")] = LineageFormat.TREE,
     home: Home = None,
 ) -> None:
-    """Show the jobs and datasets around one of them.
+    """Show the jobs and datasets around one of them. Of a pipeline, around its jobs together.
 
     For example:
 
@@ -79,14 +84,18 @@ def lineage(
 
 async def _ask(target: str, direction: Direction, depth: int, home: Path | None) -> Around:
     async with open_answers(home) as answers:
-        focus = await answers.find(target, NodeKind.DATASET, NodeKind.JOB)
+        focus = await answers.find(target, NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB)
+        roots = [focus.id]
+        if focus.kind is NodeKind.PIPELINE:
+            jobs = await answers.graph.children(answers.tenant, focus.id, kinds=[NodeKind.JOB], first=_JOBS)
+            roots = [job.id for job in jobs.nodes]
 
         async def reach(way: Direction) -> Subgraph | None:
             if direction not in (way, Direction.BOTH):
                 return None
-            return await answers.graph.reach(answers.tenant, [focus.id], direction=way, kinds=_FLOWS, depth=depth, limit=_LIMIT)
+            return await answers.graph.reach(answers.tenant, roots, direction=way, kinds=_FLOWS, depth=depth, limit=_LIMIT)
 
-        return Around(focus, await reach(Direction.UPSTREAM), await reach(Direction.DOWNSTREAM))
+        return Around(focus, roots, await reach(Direction.UPSTREAM), await reach(Direction.DOWNSTREAM))
 
 
 def as_json(around: Around) -> dict[str, Any]:
@@ -108,7 +117,7 @@ def as_json(around: Around) -> dict[str, Any]:
 
 def _rows(around: Around) -> Iterator[Mapping[str, Any]]:
     for direction, graph in around.directions():
-        reached = (node for node in graph.nodes if node.id != around.focus.id)
+        reached = (node for node in graph.nodes if node.id not in around.roots)
         for node in sorted(reached, key=lambda node: (graph.distance.get(node.id, 0), node.name)):
             yield {"direction": direction.value, "distance": graph.distance.get(node.id, 0), **_described(node)}
 
@@ -126,7 +135,10 @@ def _print_tree(around: Around) -> None:
         upstream = direction is Direction.UPSTREAM
         tree = Tree(_label(around.focus, "came from" if upstream else "went to"), guide_style="dim")
         nodes = {node.id: node for node in graph.nodes}
-        _grow(tree, around.focus.id, nodes, _following(graph.edges, upstream), {around.focus.id})
+        following = _following(graph.edges, upstream)
+        if around.focus.id not in around.roots:
+            following[around.focus.id] = [root for root in around.roots if following.get(root)]
+        _grow(tree, around.focus.id, nodes, following, {around.focus.id})
         if not tree.children:
             tree.add("[dim]nothing that is known[/]")
         out.print(tree, soft_wrap=True)

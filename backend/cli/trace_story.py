@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headwater.backend.cli.trace import dataset_name
-from headwater.graph.trace import Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
 _SHOWN = 20  # records a dataset: more is for --format csv or json
 _CELL = 28
@@ -53,7 +53,8 @@ def _question(request: TraceRequest) -> Text:
 
 def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
     datasets = len({record.dataset for record in answer.records})
-    reached = f"{_count(answer.total, 'record')} in {_count(datasets, 'dataset')}"
+    coarse = any(record.grain is not Grain.RECORD for record in answer.records)
+    reached = f"{_count(answer.total, 'place' if coarse else 'record')} in {_count(datasets, 'dataset')}"
     exact = ("exact", "bold green") if answer.exact else ("not exact", "bold yellow")
     semantics = "witness: enough to make it again" if answer.semantics is Semantics.WITNESS else "influence: all that had a part"
     story = Text.assemble(f"{_count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)
@@ -64,9 +65,11 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
 
 
 def _print_records(out: Console, dataset: str, records: Sequence[TracedRecord], column: str | None) -> None:
-    out.print(
-        Text.assemble("\n", (dataset_of(dataset_name(dataset)), "bold"), (f"  {_count(len(records), 'record')}", "dim")), soft_wrap=True
-    )
+    whole = len(records) == 1 and records[0].file is None
+    extent = f"as a {records[0].grain.value}: which of its records is not known" if whole else _count(len(records), "record")
+    out.print(Text.assemble("\n", (dataset_of(dataset_name(dataset)), "bold"), (f"  {extent}", "dim")), soft_wrap=True)
+    if whole:
+        return
     if len(records) == 1:
         out.print(Padding(_one(records[0]), (0, 0, 0, 2)))
         return
@@ -126,10 +129,9 @@ def _path(path: Sequence[Hop], request: TraceRequest) -> Tree:
     """The hops from the dataset asked about, each with the operations between what it read and what it wrote."""
     tree = Tree("", hide_root=True, guide_style="dim")
     for hop in path:
-        head = Text.assemble((_job(hop.job), "bold magenta"), (f"  run {hop.run.rpartition(':')[2][:8]}", "dim"))
-        head.append(
-            f"  {_count(hop.records, 'record')}" + ("" if hop.grain.value == "record" else f", known by {hop.grain.value} only"), "dim"
-        )
+        head = Text.assemble((_job(hop.job), "bold magenta"), (f"  run {hop.run.rpartition(':')[2][:8]}" if hop.run else "", "dim"))
+        known = _count(hop.records, "record") if hop.grain is Grain.RECORD else f"known by {hop.grain.value} only"
+        head.append(f"  {known}", "dim")
         branch = tree.add(head)
         branch.add(Text.assemble(("made ", "dim"), dataset_of(dataset_name(hop.output))))
         for operation in hop.operations:

@@ -86,7 +86,7 @@ async def export_records(graph: GraphReader, tenant: str, tracer: Tracer, reques
             f"{len(whole.selected)} records are selected, and an export holds the traces of {MAX_SELECTED}.", hint="Select fewer."
         )
     answers = [whole] if len(whole.selected) < 2 else [await tracer(_only(request, entry.file, entry.row)) for entry in whole.selected]
-    runs = sorted({hop.run for answer in answers for hop in answer.path})
+    runs = sorted({hop.run for answer in answers for hop in answer.path if hop.run})
     subgraph = await _reach(graph, tenant, runs, Direction.BOTH, 1)
     flows = await Flows.of(graph, tenant, subgraph)
     export = _Export(request.dataset)

@@ -32,7 +32,8 @@ def describe_answer(statements: Statements, answer: TraceAnswer, flows: Flows, *
     """
     partitions = _by_path(flows)
     between = {hop.run for hop in answer.path}
-    run = next(iter(between)) if len(between) == 1 else None
+    # A hop that is known by datasets only names no run.
+    run = next(iter(between)) or None if len(between) == 1 else None
     for entry in (*answer.selected, *answer.records):
         _describe_entry(statements, entry, partitions, flows)
     for selected in answer.selected:

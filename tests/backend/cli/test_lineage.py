@@ -58,6 +58,18 @@ def test_a_dataset_may_be_named_by_the_end_of_its_path(lived_in):
     assert lineage("out/clean/", "--home", lived_in).startswith("/data/out/clean")
 
 
+def test_a_pipeline_stands_for_its_jobs(lived_in):
+    shown = lineage("flights", "--home", lived_in, "--direction", "downstream").splitlines()
+    assert shown == [
+        "flights  went to",
+        "├── clean",
+        "│   └── /data/out/clean",
+        "│       └── report  see above",
+        "└── report",
+        "    └── /data/out/report",
+    ]
+
+
 def test_an_unknown_name_brings_the_near_ones(lived_in):
     with pytest.raises(NotFoundError, match="/data/out/reprt") as raised:
         lineage("/data/out/reprt", "--home", lived_in)

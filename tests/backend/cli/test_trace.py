@@ -111,8 +111,11 @@ def test_what_is_missing_comes_with_its_reason():
 
 
 def test_a_coarse_entry_says_its_grain():
-    told = story(answer([TracedRecord(RAW, None, None, Grain.DATASET)], exact=False))
-    assert "dataset" in told
+    hop = Hop("job:local:count", "", REPORT, [RAW], [], 0, Grain.DATASET)
+    told = story(answer([TracedRecord(RAW, None, None, Grain.DATASET)], exact=False, path=[hop]))
+    assert "1 place in 1 dataset, not exact" in told
+    assert "as a dataset: which of its records is not known" in told
+    assert "count  known by dataset only" in told
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,17 @@ async def test_a_derivation_names_a_run_only_where_one_alone_lies_between(store)
     assert [*wanted, f"run:{REPORT}"] in [ends(record) for record in direct.get_records(ProvDerivation)]
 
 
+async def test_a_hop_that_is_known_by_datasets_only_names_no_run(store):
+    coarse = [replace(HOPS[0], run="", grain=Grain.DATASET)]
+
+    async def vague(request: TraceRequest) -> TraceAnswer:
+        return answer([report(0)], [TracedRecord(RAW, None, None, Grain.DATASET)], exact=False, path=coarse)
+
+    bundle = read_back(await export_records(store, TENANT, vague, TraceRequest(dataset=REPORTS, where="true")))
+    assert_valid(bundle)
+    assert [REPORT_ID.format(0), RAW, None] in [ends(record) for record in bundle.get_records(ProvDerivation)]
+
+
 async def test_a_forward_trace_turns_the_derivations_round(store):
     async def forward(request: TraceRequest) -> TraceAnswer:
         return answer([raw(7)], [report(0)])
