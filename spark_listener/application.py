@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from headwater.spark_listener.scribe import Scribe
 
 _log = logging.getLogger("headwater.application")
+# Events come within milliseconds of the end, if Spark is not drowning in them; giving up on them loses lineage for good.
+_LONGEST_END = 30.0
 _LOCAL = re.compile(r"^local(\[.*\]|-cluster\[.*\])?$")
 
 
@@ -45,6 +47,7 @@ class Application:
             id=application_id, name=str(context.appName), spark_version=str(context.version), started=time.time(), obstacle=self._obstacle
         )
         self._bridge: Any = None
+        self._problems: list[dict[str, str | None]] = []
 
         def open_scribe() -> Scribe:
             from headwater.spark_listener.scribe import Scribe  # 0.6 s of imports, in a thread that nobody waits for
@@ -79,18 +82,16 @@ class Application:
             return
         self.stopped_at = time.time()
         began = time.perf_counter()
-        if not self._listener.finish(self._settings.exit_wait):
-            _log.warning(
-                "Lineage of the last queries of %s was not complete after %.0f s and is left out.",
-                self.context.appName,
-                self._settings.exit_wait,
-            )
+        if not self._listener.finish(_LONGEST_END):
+            reason = f"what the last queries did was not told within {_LONGEST_END:.0f} s of the end, and is missing"
+            self._problems.append({"operator": None, "reason": reason, "kind": "missing"})
+            _log.warning("Lineage of %s is not complete: %s.", self.context.appName, reason)
         self.tally.driver_seconds += time.perf_counter() - began
 
     def end(self, outcome: Outcome) -> None:
         """State the end of the run. The folder stays open for delivery."""
         self.stopped()
-        self._listener.state_end(outcome, self.stopped_at or time.time(), self._breaker.problems())
+        self._listener.state_end(outcome, self.stopped_at or time.time(), [*self._problems, *self._breaker.problems()])
 
     @property
     def over(self) -> bool:
