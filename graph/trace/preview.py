@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from headwater.errors import HeadwaterError
@@ -14,7 +15,8 @@ from headwater.graph.trace.answer import TracedRecord
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
 from headwater.graph.trace.reader import FILE, ROW
 from headwater.graph.trace.selection import column_types, records, select
-from headwater.graph.trace.session import Session
+from headwater.graph.trace.session import KnownFile, Session
+from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.tracer import tracer_of
 
 
@@ -68,15 +70,39 @@ def _page(session: Session, dataset: Dataset, where: str | None, first: int, off
     except HeadwaterError as error:
         return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error))
     files = readable_files(session, listed)
-    table = select(session, shape, files, where=where, rows=())
-    total = session.count(table)
+    table, total = _selected(session, shape, files, where, first, offset)
     columns = column_types(session, table)
-    page = session.table(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW} LIMIT {first:d} OFFSET {offset:d}")
+    page = session.table(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW} LIMIT {first:d} OFFSET {offset if where else 0:d}")
     captured = is_captured(session, listed)
     note = "; ".join(f"{entry.what}: {entry.reason}" for entry in session.incomplete) or (None if captured else _UNCAPTURED)
     return RowPage(
         dataset.id, columns, [_row(record, columns) for record in records(session, page)], total, has_record_lineage=captured, note=note
     )
+
+
+def _selected(session: Session, shape: Shape, files: Sequence[KnownFile], where: str | None, first: int, offset: int) -> tuple[str, int]:
+    """A table that holds the page's records, and how many there are in all. Without a predicate, the page's alone are read."""
+    if where is not None:
+        table = select(session, shape, files, where=where, rows=())
+        return table, session.count(table)
+    counts = [_count(session, shape, file) for file in files]
+    places: list[tuple[str, int]] = []
+    for file, count, end in zip(files, counts, accumulate(counts), strict=True):
+        begin = end - count
+        places += [(file.block.path, row - begin) for row in range(max(begin, offset), min(end, offset + max(first, 1)))]
+    # Beyond the end nothing is read but one record, which tells the columns; with no record at all, the empty whole does.
+    last = [(file.block.path, count - 1) for file, count in zip(files, counts, strict=True) if count][-1:]
+    table = select(session, shape, files, where=None, rows=places or last)
+    return table if places else session.table(f"SELECT * FROM {table} WHERE false"), sum(counts)
+
+
+def _count(session: Session, shape: Shape, file: KnownFile) -> int:
+    """Records of a file: a footer tells, or lines that are kept."""
+    read = file.readable()
+    if shape.format != "parquet":
+        return len(session.reader.lines(read, shape))
+    ((rows,),) = session.database.execute("SELECT num_rows FROM parquet_file_metadata(?)", [str(read.path)]).fetchall()
+    return int(rows)
 
 
 _UNCAPTURED = "No capture wrote or read these files as they are now, so their records cannot be traced one by one."
