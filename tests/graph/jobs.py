@@ -187,7 +187,8 @@ class Job:
             tasks[number % 2].append(key)
         rows = []
         for task in tasks:
-            attempt, edges = self._attempt(), []
+            attempt = self._attempt()
+            edges: list[list[int]] = []
             for key in task:
                 members = sorted(partitions[key], key=lambda row: tuple(row.values[name] for name in order))
                 for index, row in enumerate(members):
@@ -212,7 +213,8 @@ class Job:
             groups: dict[Any, list[int]] = {}
             for index, row in enumerate(part):
                 groups.setdefault(row.values[partition_by] if partition_by else None, []).append(index)
-            written, place = [], {}
+            written = []
+            place: dict[int, int] = {}
             for n, (value, indexes) in enumerate(groups.items()):
                 file = (folder / f"{partition_by}={value}" if partition_by else folder) / f"part-{number:05d}.{format_}"
                 file.parent.mkdir(exist_ok=True)

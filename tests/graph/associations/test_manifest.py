@@ -9,7 +9,7 @@ import pytest
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Manifest
 
-GIVEN = {
+GIVEN: dict[str, Any] = {
     "format": 1,
     "capture": "0198a1b2-0000-7000-8000-000000000001",
     "run": {"namespace": "local", "job": "report", "runId": "0198a1b2-0000-7000-8000-0000000000aa"},

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.graph.trace.conftest import records
 
 COLUMNS = {"k": "string", "v": "int"}
 RAW = {"header": "true", "nullvalue": "NA"}
-ROWS = [["a", 5], ["b", 1], ["a", 9], ["a", None], ["b", 7], ["a", 9]]
+ROWS: list[list[Any]] = [["a", 5], ["b", 1], ["a", 9], ["a", None], ["b", 7], ["a", 9]]
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Records read back as Spark read them: text cut and typed, partitions, rows of Parquet."""
 
+from typing import Any
+
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,8 +56,9 @@ def database():
         yield opened
 
 
-def rows(database, table: str) -> list[tuple]:
-    return database.execute(f"SELECT * FROM {table} ORDER BY __file, __row").fetchall()
+def rows(database, table: str) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = database.execute(f"SELECT * FROM {table} ORDER BY __file, __row").fetchall()
+    return found
 
 
 def test_csv_is_typed_by_the_schema_and_what_does_not_fit_is_null(database, tmp_path) -> None:
@@ -67,12 +70,11 @@ def test_csv_is_typed_by_the_schema_and_what_does_not_fit_is_null(database, tmp_
 
 
 def test_chosen_rows_of_parquet_are_those_at_their_positions(database, tmp_path) -> None:
-    files = []
+    files, shape = [], Shape("parquet", (), (("v", "bigint"),), (("k", "string"),))
     for number, folder in enumerate(["k=b", "k=__HIVE_DEFAULT_PARTITION__"]):
         (tmp_path / folder).mkdir()
         path = tmp_path / folder / "p.parquet"
         pq.write_table(pa.table({"v": [number * 10 + n for n in range(5)]}), path, row_group_size=2)
-        shape = Shape("parquet", (), (("v", "bigint"),), (("k", "string"),))
         files.append(ReadFile(number, path, block_of(path), partition_values(str(path), shape, {})))
     database.execute("CREATE TEMP TABLE wanted AS SELECT * FROM (VALUES (0, 3), (1, 0), (1, 4)) t(file, row)")
     table = Reader().table(database, shape, files, "wanted")
