@@ -75,7 +75,7 @@ class _Producers:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_nothing_acknowledged_is_lost_and_nothing_is_double(tmp_path: Path) -> None:
     chance = random.Random(20130212)
     service = ServiceProcess(tmp_path)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -121,7 +122,7 @@ def test_a_service_takes_in_what_an_application_that_died_left(tmp_path: Path) -
     _spool(tmp_path, "app", ended=False).close(remove_if_done=False)
     with ServiceProcess(tmp_path) as service, service.client() as client:
         while client.get("/readyz").json()["checks"]["projector"] == "starting":
-            continue
+            time.sleep(0.05)
         service.settled()
     counts, records, _ = asyncio.run(_counts(tmp_path))
     assert (counts["event"], counts["capture"], records) == (4, 1, 1)  # one more: the end that it could not state
