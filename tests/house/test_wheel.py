@@ -19,13 +19,15 @@ FOLDERS = ("backend", "graph", "graphql", "spark_listener")
 # What a bare install must never load: the server's dependencies, and Spark, which is the user's. (pydantic comes with openlineage-python.)
 HEAVY = {"duckdb", "fastapi", "neo4j", "numpy", "pandas", "pyspark", "starlette", "strawberry", "structlog", "uvicorn"}
 
+# By the distribution's list of files: pkgutil does not walk into graphql/, a namespace folder.
 IMPORT_ALL = """
-import importlib, json, pkgutil, sys
-import headwater
+import importlib, importlib.metadata, json, sys
 parts, failures, seen = sys.argv[1].split(","), {}, []
-for info in pkgutil.walk_packages(headwater.__path__, "headwater.", onerror=lambda name: None):
-    name = info.name
-    if name.endswith("__main__") or not any(name == part or name.startswith(part + ".") for part in parts):
+for file in importlib.metadata.files("headwater"):
+    if file.suffix != ".py" or file.parts[0] != "headwater" or file.parts[1] == "examples" or file.stem == "__main__":
+        continue
+    name = ".".join(file.with_suffix("").parts).removesuffix(".__init__")
+    if not any(name == part or name.startswith(part + ".") for part in parts):
         continue
     try:
         importlib.import_module(name)
@@ -59,7 +61,8 @@ class Environment:
 
 def _uv(root: Path, *arguments: str) -> str:
     uv = shutil.which("uv") or str(root / ".tools" / "uv" / "bin" / "uv")
-    env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never"}
+    # Links, as half a gigabyte of Spark is else copied where the cache lies on another disk.
+    env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_LINK_MODE": "symlink"}
     done = subprocess.run([uv, *arguments], cwd=root, env=env, capture_output=True, text=True)
     assert done.returncode == 0, f"uv {' '.join(arguments)}\n{done.stderr}"
     return done.stdout
