@@ -245,7 +245,7 @@ const cleanJobs: WorldJob[] = ['weather', 'flights', 'planes', 'airlines', 'airp
   name: `clean.execute_insert_into_hadoop_fs_relation_command.${name}`,
   inputs: [`${RAW}/${name}.csv`],
   output: `${OUT}/clean/${name}`,
-  operations: ['Write parquet', ...(name === 'weather' ? ['Filter origin IS NOT NULL'] : []), `Scan csv ${name}.csv`],
+  operations: ['Write parquet', ...(name === 'weather' ? ['Filter isnotnull(origin#0)'] : []), `Scan csv ${name}.csv`],
 }));
 
 const jobs: WorldJob[] = [
@@ -257,10 +257,10 @@ const jobs: WorldJob[] = [
     inputs: ['flights', 'airlines', 'planes', 'airports'].map((name) => `${OUT}/clean/${name}`),
     operations: [
       'Write parquet by origin',
-      'PythonUDF punctuality(dep_delay)',
-      'Join left on dest',
-      'Join left on tailnum',
-      'Join inner on carrier',
+      'BatchEvalPython [punctuality(dep_delay#5)#47], [pythonUDF0#50]',
+      'Join LeftOuter, (dest#13 = dest#43)',
+      'Join LeftOuter, (tailnum#11 = tailnum#24)',
+      'Join Inner, (carrier#9 = carrier#20)',
       'Scan parquet',
     ],
   },
@@ -269,7 +269,12 @@ const jobs: WorldJob[] = [
     name: 'hourly_weather.execute_insert_into_hadoop_fs_relation_command.hourly_weather',
     inputs: [`${OUT}/clean/weather`],
     output: `${OUT}/hourly_weather`,
-    operations: ['Write parquet', 'Project', 'Window avg(wind_speed) by origin, year, month, day', 'Scan parquet'],
+    operations: [
+      'Write parquet',
+      'Project [origin#0, year#1, month#2, day#3, hour#4, wind_speed#9, day_wind#16]',
+      'Window [avg(wind_speed#9) windowspecdefinition(origin#0, day#3, specifiedwindowframe(RowFrame, unboundedpreceding$(), unboundedfollowing$())) AS day_wind#16], [origin#0, day#3]',
+      'Scan parquet',
+    ],
   },
   {
     pipeline: 'report',
@@ -278,9 +283,9 @@ const jobs: WorldJob[] = [
     output: `${OUT}/report`,
     operations: [
       'Write csv',
-      'Sort origin, year, month',
-      'Join left on origin, year, month',
-      'Aggregate max(wind_speed) by origin, year, month',
+      'Sort [origin#63 ASC NULLS FIRST, year#64 ASC NULLS FIRST, month#65 ASC NULLS FIRST], true',
+      'Join LeftOuter, ((origin#63 = origin#26) AND (month#65 = month#4))',
+      'Aggregate [origin#63, year#64, month#65], [origin#63, year#64, month#65, max(wind_speed#69) AS max_wind_mph#77]',
       'Scan parquet',
     ],
   },

@@ -35,6 +35,24 @@ test('a ledger says what is missing and why, and survives what any producer may 
   expect(run(['x']).state).toBe('OTHER');
 });
 
+test('a facet is enough to know of a refusal, and not enough to know that all arrived', () => {
+  const refused = {
+    status: 'refused',
+    mode: 'active',
+    problems: [{ operator: 'RDD', reason: 'not captured', kind: 'refused' }],
+  };
+  expect(run({ headwater_capture: refused }).ledger).toMatchObject({ status: 'refused', mode: 'active' });
+  const announced = { status: 'complete', capture: '5ed4' };
+  expect(run({ headwater_capture: announced }).ledger).toMatchObject({
+    status: 'partial',
+    problems: [{ operator: 'delivery' }],
+  });
+  expect(run({ headwater_capture: announced, capture: announced }).ledger).toMatchObject({
+    status: 'complete',
+    problems: [],
+  });
+});
+
 test('the latest run comes first', () => {
   const runs = [
     run({ startedAt: '2026-01-01T00:00:00Z' }, 'run:a'),

@@ -1,5 +1,5 @@
 import type { GraphNode } from '../graph/types';
-import { list, number, properties, text } from './read';
+import { list, number, type Properties, properties, text } from './read';
 
 export interface Problem {
   /** The operator, file or part that it is about. */
@@ -31,6 +31,7 @@ export interface RunFacts {
 
 export type Health = 'good' | 'partial' | 'failed' | 'running' | 'unknown';
 
+const LATE: Problem = { operator: 'delivery', reason: 'its associations have not arrived here', kind: 'missing' };
 const LEDGER_STATES = ['complete', 'partial', 'refused'] as const;
 
 export function runFacts(node: Pick<GraphNode, 'id' | 'properties'>): RunFacts {
@@ -41,21 +42,29 @@ export function runFacts(node: Pick<GraphNode, 'id' | 'properties'>): RunFacts {
     started: text(facts.startedAt),
     ended: text(facts.endedAt),
     error: text(facts.error),
-    ledger: ledgerOf(properties(facts.capture)),
+    ledger: ledgerOf(properties(facts.headwater_capture), properties(facts.capture)),
   };
 }
 
-function ledgerOf(facts: Record<string, unknown>): Ledger {
+/**
+ * A run's capture as the application announced it in a facet of its event, and as it arrived. What was announced and is not here is
+ * missing, however complete the application thought it.
+ */
+function ledgerOf(announced: Properties, arrived: Properties): Ledger {
+  const facts = { ...announced, ...arrived };
+  const late = announced.capture !== undefined && arrived.capture === undefined;
+  const problems = list(facts.problems).map((problem) => ({
+    operator: text(problem.operator) ?? 'capture',
+    reason: text(problem.reason) ?? 'no reason was given',
+    kind: text(problem.kind) ?? 'missing',
+  }));
+  const cost = properties(facts.cost);
   return {
-    status: LEDGER_STATES.find((state) => state === facts.status) ?? 'unknown',
+    status: late ? 'partial' : (LEDGER_STATES.find((state) => state === facts.status) ?? 'unknown'),
     mode: text(facts.mode),
-    problems: list(facts.problems).map((problem) => ({
-      operator: text(problem.operator) ?? 'capture',
-      reason: text(problem.reason) ?? 'no reason was given',
-      kind: text(problem.kind) ?? 'missing',
-    })),
-    rows: number(properties(facts.cost).rows),
-    bytes: number(properties(facts.cost).bytes),
+    problems: late ? [...problems, LATE] : problems,
+    rows: number(cost.rows),
+    bytes: number(cost.bytes),
   };
 }
 

@@ -1,5 +1,5 @@
 import { flowOf, linkId, mergeGraphs, restrictFlow } from './flow';
-import { highlightOf, inDataOrder } from './path';
+import { endsOf, highlightOf, inDataOrder } from './path';
 import type { GraphNode, LineageGraph, PathHop } from './types';
 
 const node = (id: string, kind: GraphNode['kind']): GraphNode => ({ id, kind, name: id, properties: {} });
@@ -72,6 +72,12 @@ test('a record that no hop moved still stands in its dataset', () => {
 test('hops come in the order in which data flowed', () => {
   const hops = [hop('c', ['b'], 'end'), hop('b', ['a'], 'b'), hop('a', ['raw'], 'a')];
   expect(inDataOrder(hops).map((each) => each.job)).toEqual(['a', 'b', 'c']);
+});
+
+test('a trace ends where no hop goes on', () => {
+  const hops = [hop('c', ['b', 'side'], 'end'), hop('b', ['a'], 'b'), hop('a', ['raw'], 'a')];
+  expect(endsOf(hops, 'backward')).toEqual(['side', 'raw']);
+  expect(endsOf(hops, 'forward')).toEqual(['end']);
 });
 
 test('a cycle of hops is not lost', () => {

@@ -52,10 +52,17 @@ test('captions count records, and name the grain where there are none', () => {
   expect(Object.fromEntries(captions)).toEqual({ d: '1 record', e: 'dataset grain', between: '1,200 records' });
 });
 
+test('a list that was cut says so of its last dataset', () => {
+  const groups = groupRecords([record({}), record({ dataset: 'e' })], 9);
+  expect([...captionsOf(groups, []).values()]).toEqual(['1 record', '1+ records']);
+});
+
 test('a place is said as one would look it up', () => {
   expect(placeOf(record({ line: 1011, row: 1009, file: 'file:/raw/weather.csv' }))).toBe(
     'weather.csv, line 1011 (row 1009)',
   );
   expect(placeOf(record({}))).toBe('part-0, row 3');
   expect(placeOf(record({ file: null, row: null }))).toBe('d');
+  const spark = 'file:/out/part-00000-45ead22d-2324-4dfc-8d31-e0395aa641c5-c000.csv';
+  expect(placeOf(record({ file: spark }))).toBe('part-00000….csv, row 3');
 });

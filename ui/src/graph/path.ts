@@ -37,3 +37,17 @@ export function inDataOrder(hops: readonly PathHop[]): PathHop[] {
   }
   return ordered;
 }
+
+/** The datasets where a trace ends: those that no run on its path wrote (backward), or that none read (forward). */
+export function endsOf(hops: readonly PathHop[], direction: 'backward' | 'forward'): string[] {
+  const [inner, outer] = direction === 'backward' ? [outputs(hops), inputs(hops)] : [inputs(hops), outputs(hops)];
+  return [...outer].filter((dataset) => !inner.has(dataset));
+}
+
+function outputs(hops: readonly PathHop[]): Set<string> {
+  return new Set(hops.map((hop) => hop.output));
+}
+
+function inputs(hops: readonly PathHop[]): Set<string> {
+  return new Set(hops.flatMap((hop) => hop.inputs));
+}

@@ -18,10 +18,12 @@ export interface RecordGroup {
   records: ReachedRecord[];
   /** Entries that are known only as a file, a version or the whole dataset. */
   coarse: ReachedRecord[];
+  /** Whether a limit may have cut off more of its records. */
+  cut: boolean;
 }
 
-/** Records by dataset, in the order in which the datasets come. */
-export function groupRecords(records: readonly ReachedRecord[]): RecordGroup[] {
+/** Records by dataset, in the order in which the datasets come. Where there are `total` in all, the list ends within its last dataset. */
+export function groupRecords(records: readonly ReachedRecord[], total = records.length): RecordGroup[] {
   const groups = new Map<string, RecordGroup>();
   for (const record of records) {
     const group = groups.get(record.dataset) ?? {
@@ -29,10 +31,13 @@ export function groupRecords(records: readonly ReachedRecord[]): RecordGroup[] {
       name: record.datasetName,
       records: [],
       coarse: [],
+      cut: false,
     };
     (record.grain === 'RECORD' ? group.records : group.coarse).push(record);
     groups.set(record.dataset, group);
   }
+  const last = [...groups.values()].at(-1);
+  if (last) last.cut = total > records.length;
   return [...groups.values()];
 }
 
@@ -47,19 +52,25 @@ export function captionsOf(
     captions.set(
       group.dataset,
       group.records.length > 0
-        ? countText(group.records.length)
+        ? countText(group.records.length, group.cut)
         : `${group.coarse[0]?.grain.toLowerCase() ?? 'coarse'} grain`,
     );
   return captions;
 }
 
-function countText(count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? 'record' : 'records'}`;
+/** `1 record`, `669 records`, or `912+ records` where there may be more. */
+export function countText(count: number, cut = false): string {
+  return `${count.toLocaleString('en')}${cut ? '+' : ''} ${count === 1 && !cut ? 'record' : 'records'}`;
 }
 
 /** `weather.csv, line 1011 (row 1009)` */
 export function placeOf({ file, row, line, datasetName }: ReachedRecord): string {
-  const name = baseName(file ?? datasetName);
+  const name = shortFile(baseName(file ?? datasetName));
   if (row === null) return name;
   return line === null ? `${name}, row ${row}` : `${name}, line ${line} (row ${row})`;
+}
+
+/** Spark names its files by a number and a UUID; the number is enough to tell them apart by eye. */
+function shortFile(name: string): string {
+  return name.replace(/-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-c\d+)?/, '…');
 }

@@ -6,6 +6,7 @@ import { columnId } from '../graph/ids';
 import type { Highlight } from '../graph/path';
 import { type Line, type Scene, sceneOf } from '../graph/scene';
 import type { LineageGraph, PathHop } from '../graph/types';
+import { operationWords } from '../trace/operation';
 import { useColumnEdges } from './useColumnEdges';
 import { useOperations } from './useOperations';
 
@@ -53,7 +54,12 @@ function columnLines(node: FlowNode, tracedColumns: ReadonlySet<string>): Line[]
 /** In the order in which data passes them: scans first. */
 function operationLines(node: FlowNode, hops: readonly PathHop[], operations: ReadonlyMap<string, string[]>): Line[] {
   const known = hops.find((hop) => hop.job === node.id)?.operations ?? operations.get(lastRunOf(node) ?? '') ?? [];
-  return [...known].reverse().map((operation, index) => ({ key: `${index}`, text: operation, traced: false }));
+  return [...known].reverse().map((operation, index) => ({ key: `${index}`, text: wordsOf(operation), traced: false }));
+}
+
+function wordsOf(operation: string): string {
+  const { verb, detail } = operationWords(operation);
+  return `${verb} ${detail}`.trim();
 }
 
 function lastRunWithoutHop(node: FlowNode, hops: readonly PathHop[]): string[] {

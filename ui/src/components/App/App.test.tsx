@@ -75,7 +75,9 @@ test('all sources can be asked for', async () => {
   renderPage(traceOf(1, 'max_wind_mph', { semantics: 'influence' }));
   await screen.findByRole('region', { name: 'Records of weather.csv' });
   await user.selectOptions(screen.getByRole('combobox', { name: 'Target dataset' }), 'all sources');
-  await waitFor(async () => expect(await sentence()).toHaveTextContent('in flights.csv and weather.csv.'));
+  await waitFor(async () =>
+    expect(await sentence()).toHaveTextContent('was influenced by 1,069 records in 5 datasets.'),
+  );
 });
 
 test('what is known only coarsely is said, with the reason', async () => {
@@ -94,7 +96,9 @@ test('the graph opens a dataset to its columns and a job to its operations', asy
   const canvas = screen.getByRole('region', { name: 'Lineage graph' });
   expect(await within(canvas).findByText('day_wind')).toBeInTheDocument();
   await user.click(screen.getByRole('button', { name: 'Show the operations of report' }));
-  expect(await within(canvas).findByText('Aggregate max(wind_speed) by origin, year, month')).toBeInTheDocument();
+  expect(
+    await within(canvas).findByText('Aggregate max(wind_speed) AS max_wind_mph by origin, year, month'),
+  ).toBeInTheDocument();
   await user.click(screen.getByRole('button', { name: 'Hide the columns of hourly_weather' }));
   await waitFor(() => expect(within(canvas).queryByText('day_wind')).not.toBeInTheDocument());
 });

@@ -3,6 +3,7 @@ import type { GraphNode, PathHop } from '../../graph/types';
 import { useNode } from '../../hooks/useNode';
 import { useOperations } from '../../hooks/useOperations';
 import { ErrorNote } from '../Note/Note';
+import { Operation } from '../Operation/Operation';
 import { PanelSection } from '../PanelSection/PanelSection';
 import { RunCard } from '../RunCard/RunCard';
 import styles from './JobDetails.module.css';
@@ -31,7 +32,9 @@ export function JobDetails({ job, hop }: JobDetailsProps) {
         <ol className={styles.operations}>
           {operations.map((operation, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
-            <li key={index}>{operation}</li>
+            <li key={index}>
+              <Operation text={operation} whole />
+            </li>
           ))}
         </ol>
       </PanelSection>

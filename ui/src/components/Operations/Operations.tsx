@@ -4,6 +4,7 @@ import { inDataOrder } from '../../graph/path';
 import type { PathHop } from '../../graph/types';
 import { Badge } from '../Badge/Badge';
 import { Note } from '../Note/Note';
+import { Operation } from '../Operation/Operation';
 import styles from './Operations.module.css';
 
 interface OperationsProps {
@@ -26,7 +27,9 @@ export function Operations({ hops, nameOf }: OperationsProps) {
           <ol>
             {[...hop.operations].reverse().map((operation, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
-              <li key={index}>{operation}</li>
+              <li key={index}>
+                <Operation text={operation} />
+              </li>
             ))}
           </ol>
           <p className={styles.records}>

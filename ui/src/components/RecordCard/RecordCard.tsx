@@ -17,7 +17,9 @@ interface RecordCardProps {
 export function RecordCard({ record, traced, clicked, origin = false }: RecordCardProps) {
   return (
     <article className={styles.card}>
-      <p className={styles.place}>{placeOf(record)}</p>
+      <p className={styles.place} title={record.file ?? undefined}>
+        {placeOf(record)}
+      </p>
       <dl className={styles.values}>
         {Object.entries(valuesOf(record.values)).map(([column, value]) => {
           const isTraced = traced.has(column);

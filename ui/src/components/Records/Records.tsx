@@ -1,4 +1,4 @@
-import { placeOf, type ReachedRecord, type RecordGroup } from '../../graph/records';
+import { countText, placeOf, type ReachedRecord, type RecordGroup } from '../../graph/records';
 import type { PathHop } from '../../graph/types';
 import type { DirectionChoice } from '../../location/location';
 import { Badge } from '../Badge/Badge';
@@ -61,7 +61,8 @@ export function Records({ direction, selected, groups, total, hops, traced, clic
       ))}
       {total > shown && (
         <p className={styles.cut}>
-          The first {shown.toLocaleString('en')} of {total.toLocaleString('en')}. The command line gives them all.
+          The first {shown.toLocaleString('en')} of {total.toLocaleString('en')}, dataset after dataset. Choose one
+          under “records of” to see its own; the command line gives them all.
         </p>
       )}
     </section>
@@ -100,7 +101,7 @@ function Group({ group, traced, clicked, name }: GroupProps) {
     <section className={styles.group}>
       <header>
         <h3>{name}</h3>
-        {group.records.length > 0 && <Badge tone="accent">{amountOf(group.records.length)}</Badge>}
+        {group.records.length > 0 && <Badge tone="accent">{countText(group.records.length, group.cut)}</Badge>}
         <span>{group.name}</span>
       </header>
       {only && others.length === 0 && <RecordCard record={only} traced={traced} clicked={clicked} />}
@@ -130,8 +131,4 @@ function CoarseEntry({ entry, name }: { entry: ReachedRecord; name: string }) {
       <p>A job on the way was captured coarsely, so which records is not known.</p>
     </div>
   );
-}
-
-function amountOf(count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? 'record' : 'records'}`;
 }

@@ -4,14 +4,14 @@ import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
 import { columnId, parseId } from '../../graph/ids';
 import { baseName, shortNames } from '../../graph/names';
-import { highlightOf } from '../../graph/path';
-import { captionsOf, groupRecords } from '../../graph/records';
+import { endsOf, highlightOf } from '../../graph/path';
+import { captionsOf, groupRecords, type RecordGroup } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useTarget } from '../../hooks/useTarget';
 import { useTrace } from '../../hooks/useTrace';
-import { HOME, type Location, type TracedRecord } from '../../location/location';
+import { type DirectionChoice, HOME, type Location, type TracedRecord } from '../../location/location';
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
@@ -97,7 +97,7 @@ function Head({ trace, location, row, stale }: HeadProps) {
     semantics,
     direction,
     records: trace.total - coarse.reduce((sum, group) => sum + group.coarse.length, 0),
-    datasets: groups.filter((group) => group.records.length > 0).map((group) => baseName(group.name)),
+    datasets: datasetNames(trace, groups, direction),
     coarse: coarse.map((group) => baseName(group.name)),
   });
   return (
@@ -110,6 +110,13 @@ function Head({ trace, location, row, stale }: HeadProps) {
       stale={stale}
     />
   );
+}
+
+/** Where the records lie. A list that was cut does not hold them all; then it is where the path ends. */
+function datasetNames(trace: Trace, groups: readonly RecordGroup[], direction: DirectionChoice): string[] {
+  if (trace.total > trace.records.length)
+    return endsOf(trace.path, direction).map((id) => baseName(parseId(id).parts.at(-1) ?? id));
+  return groups.filter((group) => group.records.length > 0).map((group) => baseName(group.name));
 }
 
 interface AnswerProps {
@@ -129,7 +136,7 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
   const [extent, setExtent] = useState<'path' | 'all'>('path');
   const { column, direction } = location;
   const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
-  const groups = useMemo(() => groupRecords(trace.records), [trace.records]);
+  const groups = useMemo(() => groupRecords(trace.records, trace.total), [trace.records, trace.total]);
   const highlight = useMemo(
     () => highlightOf(trace.path, [dataset, ...groups.map((group) => group.dataset)]),
     [trace.path, dataset, groups],
