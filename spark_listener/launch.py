@@ -29,7 +29,7 @@ from headwater.spark_listener.attach import claim
 from headwater.spark_listener.hooks import install
 from headwater.spark_listener.invocation import take_invocation
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.replay import ReplayOrder, lead_paths
+from headwater.spark_listener.replay import Replayer, ReplayOrder, lead_paths
 from headwater.spark_listener.settings import Mode, Settings, load_settings
 
 _OURS = os.path.dirname(os.path.realpath(__file__))
@@ -73,10 +73,11 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
     ending = _Ending(agent)
     atexit.register(ending)
     order = ReplayOrder.from_environment()
+    claim()
     if order is not None:
         lead_paths(order)
-    claim()
-    if settings.mode is not Mode.OFF:
+        install(Replayer(order))
+    elif settings.mode is not Mode.OFF:
         install(agent)
     sys.excepthook = sys.__excepthook__  # a command line's own would change the look of the program's errors
     sys.argv = argv

@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 from headwater.errors import ConfigurationError, UnsupportedError
 
 VARIABLE = "HEADWATER_REPLAY"
+_ENTRY = "headwater.replay.ReplayBridge"
 _PATTERN = re.compile(r"[*?\[{]")
 
 
@@ -122,6 +123,42 @@ def lead_paths(order: ReplayOrder) -> None:
         _lead(RDD, method, paths.write)
     for method in ("saveAsTable", "insertInto", "jdbc"):
         _refuse(DataFrameWriter, method)
+
+
+class Replayer:
+    """Told by the hooks of each session that the program makes; has the JVM leave records out there. A fault of it ends the program.
+
+    It is a `hooks.Watcher` that looks at nothing else.
+    """
+
+    watching = True
+
+    def __init__(self, order: ReplayOrder) -> None:
+        self._order = order
+        self._context: Any = None
+        self._bridge: Any = None
+
+    def session_made(self, session: Any) -> None:
+        """Install the rule of the replay in this session."""
+        from headwater.spark_listener.capture.bridge import java_object
+
+        if self._context is not session.sparkContext:
+            self._context = session.sparkContext
+            excluded = json.dumps({file: list(rows) for file, rows in self._order.exclude.items()})
+            self._bridge = java_object(self._context, _ENTRY, self._order.shadow, excluded, in_executors=True)
+        self._bridge.adopt(session._jsparkSession)
+
+    def context_started(self, context: Any) -> None: ...
+
+    def context_stopped(self, context: Any) -> None: ...
+
+    def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
+
+    def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
+
+    def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> None: ...
+
+    def save_ended(self, token: Any, error: BaseException | None) -> None: ...
 
 
 def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:

@@ -99,8 +99,7 @@ def _tell(screen: Console, story: Story, folder: Path, home: Home) -> None:
     )
     record = witness["records"][0]
     touched = story.forward(record)
-    where = ", ".join(f"{entry['datasetName'].rsplit('/', 1)[-1]} row {entry['row']}" for entry in touched["records"][:5])
-    screen.print(f"Forward, that record reached {touched['total']} record{'s' if touched['total'] != 1 else ''}: {where}.")
+    screen.print(f"Forward, that record reached {', '.join(_place(entry) for entry in touched['records'][:5])}.")
     screen.print("\nRunning the pipeline again [bold]without it[/], beside the real data …")
     replay = story.replay_without([record])
     _tell_replay(screen, replay)
@@ -119,8 +118,14 @@ def _tell_records(screen: Console, witness: dict[str, Any]) -> None:
             f"From [bold green]{Path(record['file']).name} line {record['line']}[/] (row {record['row']}): "
             + ", ".join(f"{name} {value}" for name, value in values.items())
         )
-    jobs = " ← ".join(hop["job"].rsplit(":", 1)[-1] for hop in witness["path"])
+    jobs = " ← ".join(hop["job"].rsplit(":", 1)[-1].split(".")[0] for hop in witness["path"])
     screen.print(f"  by way of {jobs}\n  (witness of {COLUMN}, {_exactness(witness)}, {witness['elapsedMs']:.0f} ms)")
+
+
+def _place(record: dict[str, Any]) -> str:
+    """Where a traced record lies, as finely as it is known."""
+    dataset = Path(record["datasetName"]).name
+    return f"row {record['row']} of {dataset}" if record["grain"] == "RECORD" else f"the {record['grain'].lower()} {dataset} (known no finer)"
 
 
 def _exactness(answer: dict[str, Any]) -> str:

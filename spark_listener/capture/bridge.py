@@ -43,26 +43,16 @@ class Bridge:
     @classmethod
     def _install(cls, spark: Any, mode: str, segments: str) -> Bridge:
         context = spark.sparkContext
-        if getattr(context, "_jvm", None) is None:
-            raise CaptureUnavailableError("This session has no JVM of its own (Spark Connect).", hint="Capture runs in classic sessions.")
-        jvm = context._jvm
-        jar = compiled_jar(jvm, str(context.version))
-        _load(jvm, jar.as_uri())
-        if mode == "active":
-            context._jsc.sc().addJar(str(jar))  # taps run in executors
+        jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
-        file_system = location.getFileSystem(context._jsc.hadoopConfiguration())
-        bridge = jvm.java.lang.Class.forName(_ENTRY, True, jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        constructor = bridge.getConstructors()[0]
-        arguments = context._gateway.new_array(jvm.java.lang.Object, 3)
-        arguments[0] = spark._jsparkSession
-        arguments[1] = mode == "active"
-        arguments[2] = file_system.makeQualified(location).toString()
-        return cls(constructor.newInstance(arguments))
+        file_system = location.getFileSystem(_java_context(context).hadoopConfiguration())
+        place = file_system.makeQualified(location).toString()
+        records = mode == "active"
+        return cls(java_object(context, _ENTRY, _java_session(spark), records, place, in_executors=records))
 
     def adopt(self, spark: Any) -> None:
         """See the queries of another session of the same context, new or cloned."""
-        self._java.adopt(spark._jsparkSession)
+        self._java.adopt(_java_session(spark))
 
     def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
         """Events in their order; waits for the first one at most `timeout_ms`. Their form is told in `events`."""
@@ -79,6 +69,39 @@ class Bridge:
         self._java.close()
 
 
+def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) -> Any:
+    """A new object of one of our Java classes, which has one constructor. `in_executors`: tasks need the classes too.
+
+    Raises:
+        CaptureUnavailableError: the classes cannot be compiled or loaded in this JVM.
+    """
+    jvm = _java_machine(context)
+    jar = compiled_jar(jvm, str(context.version))
+    _load(jvm, jar.as_uri())
+    if in_executors:
+        _java_context(context).sc().addJar(str(jar))
+    entry = jvm.java.lang.Class.forName(name, True, jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    values = jvm.java.util.ArrayList()
+    for argument in arguments:
+        values.add(argument)
+    return entry.getConstructors()[0].newInstance(values.toArray())
+
+
+def _java_machine(context: Any) -> Any:
+    jvm = getattr(context, "_jvm", None)
+    if jvm is None:
+        raise CaptureUnavailableError("This session has no JVM of its own (Spark Connect).", hint="Capture runs in classic sessions.")
+    return jvm
+
+
+def _java_session(spark: Any) -> Any:
+    return spark._jsparkSession  # noqa: SLF001  # PySpark has no public way to the JVM's session
+
+
+def _java_context(context: Any) -> Any:
+    return context._jsc  # noqa: SLF001  # nor to its context
+
+
 def _load(jvm: Any, uri: str) -> None:
     """Make the jar's classes known to the driver.
 
@@ -88,7 +111,9 @@ def _load(jvm: Any, uri: str) -> None:
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     known = loader.getClass().getName()
     if not hasattr(loader, "addURL") or "MutableURLClassLoader" not in known:
-        raise CaptureUnavailableError(f"Spark's class loader cannot take further classes ({known}).", hint="Start the program with spark-submit or python.")
+        raise CaptureUnavailableError(
+            f"Spark's class loader cannot take further classes ({known}).", hint="Start the program with spark-submit or python."
+        )
     loader.addURL(jvm.java.net.URI(uri).toURL())
 
 

@@ -1,38 +1,15 @@
 package headwater.rewrite;
 
-import headwater.shim.Scala;
-import headwater.source.OrdinalFileIndex;
 import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.BitwiseOr;
-import org.apache.spark.sql.catalyst.expressions.Cast$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
-import org.apache.spark.sql.catalyst.expressions.ShiftLeft;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructType;
 
-/**
- * Scans of files. Parquet: the reader's own column of row indexes, and the file's ordinal as a partition constant (7 to 18 ns a row,
- * against 49 through the metadata struct). CSV and text: a column that the wrapped reader counts.
- */
+/** Scans of files. */
 final class ScanFamily extends Family {
-    private static final String ORDINAL = "_headwater_ordinal";
-    private static final String ROW_INDEX = "_tmp_metadata_row_index"; // Spark's Parquet readers fill a column of this name
-
     boolean takes(LogicalPlan node) {
         return node instanceof LogicalRelation;
     }
@@ -43,38 +20,13 @@ final class ScanFamily extends Family {
             throw new Refused(scan.relation().getClass().getSimpleName(), "records of this kind of source are not numbered");
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-        SourceFormats.check(scan, relation);
-        boolean parquet = relation.fileFormat() instanceof ParquetFileFormat;
-        SourceFiles files = rewriter.capture.source(relation, parquet ? 0L : SourceFormats.unit(relation));
-
-        StructType partition = relation.partitionSchema().add(ORDINAL, DataTypes.IntegerType, false);
-        AttributeReference ordinal = column(ORDINAL, DataTypes.IntegerType, false);
-        String name = parquet ? ROW_INDEX : RankedFormat.COLUMN;
-        // the vectorised Parquet reader refuses a column that is not nullable and not in the file; it never gives null
-        StructType data = relation.dataSchema().add(name, DataTypes.LongType, parquet);
-        AttributeReference position = column(name, DataTypes.LongType, parquet);
-        FileFormat format = parquet ? relation.fileFormat() : new RankedFormat(relation.fileFormat(), files, rewriter.capture.reports);
-        OrdinalFileIndex index = new OrdinalFileIndex(relation, files, partition);
-        HadoopFsRelation numbered = relation.copy(index, partition, data, relation.bucketSpec(), format, relation.options(), relation.sparkSession());
-
-        List output = Scala.list(scan.output());
-        List columns = new ArrayList(output);
-        output.add(position);
-        output.add(ordinal);
-        LogicalPlan renewed = scan.copy(numbered, Scala.seq(output), scan.catalogTable(), scan.isStreaming(), scan.stream());
-        Alias reference = Rewriter.alias(parquet ? packed(ordinal, position) : position, "row");
-        columns.add(reference);
+        NumberedScan.check(scan, relation);
+        boolean whole = NumberedScan.countsWholeFiles(relation);
+        SourceFiles files = rewriter.capture.source(relation, whole ? 0L : SourceFormats.unit(relation));
+        RankedFormat ranked = whole ? null : new RankedFormat(relation.fileFormat(), files, rewriter.capture.reports, true);
+        NumberedScan numbered = NumberedScan.of(scan, relation, files, ranked);
         List hidden = new ArrayList();
-        hidden.add(new Hidden(reference.toAttribute(), operator));
-        return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, node), hidden);
-    }
-
-    private static Expression packed(AttributeReference ordinal, AttributeReference position) {
-        Expression wide = Cast$.MODULE$.apply(ordinal, DataTypes.LongType, false);
-        return new BitwiseOr(new ShiftLeft(wide, new Literal(Integer.valueOf(40), DataTypes.IntegerType)), new KnownNotNull(position));
-    }
-
-    private static AttributeReference column(String name, DataType type, boolean nullable) {
-        return new AttributeReference(name, type, nullable, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        hidden.add(new Hidden(numbered.reference, operator));
+        return new Rewritten(numbered.plan, hidden);
     }
 }

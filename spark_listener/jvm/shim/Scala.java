@@ -39,6 +39,11 @@ public final class Scala {
         return result;
     }
 
+    /** An immutable set of what the set holds now. */
+    public static scala.collection.immutable.Set set(java.util.Set values) {
+        return CollectionConverters.asScala(new java.util.HashSet(values)).toSet();
+    }
+
     /** The value, or null where there is none. */
     public static Object orNull(Option option) {
         return option.isDefined() ? option.get() : null;

@@ -32,12 +32,15 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
 
     private final FileFormat original;
     private final SourceFiles files;
-    private final Reports reports;
+    private final Reports reports; // null: nobody asks for the splits
+    private final boolean splits;
 
-    public RankedFormat(FileFormat original, SourceFiles files, Reports reports) {
+    /** Without `splits` every file is read by one task. */
+    public RankedFormat(FileFormat original, SourceFiles files, Reports reports, boolean splits) {
         this.original = original;
         this.files = files;
         this.reports = reports;
+        this.splits = splits;
     }
 
     public Function1 buildReaderWithPartitionValues(
@@ -82,7 +85,7 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
     }
 
     public boolean isSplitable(SparkSession session, Map options, Path path) {
-        return original.isSplitable(session, options, path);
+        return splits && original.isSplitable(session, options, path);
     }
 
     public AttributeReference createFileMetadataCol() {

@@ -1,0 +1,118 @@
+package headwater.replay;
+
+import headwater.rewrite.NumberedScan;
+import headwater.shim.Scala;
+import headwater.source.OrdinalFileIndex;
+import headwater.source.RankedFormat;
+import headwater.source.SourceFiles;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.command.DataWritingCommand;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
+
+/**
+ * The optimizer rule of a replay: leaves records out at the scans of every query, and stops a program that would write past the
+ * shadow root. Unlike capture it fails the query when it cannot do its work: a replay that silently repeats the original is worthless,
+ * and one that overwrites it is worse.
+ */
+public final class ReplayRule extends Rule {
+    private final String shadow; // path of the shadow root, without scheme
+    private final Map excluded; // file path, as file:/a/b -> long[] of record numbers
+
+    public ReplayRule(String shadow, Map excluded) {
+        this.shadow = shadow;
+        this.excluded = excluded;
+    }
+
+    public String ruleName() {
+        return "headwater.replay.ReplayRule";
+    }
+
+    public TreeNode apply(TreeNode node) {
+        if (!(node instanceof LogicalPlan)) {
+            return node;
+        }
+        checkWrite((LogicalPlan) node);
+        return leaveOut((LogicalPlan) node);
+    }
+
+    private void checkWrite(LogicalPlan plan) {
+        if (plan instanceof InsertIntoHadoopFsRelationCommand) {
+            Path output = ((InsertIntoHadoopFsRelationCommand) plan).outputPath();
+            String path = output.toUri().getPath();
+            String scheme = output.toUri().getScheme();
+            boolean local = scheme == null || scheme.equals("file");
+            if (!local || !path.startsWith(shadow + "/")) {
+                throw new IllegalStateException("Replay refuses to write to " + output + ", which is outside its shadow folder " + shadow + ".");
+            }
+        } else if (plan instanceof DataWritingCommand || plan instanceof V2WriteCommand || plan instanceof SaveIntoDataSourceCommand) {
+            throw new IllegalStateException("Replay cannot lead " + plan.nodeName() + " to a shadow folder; it covers programs that write files to paths.");
+        }
+    }
+
+    private LogicalPlan leaveOut(LogicalPlan plan) {
+        if (plan instanceof LogicalRelation) {
+            return leaveOutOf((LogicalRelation) plan);
+        }
+        List children = Scala.list(plan.children());
+        List renewed = new ArrayList();
+        boolean changed = false;
+        for (int i = 0; i < children.size(); i++) {
+            LogicalPlan child = (LogicalPlan) children.get(i);
+            LogicalPlan result = leaveOut(child);
+            changed |= result != child;
+            renewed.add(result);
+        }
+        return changed ? (LogicalPlan) plan.withNewChildren(Scala.seq(renewed)) : plan;
+    }
+
+    private LogicalPlan leaveOutOf(LogicalRelation scan) {
+        if (!(scan.relation() instanceof HadoopFsRelation)) {
+            return scan;
+        }
+        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+        if (relation.location() instanceof OrdinalFileIndex) {
+            return scan; // done already: the batch runs to a fixed point
+        }
+        // One ordinal a file, and no file in splits: a record's number is then its rank.
+        SourceFiles files = new SourceFiles(0, NumberedScan.countsWholeFiles(relation) ? 0L : Long.MAX_VALUE);
+        new OrdinalFileIndex(relation, files, relation.partitionSchema().add("_headwater_ordinal", "int")).listFiles(Scala.empty(), Scala.empty());
+        Set references = references(files);
+        if (references.isEmpty()) {
+            return scan;
+        }
+        NumberedScan.check(scan, relation);
+        RankedFormat ranked = NumberedScan.countsWholeFiles(relation) ? null : new RankedFormat(relation.fileFormat(), files, null, false);
+        NumberedScan numbered = NumberedScan.of(scan, relation, files, ranked);
+        LogicalPlan kept = new Filter(new Not(new InSet(numbered.reference, Scala.set(references))), numbered.plan);
+        return new Project(scan.output(), kept);
+    }
+
+    private Set references(SourceFiles files) {
+        Set result = new HashSet();
+        List entries = files.entries();
+        for (int i = 0; i < entries.size(); i++) {
+            SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
+            long[] rows = (long[]) excluded.get(entry.path);
+            for (int j = 0; rows != null && j < rows.length; j++) {
+                result.add(Long.valueOf(((long) entry.ordinal << 40) | rows[j]));
+            }
+        }
+        return result;
+    }
+}
