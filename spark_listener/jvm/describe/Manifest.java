@@ -12,12 +12,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
 
 /** The manifest of a capture, as far as the driver's JVM knows it (docs: capture format, section 3). */
 public final class Manifest {
     private Manifest() {}
 
-    public static Map of(Capture capture, Map plan, long execution) {
+    public static Map of(Capture capture, Map plan, long execution, Configuration conf) {
         List problems = new ArrayList(capture.problems);
         for (int i = 0; i < capture.sources.size(); i++) {
             if (((SourceFiles) capture.sources.get(i)).overflow()) {
@@ -35,8 +36,10 @@ public final class Manifest {
         List boundaries = new ArrayList();
         if (capture.rewritten) {
             List reports = capture.reports.snapshot();
-            segments = segments(capture, reports, problems, (List) plan.get("operators"));
-            boundaries = boundaries(capture, reports, (List) plan.get("operators"));
+            List counted = counted(capture, reports);
+            reused(capture, counted, problems, conf);
+            segments = segments(capture, counted, problems, (List) plan.get("operators"));
+            boundaries = boundaries(capture, (List) plan.get("operators"));
             splits(reports, (List) plan.get("sources"));
         }
         result.put("boundaries", boundaries);
@@ -48,10 +51,10 @@ public final class Manifest {
     }
 
     /**
-     * The segments that count: of the sink and of groups the last attempt that the driver counted for each partition (a sort may have run
+     * The reports that count: of the sink and of groups the last attempt that the driver counted for each partition (a sort may have run
      * its input twice, to sample it); of windows all, since references name the attempt.
      */
-    private static List segments(Capture capture, List reports, List problems, List operators) {
+    private static List counted(Capture capture, List reports) {
         Map counted = new LinkedHashMap();
         for (int i = 0; i < reports.size(); i++) {
             Report report = (Report) reports.get(i);
@@ -63,10 +66,13 @@ public final class Manifest {
             counted.remove(key);
             counted.put(key, report);
         }
+        return new ArrayList(counted.values());
+    }
+
+    private static List segments(Capture capture, List counted, List problems, List operators) {
         List result = new ArrayList();
-        List all = new ArrayList(counted.values());
-        for (int i = 0; i < all.size(); i++) {
-            Report report = (Report) all.get(i);
+        for (int i = 0; i < counted.size(); i++) {
+            Report report = (Report) counted.get(i);
             if (report.fault == null) {
                 result.add(segment(report));
                 continue;
@@ -92,41 +98,55 @@ public final class Manifest {
         return result;
     }
 
-    /**
-     * The boundaries, told to their operators. Where the plan holds the same subplan twice Spark may have run it once for both places:
-     * then only one of the boundaries has rows, and both operators stand above it.
-     */
-    private static List boundaries(Capture capture, List reports, List operators) {
-        Set ran = new HashSet();
-        for (int i = 0; i < reports.size(); i++) {
-            ran.add(Integer.valueOf(((Report) reports.get(i)).boundary));
-        }
+    /** The boundaries, told to their operators too. */
+    private static List boundaries(Capture capture, List operators) {
         List result = new ArrayList();
         for (int i = 0; i < capture.boundaries.size(); i++) {
             Boundary boundary = (Boundary) capture.boundaries.get(i);
-            Boundary shown = boundary;
-            for (int j = 0; j < capture.boundaries.size() && !ran.contains(Integer.valueOf(boundary.number)); j++) {
-                Boundary other = (Boundary) capture.boundaries.get(j);
-                if (ran.contains(Integer.valueOf(other.number)) && same(boundary, other)) {
-                    shown = other;
-                    break;
-                }
-            }
-            ((Map) operators.get(boundary.operator)).put("boundary", Integer.valueOf(shown.number));
-            if (shown == boundary) {
-                Map described = new LinkedHashMap();
-                described.put("boundary", Integer.valueOf(boundary.number));
-                described.put("kind", boundary.kind);
-                described.put("operator", Integer.valueOf(boundary.operator));
-                described.put("columns", boundary.columns);
-                result.add(described);
-            }
+            ((Map) operators.get(boundary.operator)).put("boundary", Integer.valueOf(boundary.number));
+            Map described = new LinkedHashMap();
+            described.put("boundary", Integer.valueOf(boundary.number));
+            described.put("kind", boundary.kind);
+            described.put("operator", Integer.valueOf(boundary.operator));
+            described.put("columns", boundary.columns);
+            result.add(described);
         }
         return result;
     }
 
-    private static boolean same(Boundary left, Boundary right) {
-        return left.kind.equals(right.kind) && !left.kind.equals(SegmentSpec.SINK) && left.original.canonicalized().equals(right.original.canonicalized());
+    /** Boundaries without rows get those of a boundary with rows whose subplan is the same: Spark ran it once for both. */
+    private static void reused(Capture capture, List counted, List problems, Configuration conf) {
+        Set ran = new HashSet();
+        for (int i = 0; i < counted.size(); i++) {
+            ran.add(Integer.valueOf(((Report) counted.get(i)).boundary));
+        }
+        List copies = new ArrayList();
+        for (int i = 0; i < capture.boundaries.size(); i++) {
+            Boundary boundary = (Boundary) capture.boundaries.get(i);
+            Boundary other = ran.contains(Integer.valueOf(boundary.number)) ? null : twin(capture, boundary, ran);
+            for (int j = 0; other != null && j < counted.size(); j++) {
+                Report report = (Report) counted.get(j);
+                if (report.boundary == other.number && report.fault == null) {
+                    try {
+                        copies.add(SegmentCopy.copy(report, boundary.number, capture.folder, conf));
+                    } catch (java.io.IOException fault) {
+                        problems.add(Capture.problemOf("capture", report.segmentName() + " could not be copied: " + fault, "missing"));
+                    }
+                }
+            }
+        }
+        counted.addAll(copies);
+    }
+
+    private static Boundary twin(Capture capture, Boundary boundary, Set ran) {
+        for (int i = 0; i < capture.boundaries.size() && !boundary.kind.equals(SegmentSpec.SINK); i++) {
+            Boundary other = (Boundary) capture.boundaries.get(i);
+            boolean same = other.kind.equals(boundary.kind) && ran.contains(Integer.valueOf(other.number));
+            if (same && other.original.canonicalized().equals(boundary.original.canonicalized())) {
+                return other;
+            }
+        }
+        return null;
     }
 
     private static void splits(List reports, List sources) {

@@ -33,7 +33,7 @@ public final class Events extends SparkListener {
             offer(new QueryStart((SparkListenerSQLExecutionStart) event));
         } else if (event instanceof SparkListenerSQLExecutionEnd) {
             SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
-            offer(new QueryEnd(end, captures.take(end.executionId())));
+            offer(new QueryEnd(end, captures.take(end.executionId()), captures.context().hadoopConfiguration()));
         }
     }
 

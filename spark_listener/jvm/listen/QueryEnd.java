@@ -6,6 +6,7 @@ import headwater.rewrite.Capture;
 import headwater.shim.Scala;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.command.DataWritingCommand;
@@ -15,9 +16,11 @@ import org.apache.spark.util.AccumulatorV2;
 /** A SQL execution ended: what it was, what it wrote, and what was captured of it. */
 final class QueryEnd implements Described {
     private final SparkListenerSQLExecutionEnd event;
+    private final Configuration conf;
     private final Capture capture; // null: its records are not captured
 
-    QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture) {
+    QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture, Configuration conf) {
+        this.conf = conf;
         this.event = event;
         this.capture = capture;
     }
@@ -40,7 +43,7 @@ final class QueryEnd implements Described {
         Map plan = PlanDescription.of(original, capture);
         result.put("plan", plan);
         if (capture != null) {
-            result.put("capture", Manifest.of(capture, plan, event.executionId()));
+            result.put("capture", Manifest.of(capture, plan, event.executionId(), conf));
         }
         if (executed instanceof DataWritingCommand) {
             result.put("metrics", metrics((DataWritingCommand) executed));

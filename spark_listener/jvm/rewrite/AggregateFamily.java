@@ -19,7 +19,7 @@ final class AggregateFamily extends Family {
         Aggregate aggregate = (Aggregate) node;
         Rewriter.check(node);
         Expression hash = KeyHash.of(aggregate.groupingExpressions(), "Aggregate");
-        Boundary boundary = rewriter.capture.boundary(SegmentSpec.GROUP, operator, node);
+        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, node);
         Rewritten child = rewriter.rewrite(aggregate.child());
         List values = new ArrayList();
         values.add(hash);

@@ -24,7 +24,7 @@ public final class Capture {
     public final Reports reports = new Reports();
     public boolean rewritten;
     public long planningNanos;
-    private final String folder;
+    public final String folder; // of its segments
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
 
     public Capture(LogicalPlan original, String segments) {

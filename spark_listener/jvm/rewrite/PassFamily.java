@@ -18,6 +18,9 @@ final class PassFamily extends Family {
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Rewriter.check(node);
         Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
+        if (node instanceof Filter) {
+            return new Rewritten(new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan), child.hidden);
+        }
         LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan));
         return new Rewritten(renewed, child.hidden);
     }

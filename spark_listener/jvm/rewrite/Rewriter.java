@@ -25,11 +25,30 @@ public final class Rewriter {
     };
 
     public final Capture capture;
+    private final boolean taps;
     private int next;
 
     Rewriter(Capture capture, int first) {
+        this(capture, first, true);
+    }
+
+    private Rewriter(Capture capture, int first, boolean taps) {
         this.capture = capture;
         this.next = first;
+        this.taps = taps;
+    }
+
+    /** For a plan that may run beside the query itself: it refuses operators that need a tap, and its operators have no numbers. */
+    Rewriter withoutTaps() {
+        return new Rewriter(capture, Integer.MIN_VALUE, false);
+    }
+
+    /** A new boundary at an operator of the original plan. */
+    Boundary boundary(String kind, int operator, LogicalPlan original) {
+        if (!taps) {
+            throw new Refused(original.nodeName(), "it would be recorded twice");
+        }
+        return capture.boundary(kind, operator, original);
     }
 
     Rewritten rewrite(LogicalPlan node) {

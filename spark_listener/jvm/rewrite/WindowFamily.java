@@ -33,7 +33,7 @@ final class WindowFamily extends Family {
         Window window = (Window) node;
         Rewriter.check(node);
         Expression hash = KeyHash.of(window.partitionSpec(), "Window");
-        Boundary boundary = rewriter.capture.boundary(SegmentSpec.WINDOW, operator, node);
+        Boundary boundary = rewriter.boundary(SegmentSpec.WINDOW, operator, node);
         Rewritten child = rewriter.rewrite(window.child());
 
         List values = new ArrayList();

@@ -2,15 +2,11 @@ package headwater.tap;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -21,7 +17,6 @@ import org.apache.spark.deploy.SparkHadoopUtil;
  * format, section 4). Whatever goes wrong turns into a report of a missing segment, never into an exception of the task.
  */
 final class SegmentWriter {
-    private static final byte[] MAGIC = "HWSEG001".getBytes(StandardCharsets.US_ASCII);
     private static Configuration hadoop; // of this JVM: making one takes milliseconds
 
     final SegmentSpec spec;
@@ -29,9 +24,8 @@ final class SegmentWriter {
     private final TaskTaps task;
     private final Report report = new Report();
     private final List buffers = new ArrayList(); // the last one is being filled
-    private OutputStream out;
+    private SegmentFiles.Hashed out;
     private FileSystem fileSystem;
-    private MessageDigest digest;
     private boolean done;
 
     SegmentWriter(SegmentSpec spec, TaskContext context, TaskTaps task) {
@@ -78,7 +72,7 @@ final class SegmentWriter {
             if (out == null) {
                 create();
             }
-            write(encoder.block, encoder.length);
+            out.write(encoder.block, 0, encoder.length);
             report.rows += rows;
         } catch (Throwable fault) {
             fail(fault);
@@ -144,41 +138,21 @@ final class SegmentWriter {
             }
             files.describe(footer, report.rows);
         }
-        byte[] text = json.writeValueAsBytes(footer);
-        byte[] number = new byte[4];
-        write(number, 4); // 0 in place of a block's length
-        write(text, text.length);
-        BlockEncoder.putInt(number, 0, text.length);
-        write(number, 4);
-        write(MAGIC, MAGIC.length);
-        out.close();
+        SegmentFiles.footer(out, json.writeValueAsBytes(footer));
+        SegmentFiles.Hashed written = out;
         out = null;
+        written.close();
         if (!fileSystem.rename(temporary(), new Path(spec.folder, report.segmentName()))) {
             throw new IOException("the segment could not be renamed");
         }
-        byte[] hash = digest.digest();
-        StringBuilder hexadecimal = new StringBuilder();
-        for (int i = 0; i < hash.length; i++) {
-            hexadecimal.append(Character.forDigit((hash[i] >> 4) & 15, 16)).append(Character.forDigit(hash[i] & 15, 16));
-        }
-        report.sha256 = hexadecimal.toString();
+        report.bytes = written.bytes();
+        report.sha256 = written.sha256();
     }
 
-    private void create() throws Exception {
-        Path path = temporary();
-        fileSystem = path.getFileSystem(hadoop());
-        if (fileSystem instanceof LocalFileSystem) {
-            fileSystem = ((LocalFileSystem) fileSystem).getRawFileSystem(); // no .crc file beside each segment
-        }
-        digest = MessageDigest.getInstance("SHA-256");
-        out = fileSystem.create(path, true);
-        write(MAGIC, MAGIC.length);
-    }
-
-    private void write(byte[] bytes, int length) throws IOException {
-        out.write(bytes, 0, length);
-        digest.update(bytes, 0, length);
-        report.bytes += length;
+    private void create() throws IOException {
+        fileSystem = SegmentFiles.of(temporary(), hadoop());
+        out = new SegmentFiles.Hashed(fileSystem.create(temporary(), true));
+        out.write(SegmentFiles.MAGIC);
     }
 
     private void abandon() {

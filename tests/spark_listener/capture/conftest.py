@@ -1,0 +1,170 @@
+"""One Spark session with record capture for the tests of this folder, and what a test needs to look at a capture."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.spark_listener.capture import Bridge
+from tests.spark_listener.capture.lineage import Lineage, Written
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            # py4j leaves closing its sockets to the garbage collector, whenever that comes
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+            item.add_marker(pytest.mark.timeout(300))
+
+
+class Captured(NamedTuple):
+    """The end of a query that wrote, its output folder, and its lineage."""
+
+    event: dict[str, Any]
+    out: Path
+    lineage: Lineage | None
+
+    @property
+    def capture(self) -> dict[str, Any]:
+        capture: dict[str, Any] = self.event["capture"]
+        return capture
+
+    def ids(self, *columns: str) -> dict[tuple[Any, ...], list[frozenset[Any]]]:
+        """For each output row, by the values of its columns: the `id`s of the source records behind it, a list for equal rows."""
+        assert self.lineage is not None, self.capture["problems"]
+        result: dict[tuple[Any, ...], list[frozenset[Any]]] = {}
+        for written in self.lineage.written():
+            row = read_row(written)
+            key = tuple(row[name] for name in columns)
+            result.setdefault(key, []).append(frozenset(_id(record.path, record.row) for record in written.records))
+        return result
+
+
+_files: dict[str, list[dict[str, Any]]] = {}
+
+
+def read_row(written: Written) -> dict[str, Any]:
+    """The values of an output row (Parquet), read by its place; partition values are those of its folder."""
+    values = dict(part.split("=", 1) for part in Path(written.path).parts if "=" in part)
+    return {**_rows(written.path)[written.row], **values}
+
+
+def _rows(uri: str) -> list[dict[str, Any]]:
+    if uri not in _files:
+        _files[uri] = pq.ParquetFile(uri.removeprefix("file:")).read().to_pylist()
+    return _files[uri]
+
+
+def _id(path: str, row: int) -> Any:
+    return _rows(path)[row]["id"]
+
+
+@pytest.fixture(scope="package")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session of two threads; AQE and small shuffles as a test wishes."""
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 1g pyspark-shell"
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need what the tests have
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("capture")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="package")
+def segments(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where captures go."""
+    return tmp_path_factory.mktemp("segments")
+
+
+@pytest.fixture(scope="package")
+def bridge(spark: SparkSession, segments: Path) -> Iterator[Bridge]:
+    """Capture in that session."""
+    installed = Bridge.install(spark, mode="active", segments=str(segments))
+    yield installed
+    installed.close()
+
+
+@pytest.fixture
+def conf(spark: SparkSession) -> Iterator[Callable[..., None]]:
+    """Set options of the session for one test."""
+    changed: dict[str, str | None] = {}
+
+    def change(**options: Any) -> None:
+        for name, value in options.items():
+            key = "spark.sql." + name.replace("__", ".")
+            changed.setdefault(key, spark.conf.get(key, None))
+            spark.conf.set(key, str(value).lower() if isinstance(value, bool) else str(value))
+
+    yield change
+    for key, value in changed.items():
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
+
+
+Run = Callable[..., Captured]
+
+
+@pytest.fixture
+def write(bridge: Bridge, segments: Path, tmp_path: Path) -> Run:
+    """Write a DataFrame and return what was captured of that."""
+    number = iter(range(1000))
+
+    def run(
+        frame: DataFrame,
+        *,
+        kind: str = "parquet",
+        mode: str = "errorifexists",
+        out: Path | None = None,
+        partition: Sequence[str] = (),
+        **options: Any,
+    ) -> Captured:
+        bridge.flush()
+        while bridge.drain(0):
+            pass
+        target = out or tmp_path / f"out{next(number)}"
+        frame.write.format(kind).mode(mode).partitionBy(*partition).options(**options).save(str(target))
+        assert bridge.flush()
+        events = bridge.drain(1000)
+        assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
+        (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
+        complete = end["capture"] and end["capture"]["status"] == "complete"
+        return Captured(end, target, Lineage(end["capture"], segments) if complete else None)
+
+    return run
+
+
+Table = Callable[..., str]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Write rows (with a unique `id` each) as a folder of Parquet files; its path."""
+
+    def make(name: str, rows: Sequence[dict[str, Any]], *, files: int = 2, schema: pa.Schema | None = None) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        size = -(-len(rows) // files) or 1
+        for number in range(files):
+            part = list(rows[number * size : (number + 1) * size])
+            arrow = pa.Table.from_pylist(part, schema=schema or pa.Table.from_pylist(list(rows)).schema)
+            pq.write_table(arrow, folder / f"part-{number}.parquet")
+        return str(folder)
+
+    return make

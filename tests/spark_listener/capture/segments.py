@@ -1,0 +1,58 @@
+"""A decoder of segments that shares no code with the product: plain Python after the format's page."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+_MASK = (1 << 64) - 1
+
+
+def decode(path: Path) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
+    """Footer and rows of a segment."""
+    data = path.read_bytes()
+    assert data[:8] == data[-8:] == b"HWSEG001"
+    (length,) = struct.unpack_from("<I", data, len(data) - 12)
+    footer = json.loads(data[len(data) - 12 - length : len(data) - 12])
+    at, rows = 8, []
+    while True:
+        (raw_length,) = struct.unpack_from("<I", data, at)
+        if raw_length == 0:
+            break
+        compressed, checksum = struct.unpack_from("<II", data, at + 4)
+        packed = data[at + 12 : at + 12 + compressed]
+        assert zlib.crc32(packed) == checksum
+        raw = pa.decompress(packed, decompressed_size=raw_length, codec="zstd", asbytes=True)
+        rows += _block(raw)
+        at += 12 + compressed
+    assert at + 4 + length + 12 == len(data)
+    assert len(rows) == footer["rows"]
+    return footer, rows
+
+
+def _block(raw: bytes) -> list[tuple[int, ...]]:
+    rows, columns = struct.unpack_from("<IH", raw)
+    assert 0 < rows <= 65_536
+    at, values = 6, []
+    for _ in range(columns):
+        width, delta, base = struct.unpack_from("<BBq", raw, at)
+        at += 10
+        numbers = [int.from_bytes(raw[at + i * width : at + (i + 1) * width], "little") for i in range(rows)]
+        at += rows * width
+        column, previous = [], base
+        for number in numbers:
+            previous = previous + ((number >> 1) ^ -(number & 1)) if delta else base + number
+            column.append(_signed(previous))
+        values.append(column)
+    assert at == len(raw)
+    return list(zip(*values, strict=True))
+
+
+def _signed(number: int) -> int:
+    number &= _MASK
+    return number - (1 << 64) if number >> 63 else number

@@ -1,0 +1,107 @@
+"""What the bridge tells: queries with their plans, failures, jobs outside SQL, other sessions, other modes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from headwater.spark_listener.capture import Bridge
+
+pytestmark = pytest.mark.spark
+
+
+def drained(bridge: Bridge) -> list[dict[str, Any]]:
+    assert bridge.flush()
+    return bridge.drain(500)
+
+
+def test_a_query_starts_and_ends(spark: SparkSession, bridge: Bridge, table: Any) -> None:
+    frame = spark.read.parquet(table("rows", [{"id": 1, "v": 2}])).filter("v > 1").withColumn("w", f.col("v") + 1)
+    drained(bridge)
+    frame.collect()
+    start, end = drained(bridge)
+    assert (start["event"], end["event"]) == ("query_start", "query_end")
+    assert start["execution"] == end["execution"]
+    assert start["time"] <= end["time"]
+    assert (end["error"], end["capture"], end["plan"]["sink"]) == (None, None, None)
+    project, filtered, scan = end["plan"]["operators"]
+    assert [project["op"], filtered["op"], scan["op"]] == ["Project", "Filter", "Scan"]
+    ((definition,),) = [project["defines"]]
+    assert (definition["name"], definition["expr"]["fn"], definition["expr"]["sql"]) == ("w", "+", "(v + 1L)")
+    assert filtered["reads"] == [scan["columns"][1]["attr"]]
+
+
+def test_a_failed_write_says_why(spark: SparkSession, bridge: Bridge, table: Any, tmp_path: Path) -> None:
+    frame = spark.read.parquet(table("rows", [{"id": 1, "v": 2}])).withColumn("x", f.expr("if(v = 2, raise_error('no'), 1)"))
+    drained(bridge)
+    with pytest.raises(Exception, match="no"):
+        frame.write.parquet(str(tmp_path / "out"))
+    end = drained(bridge)[-1]
+    assert "no" in end["error"]["message"]
+    assert end["plan"]["sink"]["path"] == f"file:{tmp_path}/out"
+    assert end["capture"]["segments"] == []
+
+
+def test_jobs_outside_sql(spark: SparkSession, bridge: Bridge) -> None:
+    drained(bridge)
+    spark.sparkContext.parallelize([1, 2, 3]).map(str).count()
+    (job,) = drained(bridge)
+    assert (job["event"], job["error"]) == ("rdd_job", None)
+    assert job["stages"]
+
+
+def test_looking_at_a_write_is_no_capture(spark: SparkSession, bridge: Bridge, table: Any, tmp_path: Path) -> None:
+    spark.read.parquet(table("rows", [{"id": 1}])).createOrReplaceTempView("looked_at")
+    spark.sql(f"explain insert overwrite directory '{tmp_path}/out' using parquet select * from looked_at").collect()
+    assert not any(event.get("capture") for event in drained(bridge))
+
+
+def test_new_sessions_are_adopted(spark: SparkSession, bridge: Bridge, table: Any, tmp_path: Path) -> None:
+    path = table("rows", [{"id": 1}])
+    other = spark.newSession()
+    bridge.adopt(other)
+    bridge.adopt(other)
+    drained(bridge)
+    other.read.parquet(path).write.parquet(str(tmp_path / "out"))
+    assert drained(bridge)[-1]["capture"]["status"] == "complete"
+
+
+def test_coarse_mode_describes_and_captures_nothing(spark: SparkSession, table: Any, tmp_path: Path) -> None:
+    session = spark.newSession()
+    coarse = Bridge.install(session, mode="coarse", segments=str(tmp_path / "segments"))
+    try:
+        session.read.parquet(table("rows", [{"id": 1, "k": 2}])).groupBy("k").count().write.parquet(str(tmp_path / "out"))
+        end = drained(coarse)[-1]
+    finally:
+        coarse.close()
+    assert end["capture"] is None
+    assert [operator["op"] for operator in end["plan"]["operators"]] == ["Write", "Aggregate", "Project", "Scan"]
+    assert end["plan"]["sources"][0]["path"] == f"file:{tmp_path}/rows"
+    assert not (tmp_path / "segments").exists()
+
+
+def test_tables_are_written_and_read_with_their_names(spark: SparkSession, bridge: Bridge, table: Any) -> None:
+    frame = spark.read.parquet(table("rows", [{"id": 1, "k": 2}]))
+    drained(bridge)
+    frame.write.saveAsTable("kept", format="parquet", mode="overwrite")
+    try:
+        (end,) = [event for event in drained(bridge) if event["event"] == "query_end" and event["plan"]["sink"]]
+        assert end["capture"]["status"] == "complete"
+        assert end["plan"]["sink"]["path"].endswith("/kept")
+        spark.table("kept").collect()
+        assert drained(bridge)[-1]["plan"]["sources"][0]["table"] == "spark_catalog.default.kept"
+    finally:
+        spark.sql("drop table kept")
+
+
+def test_a_closed_bridge_changes_nothing(spark: SparkSession, table: Any, tmp_path: Path) -> None:
+    session = spark.newSession()
+    closed = Bridge.install(session, mode="active", segments=str(tmp_path / "segments"))
+    closed.close()
+    session.read.parquet(table("rows", [{"id": 1}])).write.parquet(str(tmp_path / "out"))
+    assert closed.drain(100) == []
+    assert not (tmp_path / "segments").exists()

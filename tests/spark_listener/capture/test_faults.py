@@ -1,0 +1,108 @@
+"""Faults of tasks and of ours: no association twice, none missing without being said, no query harmed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from tests.spark_listener.capture.lineage import Lineage
+
+ROWS = 100_000
+_PROGRAM = dedent("""
+    import json, os, sys
+    from pathlib import Path
+    from pyspark.sql import SparkSession, Window, functions as f
+    from headwater.spark_listener.capture import Bridge
+
+    base, program = Path(sys.argv[1]), sys.argv[2]
+    ROWS = 100_000  # so that taps flush before a task ends
+    spark = SparkSession.builder.getOrCreate()
+    rows = spark.range(0, ROWS, 1, 4).selectExpr("id", "id % 7 k", "id % 11 v")
+    rows.write.parquet(str(base / "in"))
+    bridge = Bridge.install(spark, mode="active", segments=str(base / "segments"))
+    source = spark.read.parquet(str(base / "in"))
+    exec(program)
+    bridge.flush()
+    (base / "events.json").write_text(json.dumps(bridge.drain(5000)))
+    bridge.close()
+    spark.stop()
+""")
+
+
+def run(folder: Path, root: Path, master: str, program: str) -> tuple[dict[str, Any], Lineage]:
+    """Run a program in a Spark of its own; its write's end and lineage."""
+    script = folder / "program.py"
+    script.write_text(_PROGRAM)
+    arguments = f"--master {master} --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=3 --driver-memory 1g pyspark-shell"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "PYSPARK_"))}
+    env = {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments}
+    command = [sys.executable, str(script), str(folder), dedent(program)]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    events = json.loads((folder / "events.json").read_text())
+    (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
+    assert end["error"] is None
+    return end, Lineage(end["capture"], folder / "segments")
+
+
+def behind(lineage: Lineage) -> list[tuple[int, frozenset[tuple[str, int]]]]:
+    """The number of records behind each output row, and which."""
+    return [(len(written.records), frozenset((record.path, record.row) for record in written.records)) for written in lineage.written()]
+
+
+@pytest.mark.spark
+def test_attempts_that_failed_leave_nothing(tmp_path: Path, root: Path) -> None:
+    # Rows pass the window's tap, then a Python function fails at the partition's last rows; the second attempt goes through.
+    end, lineage = run(
+        tmp_path, root, "local[2,4]", """
+        def check(value, at):
+            from pyspark import TaskContext
+            if at >= ROWS - 10 and TaskContext.get().attemptNumber() == 0:
+                raise RuntimeError("once")
+            return value
+        tapped = source.withColumn("n", f.sum("v").over(Window.partitionBy("k").orderBy("id").rowsBetween(-1, 0)))
+        late = tapped.withColumn("w", f.udf(check, "long")("n", "id"))
+        late.groupBy("k").agg(f.sum("w").alias("s")).write.parquet(str(base / "out"))
+        """,
+    )  # fmt: skip
+    assert end["capture"]["status"] == "complete"
+    assert sorted(size for size, _ in behind(lineage)) == sorted(len(range(k, ROWS, 7)) for k in range(7))
+    group = next(operator["id"] for operator in lineage.capture["operators"] if operator["op"] == "Aggregate")
+    window = next(operator["id"] for operator in lineage.capture["operators"] if operator["op"] == "Window")
+    assert (len(lineage.rows(group)), len(lineage.rows(window))) == (ROWS, ROWS)
+    folder = tmp_path / "segments" / end["capture"]["capture"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(segment["name"] for segment in end["capture"]["segments"])
+
+
+@pytest.mark.cluster
+def test_executors_of_their_own(tmp_path: Path, root: Path) -> None:
+    end, lineage = run(
+        tmp_path, root, "local-cluster[2,1,1024]", """
+        per_k = source.groupBy("k").agg(f.max("v").alias("most"))
+        source.join(per_k, "k").filter("v = most").write.partitionBy("k").parquet(str(base / "out"))
+        """,
+    )  # fmt: skip
+    assert end["capture"]["status"] == "complete"
+    assert {size for size, _ in behind(lineage)} == {len(range(k, ROWS, 7)) for k in range(7)}
+    assert len(behind(lineage)) == len([i for i in range(ROWS) if i % 11 == 10])
+
+
+@pytest.mark.spark
+def test_segments_that_cannot_be_written_are_said_to_be_missing(tmp_path: Path, root: Path) -> None:
+    end, _ = run(
+        tmp_path, root, "local[2]", """
+        (base / "segments").write_text("a file where the folder should be")
+        source.groupBy("k").count().write.parquet(str(base / "out"))
+        assert spark.read.parquet(str(base / "out")).count() == 7
+        """,
+    )  # fmt: skip
+    assert end["capture"]["status"] == "partial"
+    assert {problem["kind"] for problem in end["capture"]["problems"]} == {"missing"}
+    assert end["capture"]["segments"] == []

@@ -1,0 +1,70 @@
+"""Capture changes no plan: the same physical operators, join strategies, pushed filters and files read, on against off."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as f
+
+from headwater.spark_listener.capture import Bridge
+
+pytestmark = pytest.mark.spark
+
+_OURS = re.compile(r"_headwater_\w+(#\d+L?)?|_tmp_metadata_row_index(#\d+L?)?")
+_KEPT = ("Scan", "Join", "Aggregate", "Exchange", "Window", "Sort", "Union", "EvalPython", "Reuse", "Subquery")
+
+
+def executed(spark: SparkSession, out: Path, frame: Any) -> tuple[list[str], list[str]]:
+    """Operators of the final plan (our filters and projections apart), and what each scan pushed and read."""
+    before = spark._jvm.java.lang.System.nanoTime()
+    assert before
+    frame.write.mode("overwrite").parquet(str(out))
+    store = spark._jsparkSession.sharedState().statusStore()
+    executions = store.executionsList()
+    last = executions.apply(executions.size() - 1)
+    text = last.physicalPlanDescription()
+    tree = text.split("== Final Plan ==")[-1].split("== Initial Plan ==")[0] if "== Final Plan ==" in text else text.split("\n\n\n")[0]
+    names = [re.sub(r"[^A-Za-z ]", "", re.sub(r"\(\d+\)", "", line)).strip() for line in tree.split("\n\n")[0].splitlines()]
+    pushed = re.findall(r"(?:PushedFilters|PartitionFilters|DataFilters|Batched): .*", text)
+    return [name for name in names if any(kept in name for kept in _KEPT)], [re.sub(r"#\d+L?", "", line) for line in pushed]
+
+
+def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
+    facts, names = spark.read.parquet(path), spark.read.parquet(small)
+    per_k = facts.groupBy("k").agg(f.sum("v").alias("t"))
+    return {
+        "filter": facts.filter("v > 10 and part = 1").select("id", "v"),
+        "aggregate": facts.filter("v > 10").groupBy("k").agg(f.sum("v"), f.countDistinct("id")),
+        "broadcast": facts.join(names, "k").filter("name like 'n%'").groupBy("name").count(),
+        "pruning": facts.join(names.filter("name = 'n1'"), facts.part == names.k).select(facts.id, "name"),
+        "twice": per_k.join(per_k.withColumnRenamed("t", "u"), "k"),
+        "window": facts.withColumn("m", f.avg("v").over(Window.partitionBy("k").orderBy("v"))).select("id", "m"),
+        "union": facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
+    }
+
+
+@pytest.mark.parametrize("aqe", [True, False])
+@pytest.mark.parametrize("query", ["filter", "aggregate", "broadcast", "pruning", "twice", "window", "union"])
+def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, aqe: bool) -> None:
+    facts = str(tmp_path / "facts")
+    spark.range(4000).selectExpr("id", "id % 5 k", "id * 7 % 101 v", "id % 3 part").write.partitionBy("part").parquet(facts)
+    small = table("names", [{"k": i, "name": f"n{i}"} for i in range(5)])
+    plain = spark.newSession()
+    for session in (spark, plain):
+        session.conf.set("spark.sql.adaptive.enabled", str(aqe).lower())
+        session.conf.set("spark.sql.shuffle.partitions", "3")
+    try:
+        without = executed(plain, tmp_path / "out", frames(plain, facts, small)[query])
+        expected = plain.read.parquet(str(tmp_path / "out")).collect()
+        captured = executed(spark, tmp_path / "out", frames(spark, facts, small)[query])
+        assert sorted(plain.read.parquet(str(tmp_path / "out")).collect()) == sorted(expected)
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
+    assert captured[0] == without[0]
+    assert [_OURS.sub("", line) for line in captured[1]] == without[1]
+    bridge.flush()
+    assert bridge.drain(500)[-1]["capture"]["status"] == "complete"

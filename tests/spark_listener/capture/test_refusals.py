@@ -1,0 +1,79 @@
+"""What is not covered is refused by name; the query runs as it is, and is still described."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as f
+
+pytestmark = pytest.mark.spark
+
+
+def numbered() -> list[dict[str, Any]]:
+    return [{"id": i, "k": i % 4, "l": [i, i + 1]} for i in range(40)]
+
+
+CASES = {
+    "GlobalLimit": lambda frame: frame.limit(5),
+    "Generate": lambda frame: frame.select("id", f.explode("l").alias("x")),
+    "Expand": lambda frame: frame.rollup("k").count(),
+    "Join left semi": lambda frame: frame.join(frame.filter("k = 1").select("id"), "id", "left_semi"),
+    "Join left anti": lambda frame: frame.join(frame.filter("k = 1").select("id"), "id", "left_anti"),
+    "Range": lambda frame: frame.sparkSession.range(10),
+    "LogicalRDD": lambda frame: frame.sparkSession.createDataFrame(frame.sparkSession.sparkContext.parallelize([(1, 2)]), "id int, k int"),
+    "WindowGroupLimit": lambda frame: frame.withColumn("n", f.row_number().over(Window.partitionBy("k").orderBy("id"))).filter("n = 1"),
+    "Aggregate": lambda frame: frame.groupBy("l").count(),
+    "MapInPandas": lambda frame: frame.mapInPandas(lambda parts: parts, frame.schema),
+}
+
+
+@pytest.mark.parametrize("operator", CASES)
+def test_operators_that_are_not_covered(spark: SparkSession, table: Any, write: Any, operator: str) -> None:
+    frame = CASES[operator](spark.read.parquet(table("rows", numbered())))
+    captured = write(frame)
+    assert captured.capture["status"] == "refused"
+    assert [(p["operator"], p["kind"]) for p in captured.capture["problems"]] == [(operator, "refused")]
+    assert (captured.capture["boundaries"], captured.capture["segments"]) == ([], [])
+    assert captured.event["plan"]["sink"]["columns"]
+    assert spark.read.parquet(str(captured.out)).count() == frame.count()
+
+
+def test_subqueries(spark: SparkSession, table: Any, write: Any) -> None:
+    spark.read.parquet(table("rows", numbered())).createOrReplaceTempView("numbered")
+    captured = write(spark.sql("select id from numbered where id > (select avg(id) from numbered)"))
+    assert [p["operator"] for p in captured.capture["problems"]] == ["ScalarSubquery"]
+
+
+@pytest.mark.parametrize(("options", "reason"), [({"multiLine": True}, "multiLine"), ({"mode": "DROPMALFORMED"}, "DROPMALFORMED")])
+def test_csv_records_that_are_not_lines(spark: SparkSession, tmp_path: Path, write: Any, options: dict[str, Any], reason: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('1,"a\nb"\n2,c\n')
+    captured = write(spark.read.csv(str(path), schema="id int, s string", **options))
+    ((problem,),) = [captured.capture["problems"]]
+    assert (problem["operator"], reason in problem["reason"]) == ("Scan CSV", True)
+
+
+def test_json_and_orc_sources(spark: SparkSession, table: Any, tmp_path: Path, write: Any) -> None:
+    frame = spark.read.parquet(table("rows", numbered())).drop("l")
+    for kind in ("json", "orc"):
+        frame.write.format(kind).save(str(tmp_path / kind))
+        captured = write(spark.read.format(kind).load(str(tmp_path / kind)))
+        assert captured.capture["status"] == "refused"
+        assert captured.event["plan"]["sources"][0]["format"] == kind
+
+
+def test_cached_frames(spark: SparkSession, table: Any, write: Any) -> None:
+    frame = spark.read.parquet(table("rows", numbered())).drop("l").cache()
+    try:
+        captured = write(frame)
+        assert [p["operator"] for p in captured.capture["problems"]] == ["InMemoryRelation"]
+    finally:
+        frame.unpersist()
+
+
+def test_the_user_s_own_use_of_hidden_metadata(spark: SparkSession, table: Any, write: Any) -> None:
+    captured = write(spark.read.parquet(table("rows", numbered())).select("id", "_metadata.row_index"))
+    assert captured.capture["status"] == "refused"
