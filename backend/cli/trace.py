@@ -51,7 +51,7 @@ def trace(
     """
     if where is None and not row:
         raise InvalidQueryError("No record is chosen.", hint="""Say which: --where "origin = 'EWR'" (DuckDB SQL), or --row FILE:N.""")
-    rows = [_reference(text) for text in row or ()]
+    rows = [reference(text) for text in row or ()]
     request = TraceRequest(dataset=dataset, where=where, rows=rows, column=column, semantics=semantics, forward=forward, to=to, limit=limit)
     answer = asyncio.run(_ask(request, home))
     if format is Format.JSON:
@@ -119,7 +119,8 @@ def _place(record: TracedRecord) -> dict[str, Any]:
     }
 
 
-def _reference(text: str) -> tuple[str, int]:
+def reference(text: str) -> tuple[str, int]:
+    """A record written as FILE:N. Raises `InvalidQueryError` where it is not."""
     file, colon, number = text.rpartition(":")
     if not colon or not file or not number.isdecimal():
         raise InvalidQueryError(f"{text!r} names no record.", hint="Write FILE:N, N counted from 0: --row raw/weather.csv:1009")
