@@ -19,7 +19,7 @@ from headwater.graph.trace.choose import Chooser, aggregates
 from headwater.graph.trace.frames import Reach, influence, witness
 from headwater.graph.trace.plan import Column, Needed, needs_of, picked, references, window_reads
 from headwater.graph.trace.reader import literal
-from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.session import Capture, Session, mapped
 
 Skip = frozenset[int]
 
@@ -67,10 +67,9 @@ class Backward:
         if sink is None:
             return Step({}, 0)
         columns = references(sink)
-        index = ", ".join(f"({file}, {place})" for file, place in places.items())
         rows = self._session.table(
-            f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b JOIN (VALUES {index}) m(file, place) ON m.file = b.file "
-            f"JOIN {self._kept(sink)} s ON s.file = m.place AND s.row = b.row"
+            f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b "
+            f"JOIN {self._kept(sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
         )
         known, asked = self._session.count(rows), self._session.count(begin)
         if known < asked:
@@ -98,10 +97,8 @@ class Backward:
             return
         columns = references(boundary)
         if not self._witness:
-            rows = self._session.table(
-                f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {self._kept(boundary)} g ON g.key = s.ref"
-            )
-            self._spread(rows, columns, operator, _Carry())
+            rows = f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {self._kept(boundary)} g ON g.key = s.ref"
+            self._spread(f"({rows})", columns, operator, _Carry())
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._session.table(
@@ -144,7 +141,7 @@ class Backward:
         return asked
 
     def _frames(self, boundary: Boundary, rows: str, reaches: Iterable[Reach]) -> str:
-        """All rows in the ranges; overlapping ranges are merged first, so that sliding frames cost no more than whole ones."""
+        """A query of all rows in the ranges; overlapping ranges are merged first, so that sliding frames cost no more than whole ones."""
         ranges = " UNION ".join(
             f"SELECT origin, {reach.lo} AS lo, {reach.hi} AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}" for reach in reaches
         )
@@ -157,9 +154,8 @@ class Backward:
             "SELECT origin, min(lo) AS lo, max(hi) AS hi FROM n GROUP BY origin, island"
         )
         columns = references(boundary)
-        return self._session.table(
-            f"SELECT m.origin{_listed('w', columns)} FROM {merged} m JOIN {self._kept(boundary)} w ON w.ref BETWEEN m.lo AND m.hi"
-        )
+        rows = f"SELECT m.origin{_listed('w', columns)} FROM {merged} m JOIN {self._kept(boundary)} w ON w.ref BETWEEN m.lo AND m.hi"
+        return f"({rows})"
 
     def _chosen(self, operator: Operator, boundary: Boundary, rows: str, reach: Reach) -> str:
         """The rows that one function takes of its frame."""
@@ -175,12 +171,13 @@ class Backward:
         return self._session.table(f"SELECT b.origin{_listed('c', columns)} FROM {rows} b JOIN {chosen} c ON c.grp = b.ref")
 
     def _spread(self, rows: str, columns: Iterable[Column], above: Operator, carry: _Carry) -> None:
-        """Hand the references in rows on to the operators that they name."""
+        """Hand the references in rows (a table or a query) on to the operators that they name."""
         given = self._plan.carried(above, carry.inputs) if self._witness else {}
-        for column in columns:
+        followed = [column for column in columns if column.operator in self._towards]
+        if len(followed) > 1 and rows.startswith("("):
+            rows = self._session.table(f"FROM {rows}")
+        for column in followed:
             operator = self._plan.operators[column.operator]
-            if operator.id not in self._towards:
-                continue
             present = f"{column.name} <> {NONE}" if operator.op == "Aggregate" else f"{column.name} >= 0"
             table = self._session.table(f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}")
             if self._session.count(table):

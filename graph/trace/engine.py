@@ -24,7 +24,7 @@ from headwater.graph.trace.lift import Lifted, closure, lift
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.reader import FILE, ROW
 from headwater.graph.trace.selection import column_names, read_back, records, select
-from headwater.graph.trace.session import Session
+from headwater.graph.trace.session import Session, mapped
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
 
@@ -164,24 +164,30 @@ def _captured_reads(session: Session) -> set[tuple[str, str]]:
 
 def _entries(session: Session, found: _Found, lifted: Lifted, to: str | None, request: TraceRequest) -> tuple[list[TracedRecord], int]:
     """The records of the answer, and their number before the limit."""
-    places: list[tuple[int, int]] = []
     tables = found.reached if to else found.ends
-    if tables:
-        union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables)
-        places = session.database.execute(f"SELECT DISTINCT file, row FROM ({union})").fetchall()
-    places = [place for place in places if request.forward or session.files[place[0]].dataset not in lifted.left]
-    places.sort(key=lambda place: (session.files[place[0]].dataset, session.files[place[0]].block.path, place[1]))
+    shown = {file.number for file in session.files if request.forward or file.dataset not in lifted.left}
+    places, count = _places(session, tables, shown, request.limit)
     wider = [_vague(session, number) for number in sorted(found.vague) if to is None or session.files[number].dataset == to]
     if to is None:
         wider += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(lifted.datasets)]
     elif to in lifted.passed:
         wider.append(TracedRecord(to, None, None, Grain.DATASET))
-    cut = places[: request.limit]
     if request.values:
-        entries = read_back(session, cut)
+        entries = read_back(session, places)
     else:
-        entries = [TracedRecord(session.files[n].dataset, session.files[n].block.path, row, Grain.RECORD) for n, row in cut]
-    return [*entries, *wider][: request.limit], len(places) + len(wider)
+        entries = [TracedRecord(session.files[n].dataset, session.files[n].block.path, row, Grain.RECORD) for n, row in places]
+    return [*entries, *wider][: request.limit], count + len(wider)
+
+
+def _places(session: Session, tables: Sequence[str], shown: Collection[int], limit: int) -> tuple[list[tuple[int, int]], int]:
+    """The first records of tables, by dataset, path and row, as number of file and row; and how many there are in all."""
+    if not tables:
+        return [], 0
+    ordered = sorted((session.files[number] for number in shown), key=lambda file: (file.dataset, file.block.path))
+    rank = mapped("file", {file.number: place for place, file in enumerate(ordered)})
+    union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables)
+    table = session.table(f"SELECT DISTINCT file, row, {rank} AS rank FROM ({union}) WHERE rank IS NOT NULL")
+    return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count(table)
 
 
 def _vague(session: Session, number: int) -> TracedRecord:

@@ -36,7 +36,7 @@ def influence(window: Operator, definition: Definition, columns: Collection[str]
     if function.fn in _RANKING:
         return WHOLE
     if function.fn in _OFFSET:
-        return _offset(function)
+        return _offset(window, definition, function)
     return _frame(window, definition, columns)
 
 
@@ -80,14 +80,14 @@ def function_of(expression: Expression) -> Expression:
     return expression
 
 
-def _offset(function: Expression) -> Reach:
-    number = _integer(function.args[1]) if len(function.args) > 1 else 1
-    if number is None or _ignores_nulls(function):
+def _offset(window: Operator, definition: Definition, function: Expression) -> Reach:
+    """Of lag and lead Spark states the row that they refer to as a frame of that one row, which has the sign right."""
+    frame = window.frames[definition.frame] if definition.frame is not None and 0 <= definition.frame < len(window.frames) else None
+    if frame is None or not isinstance(frame.start, int) or frame.start != frame.end or _ignores_nulls(function):
         return Reach(FIRST, LAST, f"which row {function.text} refers to was not recorded; all rows of the partition are given")
-    back = number if function.fn == "lag" else -number
-    if back >= 0:
-        return Reach(f"greatest({FIRST}, w.ref - {back})", "w.ref")
-    return Reach("w.ref", f"least({LAST}, w.ref + {-back})")
+    if frame.start <= 0:
+        return Reach(f"greatest({FIRST}, w.ref - {-frame.start})", "w.ref")
+    return Reach("w.ref", f"least({LAST}, w.ref + {frame.start})")
 
 
 def _frame(window: Operator, definition: Definition, columns: Collection[str]) -> Reach:

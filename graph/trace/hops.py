@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.links import datasets_of
 from headwater.graph.trace.session import Capture, Session
 
+_NUMBERED = re.compile(r"(\w)#\d+L?\b")
 _UNSAID = frozenset({"Scan", "Write", "WriteFiles", "SubqueryAlias"})
 
 
@@ -50,6 +52,11 @@ def say_problems(session: Session, capture: Capture) -> None:
         session.say(problem.operator or f"capture {capture.id}", problem.reason, effect)
 
 
+def _readable(text: str) -> str:
+    """Spark's text of an operator without the numbers that it gives to columns."""
+    return _NUMBERED.sub(r"\1", text)
+
+
 def _hop(session: Session, visit: Visit) -> Hop:
     manifest = visit.capture.manifest
     output, inputs = datasets_of(visit.capture)
@@ -61,7 +68,7 @@ def _hop(session: Session, visit: Visit) -> Hop:
         run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
-        operations=[operator.text or operator.op for operator in operators if operator.op not in _UNSAID],
+        operations=[_readable(operator.text or operator.op) for operator in operators if operator.op not in _UNSAID],
         records=session.count(f"({rows})"),
         grain=Grain.RECORD,
     )

@@ -53,10 +53,6 @@ class Plan:
         """The boundary of an aggregate or a window."""
         return self._boundaries.get(("group" if operator.op == "Aggregate" else "window", operator.id))
 
-    def boundaries(self) -> list[Boundary]:
-        """All boundaries, outermost first, the sink before all."""
-        return sorted(self.manifest.boundaries, key=lambda boundary: (boundary.kind != "sink", self.order[boundary.operator]))
-
     def children(self, operator: Operator) -> list[Operator]:
         """The operators that feed it, left to right."""
         return [self.operators[child] for child in operator.children]

@@ -131,6 +131,8 @@ def typed(column: str, spark: str) -> str:
         return f"TRY_CAST(CASE WHEN regexp_full_match({column}, '[+-]?[0-9]+') THEN {column} END AS {kind})"
     if kind == "BOOLEAN":
         return f"CASE lower({column}) WHEN 'true' THEN true WHEN 'false' THEN false END"
+    if kind == "TIMESTAMPTZ":  # as an instant in UTC without a zone: so do Parquet's come
+        return f"TRY_CAST({column} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
     return f"TRY_CAST({column} AS {kind})"
 
 

@@ -46,16 +46,18 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
 
 def records(session: Session, table: str, limit: int | None = None) -> list[TracedRecord]:
     """The records of such a table, by file and row."""
+    return list(_placed(session, table, limit).values())
+
+
+def _placed(session: Session, table: str, limit: int | None = None) -> dict[tuple[int, int], TracedRecord]:
+    """The records of a table by number of file and row, in that order."""
     cut = "" if limit is None else f" LIMIT {limit:d}"
     cursor = session.database.execute(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW}{cut}")
-    names = [column[0] for column in cursor.description or ()]
-    columns = [(index, name) for index, name in enumerate(names) if name not in {FILE, ROW, LINE}]
-    at = {name: names.index(name) for name in (FILE, ROW, LINE)}
-    found = []
-    for entry in cursor.fetchall():
-        file = session.files[entry[at[FILE]]]
-        values = {name: entry[index] for index, name in columns}
-        found.append(TracedRecord(file.dataset, file.block.path, entry[at[ROW]], Grain.RECORD, values, entry[at[LINE]]))
+    names = [column[0] for column in cursor.description or ()][3:]  # the first three are __file, __row and __line
+    found: dict[tuple[int, int], TracedRecord] = {}
+    for number, row, line, *values in cursor.fetchall():
+        file = session.files[number]
+        found[number, row] = TracedRecord(file.dataset, file.block.path, row, Grain.RECORD, dict(zip(names, values, strict=True)), line)
     return found
 
 
@@ -77,16 +79,11 @@ def read_back(session: Session, places: Sequence[tuple[int, int]]) -> list[Trace
             what = ", ".join(sorted(file.block.path for file in files.values()))
             session.say(what, f"its records cannot be read: {error}", "unreadable")
         else:
-            found |= _by_place(session, table)
+            found |= _placed(session, table)
     bare = {
         place: TracedRecord(session.files[place[0]].dataset, session.files[place[0]].block.path, place[1], Grain.RECORD) for place in places
     }
     return [found.get(place, bare[place]) for place in places]
-
-
-def _by_place(session: Session, table: str) -> dict[tuple[int, int], TracedRecord]:
-    numbers = session.database.execute(f"SELECT {FILE}, {ROW} FROM {table} ORDER BY {FILE}, {ROW}").fetchall()
-    return dict(zip(numbers, records(session, table), strict=True))
 
 
 def column_names(session: Session, table: str) -> list[str]:
