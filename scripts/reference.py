@@ -1,13 +1,12 @@
-"""Write docs/reference/{commands,settings,http}.md from the code: `make docs`. A test fails where the files are not what this writes.
+"""Write docs/reference/{commands,capture-settings}.md from the code: `make docs`. A test fails where the files are not what this writes.
 
-Every command, option, setting and endpoint must say what it does; what does not is listed, and nothing is written.
+Every command, option and setting must say what it does; what does not is listed, and nothing is written. The service has a page of its own.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,21 +32,17 @@ _SPARK_SETTINGS = {
 
 def commands() -> str:
     """The command line: every command with its arguments and options."""
-    return _page("Commands", "Every command has `--help`. Exit codes: see the end of `headwater --help`.", _commands())
+    codes = "Exit codes are those of [the service's page](service.md#exit-codes); `headwater run` exits as its program does."
+    intro = f"Every command has `--help`. {codes}"
+    return _page("Commands", intro, _commands())
 
 
-def settings() -> str:
-    """The settings of the service and of the Spark side."""
-    return _page("Settings", "A command's option wins over the environment, the environment over the default.", _settings())
-
-
-def http() -> str:
-    """The endpoints."""
+def capture_settings() -> str:
+    """The settings of the Spark side."""
     intro = (
-        "Requests carry the key of the home folder: `Authorization: Bearer KEY`. `POST /graphql` answers the schema in "
-        "[graphql/schema.graphql](../../graphql/schema.graphql). `GET /openapi.json` describes the rest to programs."
+        "As options of `headwater run`, keywords of `headwater.attach`, or variables. Options win over variables, variables over defaults."
     )
-    return _page("HTTP", intro, _endpoints())
+    return _page("Settings of capture", intro, _settings())
 
 
 def _commands() -> Iterator[str]:
@@ -83,46 +78,14 @@ def _all_commands() -> Iterator[tuple[str, Any]]:
 
 
 def _settings() -> Iterator[str]:
-    from headwater.backend.settings import Settings as Service
-    from headwater.spark_listener.settings import _VARIABLES
-    from headwater.spark_listener.settings import Settings as Spark
+    from headwater.spark_listener.settings import _VARIABLES, Settings
 
-    yield "## The service and the command line\n"
-    yield "| variable | meaning | default |\n|---|---|---|"
-    for name, field in Service.model_fields.items():
-        yield f"| `HEADWATER_{name.upper()}` | {_cell(_require(name, field.description))} | {_cell(_default(field.default))} |"
-    yield "\n## `headwater run` and `headwater.attach`\n"
-    yield "As options of `headwater run`, keywords of `attach`, or variables.\n"
     yield "| variable | keyword | meaning | default |\n|---|---|---|---|"
     for name, variable in _VARIABLES.items():
-        default = Spark.__dataclass_fields__[name].default
+        default = Settings.__dataclass_fields__[name].default
         stated = "~/.headwater" if name == "home" else _default(str(default) if name == "mode" else default)
         yield f"| `{variable}` | `{name}` | {_cell(_require(name, _SPARK_SETTINGS.get(name)))} | {_cell(stated)} |"
     yield ""
-
-
-def _endpoints() -> Iterator[str]:
-    from headwater.backend.app import create_app
-    from headwater.backend.settings import Settings as Service
-
-    with tempfile.TemporaryDirectory() as home:
-        described = create_app(Service(home=Path(home))).openapi()
-    for path, methods in sorted(described["paths"].items()):
-        if path == "/graphql":
-            continue  # its schema says what it answers
-        for method, operation in methods.items():
-            yield f"## {method.upper()} {path}\n"
-            yield _require(f"{method} {path}", operation.get("description")).strip() + "\n"
-            if parameters := operation.get("parameters"):
-                yield "| parameter | in | meaning |\n|---|---|---|"
-                for parameter in parameters:
-                    meaning = parameter.get("description") or parameter["schema"].get("title", "")
-                    yield f"| `{parameter['name']}` | {parameter['in']} | {_cell(meaning)} |"
-                yield ""
-            yield "| answer | |\n|---|---|"
-            for code, response in sorted(operation["responses"].items()):
-                yield f"| {code} | {_cell(response['description'])} |"
-            yield ""
 
 
 _undescribed: list[str] = []
@@ -162,7 +125,7 @@ def pages() -> Mapping[str, str]:
         SystemExit: something does not say what it does.
     """
     _undescribed.clear()
-    written = {"commands.md": commands(), "settings.md": settings(), "http.md": http()}
+    written = {"commands.md": commands(), "capture-settings.md": capture_settings()}
     if _undescribed:
         sys.exit("Nothing says what these do: " + ", ".join(_undescribed))
     return written

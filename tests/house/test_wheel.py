@@ -59,10 +59,12 @@ class Environment:
         return json.loads(done.stdout)
 
 
-def _uv(root: Path, *arguments: str) -> str:
+def _uv(root: Path, *arguments: str, environment: Path | None = None) -> str:
     uv = shutil.which("uv") or str(root / ".tools" / "uv" / "bin" / "uv")
     # Links, as half a gigabyte of Spark is else copied where the cache lies on another disk.
     env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_LINK_MODE": "symlink"}
+    if environment:
+        env["UV_PROJECT_ENVIRONMENT"] = str(environment)
     done = subprocess.run([uv, *arguments], cwd=root, env=env, capture_output=True, text=True)
     assert done.returncode == 0, f"uv {' '.join(arguments)}\n{done.stderr}"
     return done.stdout
@@ -88,23 +90,25 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def _install(root: Path, folder: Path, requirement: str, *extras: str) -> Environment:
-    locked = folder / "locked.txt"
+def _install(root: Path, folder: Path, wheel: Path, *extras: str) -> Environment:
+    """What the lock says that the extras need, from uv's cache, and then the wheel, whose own metadata must agree."""
+    environment = folder / "env"
+    _uv(root, "venv", "--quiet", "--python", str(root / ".venv" / "bin" / "python"), str(environment))
     options = [option for extra in extras for option in ("--extra", extra)]
-    locked.write_text(_uv(root, "export", "--quiet", "--frozen", "--no-dev", "--no-emit-project", "--no-hashes", *options))
-    _uv(root, "venv", "--quiet", "--python", str(root / ".venv" / "bin" / "python"), str(folder / "env"))
-    _uv(root, "pip", "install", "--quiet", "--python", str(folder / "env"), "--constraint", str(locked), requirement)
-    return Environment(folder / "env")
+    _uv(root, "sync", "--quiet", "--frozen", "--no-dev", "--no-install-project", *options, environment=environment)
+    _uv(root, "pip", "install", "--quiet", "--no-deps", "--python", str(environment), str(wheel))
+    _uv(root, "pip", "check", "--python", str(environment))
+    return Environment(environment)
 
 
 @pytest.fixture(scope="module")
 def bare(root: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return _install(root, tmp_path_factory.mktemp("bare"), f"headwater @ {wheel.as_uri()}")
+    return _install(root, tmp_path_factory.mktemp("bare"), wheel)
 
 
 @pytest.fixture(scope="module")
 def server(root: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return _install(root, tmp_path_factory.mktemp("server"), f"headwater[server] @ {wheel.as_uri()}", "server")
+    return _install(root, tmp_path_factory.mktemp("server"), wheel, "server")
 
 
 def _content(wheel: Path) -> set[str]:
