@@ -71,18 +71,26 @@ class _AfterImport(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            _patch_after(spec.loader, patch)
+            spec.loader = _PatchingLoader(spec.loader, patch)
         return spec
 
 
-def _patch_after(loader: Loader, patch: Callable[[ModuleType], None]) -> None:
-    execute = loader.exec_module
+class _PatchingLoader(Loader):
+    """Stands in for a module's loader until the module is executed: a ZIP's loader is shared by its modules, so it cannot be changed."""
 
-    def exec_module(module: ModuleType) -> None:
-        execute(module)
-        patch(module)
+    def __init__(self, inner: Loader, patch: Callable[[ModuleType], None]) -> None:
+        self._inner = inner
+        self._patch = patch
 
-    loader.exec_module = exec_module  # type: ignore[method-assign]  # of this one loader, which loads one module
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._inner.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._inner
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._inner
+        self._inner.exec_module(module)
+        self._patch(module)
 
 
 def _hook_context(module: ModuleType, *, watcher: Watcher) -> None:

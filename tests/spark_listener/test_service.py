@@ -9,7 +9,7 @@ import pytest
 from tests.backend.service import ServiceProcess
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SAVES = """
     import sys
