@@ -146,7 +146,7 @@ class Replayer:
             self._context = session.sparkContext
             excluded = json.dumps({file: list(rows) for file, rows in self._order.exclude.items()})
             self._bridge = java_object(self._context, _ENTRY, self._order.shadow, excluded, in_executors=True)
-        self._bridge.adopt(session._jsparkSession)
+        self._bridge.adopt(session._jsparkSession)  # noqa: SLF001  # PySpark has no public name for it
 
     def context_started(self, context: Any) -> None: ...
 

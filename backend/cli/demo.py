@@ -125,7 +125,9 @@ def _tell_records(screen: Console, witness: dict[str, Any]) -> None:
 def _place(record: dict[str, Any]) -> str:
     """Where a traced record lies, as finely as it is known."""
     dataset = Path(record["datasetName"]).name
-    return f"row {record['row']} of {dataset}" if record["grain"] == "RECORD" else f"the {record['grain'].lower()} {dataset} (known no finer)"
+    if record["grain"] == "RECORD":
+        return f"row {record['row']} of {dataset}"
+    return f"the {record['grain'].lower()} {dataset} (known no finer)"
 
 
 def _exactness(answer: dict[str, Any]) -> str:

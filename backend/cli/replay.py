@@ -13,7 +13,7 @@ import typer
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.cli.trace import dataset_name, reference
-from headwater.backend.replay import Replay, ReplayState, Replays
+from headwater.backend.replay import Replay, Replays, ReplayState
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError

@@ -21,7 +21,7 @@ _DEPTH, _LIMIT = 200, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Everything that feeds one output: its flows by application run, the application of each job, and the runs that can be started."""
+    """Everything that feeds one output: a flow a job, how application runs were started, and their names."""
 
     flows: Sequence[Flow]
     invocations: Mapping[str, Invocation]
@@ -54,12 +54,11 @@ async def upstream_of(graph: GraphStore, tenant: str, output: str) -> Upstream:
     writes: dict[str, set[str]] = {}
     for edge in reached.edges:
         if edge.kind is EdgeKind.READS and edge.dst in jobs and edge.src in datasets:
-            reads.setdefault(application_of[edge.dst], set()).add(edge.src)
+            reads.setdefault(edge.dst, set()).add(edge.src)
         if edge.kind is EdgeKind.WRITES and edge.src in jobs and edge.dst in datasets:
-            writes.setdefault(application_of[edge.src], set()).add(edge.dst)
-    applications = sorted({*reads, *writes})
-    runs = {node.id: node for node in await graph.get(tenant, applications)}
-    flows = [Flow(one, frozenset(reads.get(one, ())), frozenset(writes.get(one, ()))) for one in applications]
+            writes.setdefault(edge.src, set()).add(edge.dst)
+    flows = [Flow(application_of[job], frozenset(reads.get(job, ())), frozenset(writes.get(job, ()))) for job in sorted(jobs)]
+    runs = {node.id: node for node in await graph.get(tenant, sorted({flow.application for flow in flows}))}
     names = {application: jobs[job].name for job, application in application_of.items()}
     return Upstream(flows, {one: invocation for one, run in runs.items() if (invocation := _invocation(run))}, names)
 

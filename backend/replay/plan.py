@@ -5,7 +5,7 @@ Only what lies between the records left out and the output is repeated. Everythi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -14,7 +14,7 @@ from headwater.errors import NotFoundError, UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What one application run read and wrote, as dataset ids."""
+    """What one job of an application run read and wrote, as dataset ids."""
 
     application: str
     reads: frozenset[str]
@@ -24,40 +24,37 @@ class Flow:
 def applications_between(flows: Sequence[Flow], sources: Iterable[str], output: str) -> list[str]:
     """Applications to run again, in an order in which each finds what it reads.
 
-    Those that lie downstream of `sources` and upstream of `output`.
+    Those with a job downstream of `sources` and upstream of `output`. An application runs whole, so it is ordered by all of its jobs.
 
     Raises:
         NotFoundError: no flow leads from the sources to the output.
         UnsupportedError: the applications feed each other in a circle.
     """
-    affected = _closure(set(sources), {flow: (flow.reads, flow.writes) for flow in flows})
-    needed = _closure({output}, {flow: (flow.writes, flow.reads) for flow in flows})
-    chosen = [flow for flow in flows if flow.reads & affected and flow.writes & needed]
+    affected = _closure(set(sources), [(flow.reads, flow.writes) for flow in flows])
+    needed = _closure({output}, [(flow.writes, flow.reads) for flow in flows])
+    chosen = {flow.application for flow in flows if flow.reads & affected and flow.writes & needed}
     if not chosen:
         raise NotFoundError(
             f"No recorded run leads from the records left out to {output}.",
             hint="Trace the output first: replay repeats the runs on that path.",
         )
-    writers: dict[str, set[str]] = {}
-    for flow in chosen:
-        for dataset in flow.writes:
-            writers.setdefault(dataset, set()).add(flow.application)
-    order: TopologicalSorter[str] = TopologicalSorter()
-    for flow in chosen:
-        before = {application for dataset in flow.reads for application in writers.get(dataset, ())}
-        order.add(flow.application, *sorted(before - {flow.application}))
+    repeated = [flow for flow in flows if flow.application in chosen]
+    order: TopologicalSorter[str] = TopologicalSorter({application: set() for application in sorted(chosen)})
+    for reader in repeated:
+        before = {writer.application for writer in repeated if writer.writes & reader.reads}
+        order.add(reader.application, *sorted(before - {reader.application}))
     try:
         return list(order.static_order())
     except CycleError as error:
         raise UnsupportedError(f"The programs feed each other in a circle: {' → '.join(error.args[1])}.") from error
 
 
-def _closure(start: set[str], edges: Mapping[Flow, tuple[frozenset[str], frozenset[str]]]) -> set[str]:
+def _closure(start: set[str], edges: Sequence[tuple[frozenset[str], frozenset[str]]]) -> set[str]:
     reached = set(start)
     grew = True
     while grew:
         grew = False
-        for enter, leave in edges.values():
+        for enter, leave in edges:
             if enter & reached and not leave <= reached:
                 reached |= leave
                 grew = True

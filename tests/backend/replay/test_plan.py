@@ -13,7 +13,8 @@ def flow(application: str, reads: str, writes: str) -> Flow:
 PIPELINE = [
     flow("report", "enriched hourly", "report"),
     flow("hourly", "clean_weather", "hourly"),
-    flow("clean", "raw_weather raw_flights", "clean_weather clean_flights"),
+    flow("clean", "raw_weather", "clean_weather"),
+    flow("clean", "raw_flights", "clean_flights"),
     flow("enrich", "clean_flights planes", "enriched"),
     flow("other", "report", "dashboard"),
 ]
@@ -24,10 +25,19 @@ def test_only_what_lies_between_is_run_in_an_order_that_finds_its_inputs() -> No
 
 
 def test_a_program_runs_before_every_program_that_reads_what_it_writes() -> None:
-    order = applications_between(PIPELINE, ["raw_weather"], "report")
+    order = applications_between(PIPELINE, ["raw_weather", "raw_flights"], "report")
     assert set(order) == {"clean", "hourly", "enrich", "report"}
     assert order.index("clean") < order.index("hourly") < order.index("report")
     assert order.index("clean") < order.index("enrich") < order.index("report")
+
+
+def test_a_program_is_repeated_for_its_jobs_in_between_and_not_for_what_else_it_writes() -> None:
+    assert applications_between(PIPELINE, ["raw_weather"], "report") == ["clean", "hourly", "report"]
+
+
+def test_a_program_that_runs_whole_comes_before_whoever_reads_any_of_it() -> None:
+    both = [flow("a", "x", "y"), flow("a", "unrelated", "side"), flow("b", "y side", "out")]
+    assert applications_between(both, ["x"], "out") == ["a", "b"]
 
 
 def test_an_output_that_the_records_cannot_reach_is_refused() -> None:
