@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -89,10 +90,11 @@ class Lines:
 
 
 class LineCache:
-    """Lines of files as they are now, kept while memory allows; a file that changed is looked at again."""
+    """Lines of files as they are now, kept while memory allows; a file that changed is looked at again. For several threads."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[FileBlock, LineRules], Lines] = OrderedDict()
+        self._lock = threading.Lock()
 
     def get(self, path: Path, block: FileBlock, rules: LineRules) -> Lines:
         """The lines of the file at `path`, which is `block` now.
@@ -102,13 +104,15 @@ class LineCache:
             UnsupportedError: it is compressed in a way that cannot be read here.
         """
         key = (block, rules)
-        lines = self._known.get(key)
+        with self._lock:
+            lines = self._known.get(key)
         if lines is None:
-            lines = find_lines(_content(path), rules)
+            lines = find_lines(_content(path), rules)  # two traces may do this at once; one of the results is kept
+        with self._lock:
             self._known[key] = lines
-        self._known.move_to_end(key)
-        while len(self._known) > 1 and sum(kept.size for kept in self._known.values()) > _BUDGET:
-            self._known.popitem(last=False)
+            self._known.move_to_end(key)
+            while len(self._known) > 1 and sum(kept.size for kept in self._known.values()) > _BUDGET:
+                self._known.popitem(last=False)
         return lines
 
 

@@ -16,6 +16,7 @@ from headwater.graph.trace.session import Capture, Session
 _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()
 _MAX_PLANS = 512
+_MEMORY = "2GB"  # beyond it DuckDB spills
 
 
 class Tracer:
@@ -23,7 +24,7 @@ class Tracer:
 
     def __init__(self, store: AssociationStore) -> None:
         self._store = weakref.ref(store)
-        self._database = duckdb.connect(config={"temp_directory": str(store.root / ".spill")})
+        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(store.root / ".spill")})
         self._database.execute("SET parquet_metadata_cache = true")
         self._reader = Reader()
         self._captures: dict[str, dict[str, Capture]] = {}
