@@ -55,12 +55,12 @@ def _cost(tally: Tally) -> str:
 
 
 def _command(tally: Tally, settings: Settings) -> str:
-    namespace, name = max(tally.outputs)
+    namespace, name = tally.traceable or max(tally.outputs)
     dataset = name if namespace == "file" else f"{namespace}/{name}"
     if settings.url:
         return f"{settings.url}, or headwater trace {shlex.quote(dataset)} --where '…'"
     home = "" if str(settings.home).endswith("/.headwater") else f" --home {shlex.quote(str(settings.home))}"
-    verb = f"trace {shlex.quote(dataset)} --where '…'" if tally.captured else f"lineage {shlex.quote(dataset)}"
+    verb = f"trace {shlex.quote(dataset)} --where '…'" if tally.traceable else f"lineage {shlex.quote(dataset)}"
     return f"headwater {verb}{home}, or headwater serve{home}"
 
 

@@ -20,6 +20,7 @@ class Tally:
     associations: int = 0
     bytes: int = 0
     driver_seconds: float = 0.0
+    traceable: tuple[str, str] | None = None  # what was written last with record lineage
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -41,6 +42,9 @@ class Tally:
 
     def capture(self, manifest: Mapping[str, Any]) -> None:
         """Note a capture that reached the spool."""
+        if manifest.get("status") == "refused":
+            return
+        self.traceable = (str(manifest["sink"]["dataset"]["namespace"]), str(manifest["sink"]["dataset"]["name"]))
         self.captured += 1
         self.associations += sum(int(segment.get("rows", 0)) for segment in manifest.get("segments", ()))
         self.bytes += sum(int(segment.get("bytes", 0)) for segment in manifest.get("segments", ()))
@@ -49,6 +53,7 @@ class Tally:
         """Put another application's tally to this one."""
         for name in ("queries", "failed", "captured", "rdd_jobs", "dropped", "associations", "bytes", "driver_seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.traceable = other.traceable or self.traceable
         self.inputs |= other.inputs
         self.outputs |= other.outputs
         self.refused += other.refused
