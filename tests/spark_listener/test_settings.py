@@ -1,9 +1,11 @@
 """Options win over the environment, and a wrong one is named."""
 
+from pathlib import Path
+
 import pytest
 
 from headwater.errors import ConfigurationError
-from headwater.spark_listener.settings import Mode, load_settings
+from headwater.spark_listener.settings import _VARIABLES, Mode, load_settings
 
 
 def test_options_win_over_the_environment_and_that_over_defaults() -> None:
@@ -40,3 +42,8 @@ def test_an_unknown_option_lists_the_known_ones() -> None:
 
 def test_the_key_is_not_shown() -> None:
     assert "hw_secret" not in repr(load_settings({"HEADWATER_API_KEY": "hw_secret"}))
+
+
+def test_every_variable_is_documented(root: Path) -> None:
+    page = (root / "docs" / "reference" / "spark-side.md").read_text(encoding="utf-8")
+    assert [variable for variable in _VARIABLES.values() if f"`{variable}`" not in page] == []
