@@ -1,6 +1,6 @@
 """The page over the real service: the demo runs, its home is served, and Playwright drives Chromium through the story (story.spec.ts).
 
-`HEADWATER_E2E_DEMO` names the folder of a demo that has run already, to be used as it is.
+`E2E_DEMO` names the folder of a demo that has run already, to be used as it is.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from pathlib import Path
 
 import pytest
 
+from headwater.backend.logs import configure
 from headwater.backend.serving import LocalService
 from headwater.backend.settings import load_settings
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a demo that has run."""
-    given = os.environ.get("HEADWATER_E2E_DEMO")
+    given = os.environ.get("E2E_DEMO")
     if given:
         return Path(given)
     folder = tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-m", "headwater", "demo", "--no-serve", "--folder", str(folder), "--port", "0"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return folder
 
@@ -36,7 +37,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def service(demo: Path) -> Iterator[LocalService]:
     """A service on the demo's home."""
-    local = LocalService(load_settings(home=demo / "home", port=0))
+    settings = load_settings(home=demo / "home", port=0, log_level="warning")
+    configure(settings.log_level, settings.log_format)
+    local = LocalService(settings)
     local.start()
     yield local
     local.stop()

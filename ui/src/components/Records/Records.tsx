@@ -102,7 +102,7 @@ function Group({ group, traced, clicked, name }: GroupProps) {
       <header>
         <h3>{name}</h3>
         {group.records.length > 0 && <Badge tone="accent">{countText(group.records.length, group.cut)}</Badge>}
-        <span>{group.name}</span>
+        <span className={styles.path}>{group.name}</span>
       </header>
       {only && others.length === 0 && <RecordCard record={only} traced={traced} clicked={clicked} />}
       {others.length > 0 && (
