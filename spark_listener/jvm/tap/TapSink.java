@@ -29,7 +29,7 @@ public final class TapSink implements Function, Serializable {
     private long[] open() {
         TaskContext context = TaskContext.get();
         long[] buffer = null;
-        if (context != null) { // the driver evaluates no tap of a query that runs; what it evaluates counts for nothing
+        if (counts(context)) {
             try {
                 buffer = TaskTaps.of(context).open(this, HEADER + FIRST_ROWS * spec.columns);
             } catch (Throwable fault) {
@@ -41,7 +41,7 @@ public final class TapSink implements Function, Serializable {
 
     private long[] flush(long[] buffer) {
         TaskContext context = TaskContext.get();
-        if (context == null) {
+        if (!counts(context)) {
             return discard(buffer);
         }
         try {
@@ -55,6 +55,11 @@ public final class TapSink implements Function, Serializable {
             TaskTaps.fault(context, spec, fault);
             return discard(buffer);
         }
+    }
+
+    /** Rows outside of a task, or that a thread still makes when its task has ended, are rows that nobody asked for. */
+    private static boolean counts(TaskContext context) {
+        return context != null && !context.isCompleted();
     }
 
     private static long[] discard(long[] buffer) {

@@ -9,14 +9,16 @@ import scala.collection.immutable.Map;
 public final class FileRunsJobTracker extends BasicWriteJobStatsTracker {
     private final SerializableConfiguration conf;
     private final String output;
+    private final LineCheck check;
 
-    public FileRunsJobTracker(SerializableConfiguration conf, Map metrics, String output) {
+    public FileRunsJobTracker(SerializableConfiguration conf, Map metrics, String output, LineCheck check) {
         super(conf, metrics);
         this.conf = conf;
         this.output = output;
+        this.check = check;
     }
 
     public WriteTaskStatsTracker newTaskInstance() {
-        return new FileRunsTaskTracker(super.newTaskInstance(), conf.value(), output);
+        return new FileRunsTaskTracker(super.newTaskInstance(), conf.value(), output, check);
     }
 }

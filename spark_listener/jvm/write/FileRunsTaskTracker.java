@@ -24,15 +24,17 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
     private final WriteTaskStatsTracker original;
     private final Configuration conf;
     private final String output;
+    private final LineCheck check; // null: the format's records need none
     private final FileRuns runs = new FileRuns();
     private final Map numbers = new HashMap(); // staged path -> Integer
     private String currentPath;
     private int current;
 
-    FileRunsTaskTracker(WriteTaskStatsTracker original, Configuration conf, String output) {
+    FileRunsTaskTracker(WriteTaskStatsTracker original, Configuration conf, String output, LineCheck check) {
         this.original = original;
         this.conf = conf;
         this.output = output;
+        this.check = check;
     }
 
     public void newPartition(InternalRow values) {
@@ -64,6 +66,10 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
             current = number.intValue();
         }
         runs.row(current);
+        String problem = check == null ? null : check.problem(row);
+        if (problem != null) {
+            runs.fail(problem);
+        }
     }
 
     public void closeFile(String path) {

@@ -32,7 +32,7 @@ public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
     }
 
     public BasicWriteJobStatsTracker basicWriteJobStatsTracker(Configuration conf) {
-        return new FileRunsJobTracker(new SerializableConfiguration(conf), metrics(), outputPath().toString());
+        return new FileRunsJobTracker(new SerializableConfiguration(conf), metrics(), outputPath().toString(), LineCheck.of(this));
     }
 
     public InsertIntoHadoopFsRelationCommand withNewChildInternal(LogicalPlan query) {

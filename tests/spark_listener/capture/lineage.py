@@ -40,7 +40,7 @@ class Lineage:
             assert (footer["rows"], footer["attempt"]) == (segment["rows"], segment["attempt"])
             self._segments[segment["boundary"]].append((footer, rows))
         self._groups: dict[int, dict[int, list[tuple[int, ...]]]] = {}
-        self._windows: dict[int, dict[int, tuple[list[tuple[int, ...]], int, int]]] = {}
+        self._windows: dict[int, dict[int, tuple[list[tuple[int, ...]], int]]] = {}
         self._known: dict[tuple[int, int], frozenset[Record]] = {}
 
     def rows(self, operator: int) -> list[tuple[int, ...]]:
@@ -98,7 +98,7 @@ class Lineage:
         columns = boundary["columns"]
         if operator not in self._windows:
             self._windows[operator] = self._partitions(boundary["boundary"])
-        partition, place, _ = self._windows[operator][ref]
+        partition, place = self._windows[operator][ref]
         own = partition[place]
         needed = {place}
         for definition in self._operators[operator]["defines"]:
@@ -127,7 +127,7 @@ class Lineage:
             start, end = min(place, start), max(place, end)
         return set(range(max(start, 0), min(end, size - 1) + 1))
 
-    def _partitions(self, boundary: int) -> dict[int, tuple[list[tuple[int, ...]], int, int]]:
+    def _partitions(self, boundary: int) -> dict[int, tuple[list[tuple[int, ...]], int]]:
         result = {}
         for footer, rows in self._segments[boundary]:
             begin = 0
@@ -135,8 +135,8 @@ class Lineage:
                 end = begin
                 while end < len(rows) and rows[end][0] == rows[begin][0]:
                     end += 1
+                partition = rows[begin:end]
                 for place in range(begin, end):
-                    ref = (footer["attempt"] & 0x7FFFFF) << 40 | place
-                    result[ref] = (rows[begin:end], place - begin, end - begin)
+                    result[(footer["attempt"] & 0x7FFFFF) << 40 | place] = (partition, place - begin)
                 begin = end
         return result

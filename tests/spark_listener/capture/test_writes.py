@@ -102,3 +102,11 @@ def test_the_sink_is_described(spark: SparkSession, table: Any, write: Any) -> N
     assert (sink["format"], sink["mode"], sink["partition_columns"]) == ("parquet", "overwrite", ["k"])
     assert [(column["name"], column["type"]) for column in sink["columns"]] == [("id", "bigint"), ("k", "bigint"), ("s", "string")]
     assert captured.event["metrics"]["rows"] == 10
+
+
+@pytest.mark.parametrize("value", ["'a\\nb'", "'a\\rb'", "cast(null as string)"])
+def test_csv_rows_that_are_no_line_are_told(spark: SparkSession, table: Any, write: Any, value: str) -> None:
+    frame = spark.read.parquet(table("rows", numbered(10))).selectExpr(f"if(id = 3, {value}, s) s")
+    captured = write(frame, kind="csv")
+    assert captured.capture["status"] == "partial"
+    assert {problem["kind"] for problem in captured.capture["problems"]} == {"missing"}
