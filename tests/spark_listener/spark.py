@@ -11,7 +11,10 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-SUBMIT = "--master {master} --conf spark.ui.enabled=false --conf spark.ui.showConsoleProgress=false --conf spark.sql.shuffle.partitions=2 --driver-memory 1g pyspark-shell"
+SUBMIT = (
+    "--master {master} --conf spark.ui.enabled=false --conf spark.ui.showConsoleProgress=false --conf spark.sql.shuffle.partitions=2"
+    " --driver-memory 1g pyspark-shell"
+)
 
 
 def environment(root: Path, *, master: str = "local[2]", **more: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,7 @@ def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Sig
     with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        wait_until_spooled(home, "waits.save_as_text_file.copy")
         process.send_signal(number)
         assert process.wait(30) == -number
     script(folder, "next.py", "from pyspark import SparkContext\nSparkContext(appName='next').stop()\n")
@@ -158,3 +160,11 @@ def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Sig
     assert waits == ["START", {signal.SIGINT: "FAIL", signal.SIGKILL: "ABORT"}[number]]
     assert ("COMPLETE", "waits.save_as_text_file.copy") in brief(events)
     assert list((home / "spool").iterdir()) == []
+
+
+def wait_until_spooled(home: Path, job: str) -> None:
+    """The listener's thread spools soon after the fact; what it had not spooled when the process was killed is gone with it."""
+    until = time.monotonic() + 60
+    while not any(job in log.read_text() for log in (home / "spool").glob("*/log")):
+        assert time.monotonic() < until
+        time.sleep(0.05)
