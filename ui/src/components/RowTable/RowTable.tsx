@@ -7,7 +7,7 @@ import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { HEAD, nextCell } from './keys';
 import styles from './RowTable.module.css';
-import { templateOf } from './widths';
+import { layoutOf } from './widths';
 
 export type TraceCell = (row: Row, column?: string) => void;
 
@@ -65,7 +65,8 @@ function Grid({ page, total, rowAt, onRange, onTrace }: GridProps) {
     overscan: OVERSCAN,
     onChange: ({ range }) => range && onRange({ from: range.startIndex, to: range.endIndex + OVERSCAN }),
   });
-  const style = { '--columns': templateOf(page), gridTemplateColumns: 'var(--columns)' } as CSSProperties;
+  const { template, width } = layoutOf(page);
+  const style: CSSProperties = { gridTemplateColumns: template, minWidth: width };
 
   const onKeyDown = (event: KeyboardEvent) => {
     const next = nextCell(event.key, active, { rows: total, columns: page.columns.length });

@@ -1,5 +1,5 @@
 import { HEAD, nextCell } from './keys';
-import { templateOf } from './widths';
+import { layoutOf } from './widths';
 
 const size = { rows: 30, columns: 4 };
 
@@ -28,5 +28,5 @@ test('columns are as wide as what they hold, within bounds', () => {
     { name: 'text', type: 'string' },
   ];
   const rows = [{ file: 'f', row: 0, line: null, values: [1, 'x'.repeat(500)] }];
-  expect(templateOf({ columns, rows })).toBe('minmax(72px, 72px) minmax(64px, 64fr) minmax(280px, 280fr)');
+  expect(layoutOf({ columns, rows })).toEqual({ template: '72px minmax(64px, 64fr) minmax(280px, 280fr)', width: 416 });
 });

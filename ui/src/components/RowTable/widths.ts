@@ -1,13 +1,16 @@
 import type { RowPage } from '../../hooks/useRows';
 import { formatValue, listOf } from '../../trace/values';
 
-const PER_CHARACTER = 7.6;
+const PER_CHARACTER = 8.2;
 const AROUND = 28;
 const [NARROWEST, WIDEST] = [64, 280];
 const POSITION = 72;
 
-/** Widths of the columns as a CSS grid's template, from what the first rows hold. The last column takes what is left. */
-export function templateOf({ columns, rows }: Pick<RowPage, 'columns' | 'rows'>): string {
+/**
+ * Widths of the columns from what the first rows hold, as a CSS grid's template and the least width of a line. The width is the same for
+ * all lines: a line that took that of its own content would share the rest among its columns in a way of its own.
+ */
+export function layoutOf({ columns, rows }: Pick<RowPage, 'columns' | 'rows'>): { template: string; width: number } {
   const widths = columns.map(({ name, type }, index) => {
     const longest = Math.max(
       name.length + 1,
@@ -16,7 +19,9 @@ export function templateOf({ columns, rows }: Pick<RowPage, 'columns' | 'rows'>)
     );
     return Math.round(Math.max(NARROWEST, Math.min(WIDEST, longest * PER_CHARACTER + AROUND)));
   });
-  return [POSITION, ...widths]
-    .map((width, index) => `minmax(${width}px, ${index === 0 ? `${width}px` : `${width}fr`})`)
-    .join(' ');
+  const tracks = widths.map((width) => `minmax(${width}px, ${width}fr)`);
+  return {
+    template: [`${POSITION}px`, ...tracks].join(' '),
+    width: widths.reduce((sum, width) => sum + width, POSITION),
+  };
 }
