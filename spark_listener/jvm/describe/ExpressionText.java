@@ -22,11 +22,12 @@ final class ExpressionText {
 
     /** The outermost expression, with Spark's own text. */
     Map outermost(Expression expression) {
-        Map result = of(expression);
+        Expression bare = expression instanceof Alias ? ((Alias) expression).child() : expression;
+        Map result = of(bare);
         try {
-            result.put("sql", expression.sql());
+            result.put("sql", bare.sql());
         } catch (RuntimeException none) {
-            result.put("sql", expression.toString()); // some internal expressions have no SQL
+            result.put("sql", bare.toString()); // some internal expressions have no SQL
         }
         return result;
     }

@@ -9,7 +9,10 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.command.DataWritingCommand;
+import org.apache.spark.sql.execution.command.DataWritingCommandExec;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.util.AccumulatorV2;
 
@@ -46,7 +49,7 @@ final class QueryEnd implements Described {
             result.put("capture", Manifest.of(capture, plan, event.executionId(), conf));
         }
         if (executed instanceof DataWritingCommand) {
-            result.put("metrics", metrics((DataWritingCommand) executed));
+            result.put("metrics", metrics());
         }
         return result;
     }
@@ -76,12 +79,19 @@ final class QueryEnd implements Described {
         }
     }
 
-    private static Map metrics(DataWritingCommand command) {
+    /** What the writer counted. The counters are the executed plan's: planning works on a copy of the optimised one. */
+    private Map metrics() {
         Map result = new LinkedHashMap();
-        Map known = Scala.map(command.metrics());
-        put(result, "rows", known.get("numOutputRows"));
-        put(result, "bytes", known.get("numOutputBytes"));
-        put(result, "files", known.get("numFiles"));
+        Object root = event.qe().executedPlan();
+        while (root instanceof AdaptiveSparkPlanExec || root instanceof QueryStageExec) { // adaptive execution wraps the command, too
+            root = root instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) root).executedPlan() : ((QueryStageExec) root).plan();
+        }
+        if (root instanceof DataWritingCommandExec) {
+            Map known = Scala.map(((DataWritingCommandExec) root).cmd().metrics());
+            put(result, "rows", known.get("numOutputRows"));
+            put(result, "bytes", known.get("numOutputBytes"));
+            put(result, "files", known.get("numFiles"));
+        }
         return result;
     }
 

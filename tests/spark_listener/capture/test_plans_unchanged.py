@@ -14,23 +14,24 @@ from headwater.spark_listener.capture import Bridge
 
 pytestmark = pytest.mark.spark
 
-_OURS = re.compile(r"_headwater_\w+(#\d+L?)?|_tmp_metadata_row_index(#\d+L?)?")
 _KEPT = ("Scan", "Join", "Aggregate", "Exchange", "Window", "Sort", "Union", "EvalPython", "Reuse", "Subquery")
 
 
-def executed(spark: SparkSession, out: Path, frame: Any) -> tuple[list[str], list[str]]:
-    """Operators of the final plan (our filters and projections apart), and what each scan pushed and read."""
-    before = spark._jvm.java.lang.System.nanoTime()
-    assert before
+def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The end of a write, the operators of its final plan (filters and projections apart), and what each scan pushed."""
+    bridge.flush()
+    while bridge.drain(0):
+        pass
     frame.write.mode("overwrite").parquet(str(out))
+    bridge.flush()
+    (end,) = [event for event in bridge.drain(500) if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
     store = spark._jsparkSession.sharedState().statusStore()
-    executions = store.executionsList()
-    last = executions.apply(executions.size() - 1)
-    text = last.physicalPlanDescription()
-    tree = text.split("== Final Plan ==")[-1].split("== Initial Plan ==")[0] if "== Final Plan ==" in text else text.split("\n\n\n")[0]
-    names = [re.sub(r"[^A-Za-z ]", "", re.sub(r"\(\d+\)", "", line)).strip() for line in tree.split("\n\n")[0].splitlines()]
-    pushed = re.findall(r"(?:PushedFilters|PartitionFilters|DataFilters|Batched): .*", text)
-    return [name for name in names if any(kept in name for kept in _KEPT)], [re.sub(r"#\d+L?", "", line) for line in pushed]
+    text = store.execution(end["execution"]).get().physicalPlanDescription()
+    tree = text.split("== Final Plan ==")[1].split("== Initial Plan ==")[0] if "== Final Plan ==" in text else text.split("\n\n")[0]
+    names = [re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip() for line in tree.splitlines()]
+    pushed = [line for line in text.splitlines() if line.startswith(("PushedFilters", "PartitionFilters", "Batched"))]
+    reused = [line for line in names + text.splitlines() if "Reuse" in line and "(" not in line]
+    return end, [name for name in names if any(kept in name for kept in _KEPT)] + reused, [re.sub(r"#\d+L?", "", line) for line in pushed]
 
 
 def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
@@ -58,13 +59,14 @@ def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path,
         session.conf.set("spark.sql.adaptive.enabled", str(aqe).lower())
         session.conf.set("spark.sql.shuffle.partitions", "3")
     try:
-        without = executed(plain, tmp_path / "out", frames(plain, facts, small)[query])
-        expected = plain.read.parquet(str(tmp_path / "out")).collect()
-        captured = executed(spark, tmp_path / "out", frames(spark, facts, small)[query])
-        assert sorted(plain.read.parquet(str(tmp_path / "out")).collect()) == sorted(expected)
+        plain_end, without, pushed = executed(plain, bridge, tmp_path / "out", frames(plain, facts, small)[query])
+        expected = sorted(plain.read.parquet(str(tmp_path / "out")).collect())
+        end, captured, still_pushed = executed(spark, bridge, tmp_path / "out", frames(spark, facts, small)[query])
+        answer = sorted(plain.read.parquet(str(tmp_path / "out")).collect())
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
-    assert captured[0] == without[0]
-    assert [_OURS.sub("", line) for line in captured[1]] == without[1]
-    bridge.flush()
-    assert bridge.drain(500)[-1]["capture"]["status"] == "complete"
+    assert (plain_end["capture"], end["capture"]["status"]) == (None, "complete")
+    assert answer == expected
+    assert captured == without
+    assert still_pushed == pushed
+    assert end["metrics"]["rows"] == plain_end["metrics"]["rows"]
