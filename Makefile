@@ -52,7 +52,7 @@ schema: ## Export the GraphQL schema, and the page's types from it.
 	@$(PYTHON) -m headwater.graphql.export
 	@scripts/npm run --silent codegen
 
-docs: ## Write docs/reference/commands.md and capture-settings.md from the code.
+docs: ## Write docs/reference/commands.md from the code.
 	@$(PYTHON) scripts/reference.py
 
 page: bootstrap $(PAGE) ## Build the page into backend/page, if its sources changed.
