@@ -3,6 +3,9 @@ package headwater.rewrite;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.BitwiseXor;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -10,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.XxHash64;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
@@ -20,12 +24,18 @@ import scala.collection.immutable.Seq;
  * join the hash of several keys ((x, null) is not (null, x)).
  */
 final class KeyHash {
+    private static final long NULL = 0x5DEECE66D1CE4E5BL; // as unlikely a key as any hash is to collide
+    private static final long MIXED = 0x3C6EF372FE94F82BL; // Long.MIN_VALUE means "none", and is a key that people use
+
     private KeyHash() {}
 
     static Expression of(Seq keys, String operator) {
         List all = Scala.list(keys);
         if (all.isEmpty()) {
-            return new Literal(Long.valueOf(0L), org.apache.spark.sql.types.DataTypes.LongType); // one group
+            return new Literal(Long.valueOf(0L), DataTypes.LongType); // one group
+        }
+        if (all.size() == 1 && isNumber(((Expression) all.get(0)).dataType())) {
+            return number((Expression) all.get(0));
         }
         List hashed = new ArrayList();
         for (int i = 0; i < all.size(); i++) {
@@ -40,6 +50,20 @@ final class KeyHash {
             }
         }
         return new XxHash64(Scala.seq(hashed), 42L);
+    }
+
+    /** One key that is a whole number needs no hash: two constants keep null and "none" apart from it, and segments shrink to a third. */
+    private static Expression number(Expression key) {
+        Expression wide = key.dataType() == DataTypes.LongType ? key : Cast$.MODULE$.apply(key, DataTypes.LongType, false);
+        List values = new ArrayList();
+        values.add(wide);
+        values.add(new Literal(Long.valueOf(NULL), DataTypes.LongType));
+        Expression present = key.nullable() ? new Coalesce(Scala.seq(values)) : wide;
+        return new BitwiseXor(present, new Literal(Long.valueOf(MIXED), DataTypes.LongType));
+    }
+
+    private static boolean isNumber(DataType type) {
+        return type == DataTypes.LongType || type == DataTypes.IntegerType || type == DataTypes.ShortType || type == DataTypes.ByteType;
     }
 
     private static void check(Expression key, String operator) {

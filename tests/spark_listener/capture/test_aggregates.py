@@ -104,3 +104,12 @@ def test_keys_of_every_type(spark: SparkSession, table: Any, write: Any, key: st
     source = spark.read.parquet(table("sales", rows)).selectExpr("*", f"{key} as key")
     expected = groups([row.asDict() for row in source.collect()], "key")
     assert single(write(source.groupBy("key").count()).ids("key")) == expected
+
+
+@pytest.mark.parametrize("kind", ["bigint", "int", "smallint", "tinyint"])
+def test_keys_that_are_numbers_at_their_limits(spark: SparkSession, table: Any, write: Any, kind: str) -> None:
+    bits = {"bigint": 63, "int": 31, "smallint": 15, "tinyint": 7}[kind]
+    values = [None, 0, -1, -(2**bits), 2**bits - 1]
+    rows = [{"id": i, "k": values[i % 5]} for i in range(50)]
+    source = spark.read.parquet(table("rows", rows)).selectExpr("id", f"cast(k as {kind}) k")
+    assert single(write(source.groupBy("k").count()).ids("k")) == groups(rows, "k")

@@ -27,7 +27,8 @@ def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tupl
     (end,) = [event for event in bridge.drain(500) if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
     store = spark._jsparkSession.sharedState().statusStore()
     text = store.execution(end["execution"]).get().physicalPlanDescription()
-    tree = text.split("== Final Plan ==")[1].split("== Initial Plan ==")[0] if "== Final Plan ==" in text else text.split("\n\n")[0]
+    adaptive = re.search(r"== (?:Final|Current) Plan ==(.*?)== Initial Plan ==", text, re.DOTALL)
+    tree = adaptive[1] if adaptive else text.split("\n\n")[0]
     names = [re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip() for line in tree.splitlines()]
     pushed = [line for line in text.splitlines() if line.startswith(("PushedFilters", "PartitionFilters", "Batched"))]
     reused = [line for line in names + text.splitlines() if "Reuse" in line and "(" not in line]
