@@ -108,7 +108,6 @@ def test_a_window_over_groups_and_a_group_over_windows(frame: DataFrame, write: 
     assert write(totals).ids("t") == expected
 
 
-
 def test_many_rows_cross_the_blocks(spark: SparkSession, table: Any, write: Any, conf: Any) -> None:
     conf(shuffle__partitions=1)
     rows = [{"id": i, "p": i % 3, "o": i} for i in range(40_000)]
