@@ -111,6 +111,7 @@ def lead_paths(order: ReplayOrder) -> None:
     """Make PySpark's readers and writers in this process use the shadow (design: replay). Called once, before the program starts."""
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrameReader, DataFrameWriter
+    from pyspark.sql.streaming import DataStreamWriter
 
     paths = ShadowPaths(order.shadow)
     for method in ("load", "parquet", "csv", "json", "text", "orc", "xml"):
@@ -123,6 +124,8 @@ def lead_paths(order: ReplayOrder) -> None:
         _lead(RDD, method, paths.write)
     for method in ("saveAsTable", "insertInto", "jdbc"):
         _refuse(DataFrameWriter, method)
+    for method in ("start", "toTable"):
+        _refuse(DataStreamWriter, method)
 
 
 class Replayer:

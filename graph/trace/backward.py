@@ -59,6 +59,9 @@ class Backward:
         self._witness = witness
         self._towards = towards
         self._columns = columns
+        unknown = [operator for operator in self._plan.operators.values() if needs_of(operator, frozenset()) is None]
+        if witness and columns is not None and unknown:
+            session.say(unknown[0].op, "which columns it needs is not known; those of the whole row are traced", "superset")
         self._states: dict[_At, list[str]] = {}
 
     def run(self, begin: str, places: Mapping[int, int]) -> Step:

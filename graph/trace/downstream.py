@@ -12,7 +12,7 @@ from headwater.graph.associations import Operator
 from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.trace.forward import Forward
 from headwater.graph.trace.hops import Hops, say_problems
-from headwater.graph.trace.links import datasets_of, readers, scans_of
+from headwater.graph.trace.links import counts_alike, datasets_of, readers, say_counted_otherwise, scans_of, writers
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.shapes import Shape
 
@@ -79,7 +79,7 @@ class Downstream:
 
     def _references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
         """What a scan calls these records: a table `origin, ref`."""
-        ranges = [entry for number in sorted(files) for entry in self._ranges(capture, scan, number)]
+        ranges = [entry for number in self._followed(capture, scan, files) for entry in self._ranges(capture, scan, number)]
         if not ranges:
             return None
         values = ", ".join(f"({file}, {ordinal}, {low}, {high})" for file, ordinal, low, high in ranges)
@@ -87,6 +87,20 @@ class Downstream:
             f"SELECT DISTINCT t.origin, (m.ordinal::BIGINT << 40) | (t.row - m.low) AS ref FROM {table} t "
             f"JOIN (VALUES {values}) m(file, ordinal, low, high) ON m.file = t.file AND t.row >= m.low AND t.row < m.high"
         )
+
+    def _followed(self, capture: Capture, scan: Operator, files: set[int]) -> list[int]:
+        """Those files whose n-th record is the scan's n-th, as far as it is known who wrote them."""
+        session, source = self._session, capture.source(scan.source)
+        kept = []
+        made = writers(session, [session.files[number] for number in sorted(files)])
+        for number in sorted(files):
+            sink = session.capture(made[number]).manifest.sink if number in made else None
+            read = any(FileBlock(uri_of(e.path), e.length, e.modified) == session.files[number].block for e in source.files)
+            if sink is None or not read or counts_alike(sink, source):
+                kept.append(number)
+            else:
+                say_counted_otherwise(session, session.files[number], capture.id)
+        return kept
 
     def _ranges(self, capture: Capture, scan: Operator, number: int) -> list[tuple[int, int, int, int]]:
         """File, ordinal, and the range of its records that the ordinal stands for."""

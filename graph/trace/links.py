@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator, Sink, Source
 from headwater.graph.model import NodeKind, node_id
+from headwater.graph.trace.lines import LineRules
 from headwater.graph.trace.plan import Needed
 from headwater.graph.trace.session import Capture, KnownFile, Session
 
@@ -80,3 +82,20 @@ def attributes_of(sink: Sink, names: Names) -> Needed:
 
 def _dataset(of: Source | Sink) -> str:
     return node_id(NodeKind.DATASET, of.dataset.namespace, of.dataset.name)
+
+
+def counts_alike(sink: Sink, source: Source) -> bool:
+    """Whether the writer's n-th record of a file is the reader's n-th: a header that one of them does not know shifts all that follow."""
+    if "parquet" in {sink.format, source.format}:
+        return sink.format == source.format
+    try:
+        return LineRules.of(sink.format, sink.options) == LineRules.of(source.format, source.options)
+    except UnsupportedError:
+        return False
+
+
+def say_counted_otherwise(session: Session, file: KnownFile, reader: str) -> None:
+    """Say that the way ends at a file whose records the writer and the reader number differently."""
+    session.say(
+        str(file.block.path), f"capture {reader} numbers its records otherwise than they were written (a header, a comment)", "missing"
+    )

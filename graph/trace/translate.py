@@ -18,6 +18,7 @@ _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=
 _LOGIC = {"and": "AND", "or": "OR"}
 _SAME = frozenset({"knownfloatingpointnormalized", "normalizenanandzero", "knownnotnull", "knownnullable", "alias"})
 _FLOATS = ("FLOAT", "DOUBLE")
+_OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
 _NULLABLE = {"left": (1,), "leftouter": (1,), "left_outer": (1,), "right": (0,), "rightouter": (0,), "right_outer": (0,)}
 _BOTH = frozenset({"full", "fullouter", "full_outer", "outer"})
 
@@ -59,9 +60,18 @@ class Translator:
             raise Untranslatable(f"{asked.text} is not among the columns that the capture knows")
         return found
 
+    def _refuse_own_forms(self, scan: Operator) -> None:
+        """Text whose values are written in a form of the program's own is not read here as Spark reads it."""
+        source = next((source for source in self._plan.manifest.sources if source.source == scan.source), None)
+        own = sorted(_OWN_FORMS & {name.lower() for name in source.options}) if source is not None and source.format != "parquet" else []
+        if own:
+            raise Untranslatable(f"a value that was read with the option {', '.join(own)}")
+
     def _find(self, attr: int, operator: Operator) -> str | None:
         if operator.op == "Scan":
             column = next((column for column in operator.attributes if column.attr == attr), None)
+            if column is not None and column.type != "string":
+                self._refuse_own_forms(operator)
             return None if column is None else self._leaf(operator, attr, column.type, column.name)
         definition = next((definition for definition in operator.defines if definition.attr == attr), None)
         if operator.op == "Aggregate":

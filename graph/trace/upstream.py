@@ -16,9 +16,11 @@ from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
     Names,
     attributes_of,
+    counts_alike,
     datasets_of,
     names_at_writer,
     needed_names,
+    say_counted_otherwise,
     say_overwritten,
     writers,
 )
@@ -78,9 +80,17 @@ class Upstream:
             source = capture.source(operator.source)
             references = parts[0] if len(parts) == 1 else session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
             needed = needed_names(operator, given) if self._witness else None
-            self._sort(session.located(capture, source, references), partial(_at_writer, source, needed), capture)
+            self._sort(session.located(capture, source, references), partial(_at_writer, source, needed), capture, source)
 
-    def _sort(self, table: str, names: Callable[[Capture], Names], reader: Capture | None, *, first: bool = False) -> None:
+    def _sort(
+        self,
+        table: str,
+        names: Callable[[Capture], Names],
+        reader: Capture | None,
+        source: Source | None = None,
+        *,
+        first: bool = False,
+    ) -> None:
         """Hand records on: to the goal, to the captures that wrote them, or to the ends."""
         session, goal = self._session, self._goal
         if goal.targets and not first:
@@ -96,7 +106,7 @@ class Upstream:
         if here:
             self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
         onward = [session.files[number] for number in numbers if number not in here]
-        found = writers(session, onward)
+        found = self._followed(writers(session, onward), reader, source)
         by_writer: dict[str, set[int]] = {}
         for number, writer in found.items():
             by_writer.setdefault(writer, set()).add(number)
@@ -108,6 +118,19 @@ class Upstream:
             self.ends.append(self._only(table, ends, not vague and len(ends) == len(numbers)))
             for number in ends if reader else ():
                 say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
+
+    def _followed(self, found: dict[int, str], reader: Capture | None, source: Source | None) -> dict[int, str]:
+        """Those writers whose n-th record of the file is the reader's n-th."""
+        if reader is None or source is None:
+            return found
+        kept: dict[int, str] = {}
+        for number, writer in found.items():
+            sink = self._session.capture(writer).manifest.sink
+            if sink is None or counts_alike(sink, source):
+                kept[number] = writer
+            else:
+                say_counted_otherwise(self._session, self._session.files[number], reader.id)
+        return kept
 
     def _only(self, table: str, files: set[int], all_of_it: bool) -> str:
         """The records in some files, each once."""

@@ -46,6 +46,9 @@ final class QueryEnd implements Described {
         Map plan = PlanDescription.of(original, capture);
         result.put("plan", plan);
         if (capture != null) {
+            if (capture.rewritten && error == null) {
+                LostScans.say(event.qe(), capture);
+            }
             result.put("capture", Manifest.of(capture, plan, event.executionId(), conf));
         }
         if (executed instanceof DataWritingCommand) {

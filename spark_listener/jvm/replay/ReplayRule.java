@@ -10,20 +10,19 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
-import org.apache.spark.sql.execution.command.DataWritingCommand;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 
 /**
  * The optimizer rule of a replay: leaves records out at the scans of every query, and stops a program that would write past the
@@ -31,6 +30,12 @@ import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
  * and one that overwrites it is worse.
  */
 public final class ReplayRule extends Rule {
+    // Commands that change no data. Any other that is not led to the shadow is refused: a list of what is harmful would be too short.
+    private static final Pattern HARMLESS = Pattern.compile(
+        "(CreateView|DropTempView|Set|SetCatalog|SetNamespace|Reset|Show|Describe|Explain|ListFiles|ListJars|AddJar|AddJars|AddFiles|CacheTable|"
+            + "CacheTableAsSelect|UncacheTable|ClearCache|RefreshTable|Refresh|CreateFunction|CreateTempView|CreateTempViewUsing|GetTable|Streaming)"
+            + "[A-Za-z]*(Command|\\$)?");
+
     private final String shadow; // path of the shadow root, without scheme
     private final Map excluded; // file path, as file:/a/b -> long[] of record numbers
 
@@ -60,8 +65,22 @@ public final class ReplayRule extends Rule {
             if (!local || !path.startsWith(shadow + "/")) {
                 throw new IllegalStateException("Replay refuses to write to " + output + ", which is outside its shadow folder " + shadow + ".");
             }
-        } else if (plan instanceof DataWritingCommand || plan instanceof V2WriteCommand || plan instanceof SaveIntoDataSourceCommand) {
+        } else if (plan instanceof Command && !HARMLESS.matcher(plan.getClass().getSimpleName()).matches()) {
             throw new IllegalStateException("Replay cannot lead " + plan.nodeName() + " to a shadow folder; it covers programs that write files to paths.");
+        }
+        if (plan.getClass().getSimpleName().startsWith("WriteTo")) { // sinks of streams
+            throw new IllegalStateException("Replay does not cover streams (" + plan.nodeName() + ").");
+        }
+    }
+
+    /** A relation that this replay wrote again must be read from its shadow, by whatever way the program names it. */
+    private void checkRead(HadoopFsRelation relation) {
+        List roots = Scala.list(relation.location().rootPaths());
+        for (int i = 0; i < roots.size(); i++) {
+            String path = ((Path) roots.get(i)).toUri().getPath();
+            if (!path.startsWith(shadow + "/") && new java.io.File(shadow + path, "_SUCCESS").exists()) {
+                throw new IllegalStateException("Replay would read " + path + " as it was, though it has written it again: read it by its path.");
+            }
         }
     }
 
@@ -89,6 +108,7 @@ public final class ReplayRule extends Rule {
         if (relation.location() instanceof OrdinalFileIndex) {
             return scan; // done already: the batch runs to a fixed point
         }
+        checkRead(relation);
         // One ordinal a file, and no file in splits: a record's number is then its rank.
         SourceFiles files = new SourceFiles(0, NumberedScan.countsWholeFiles(relation) ? 0L : Long.MAX_VALUE);
         new OrdinalFileIndex(relation, files, relation.partitionSchema().add("_headwater_ordinal", "int")).listFiles(Scala.empty(), Scala.empty());

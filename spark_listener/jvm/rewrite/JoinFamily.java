@@ -29,6 +29,12 @@ final class JoinFamily extends Family {
         Rewritten right = rewriter.rewrite(join.right());
         List hidden = new ArrayList(left.hidden);
         hidden.addAll(right.hidden);
+        for (int i = 0; i < hidden.size(); i++) {
+            if (rewriter.capture.isWindow(((Hidden) hidden.get(i)).operator)) {
+                // A sort-merge join leaves rows of a side unread when the other side ends: frames that reach over them would be short.
+                throw new Refused("Join", "records are not followed through a join of what a window made yet");
+            }
+        }
         List children = new ArrayList();
         children.add(left.plan);
         children.add(right.plan);

@@ -12,6 +12,7 @@ final class PythonFamily extends Family {
     }
 
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.checkArguments(node);
         Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
         return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
     }

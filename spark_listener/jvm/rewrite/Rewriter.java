@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -82,6 +83,42 @@ public final class Rewriter {
         List children = Scala.list(expression.children());
         for (int i = 0; i < children.size(); i++) {
             check(node, (Expression) children.get(i));
+        }
+    }
+
+    /** Refuses functions in Python of any kind, grouped ones among them. */
+    static void checkNoPython(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            checkNoPython(node, (Expression) expressions.get(i));
+        }
+    }
+
+    private static void checkNoPython(LogicalPlan node, Expression expression) {
+        if (expression instanceof PythonFuncExpression) {
+            throw new Refused(node.nodeName(), "a Python function in this place is not understood");
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            checkNoPython(node, (Expression) children.get(i));
+        }
+    }
+
+    /** Refuses the arguments of Python functions that read other relations. */
+    static void checkArguments(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            checkArguments((Expression) expressions.get(i));
+        }
+    }
+
+    private static void checkArguments(Expression expression) {
+        if (expression instanceof PlanExpression) {
+            throw new Refused(expression.nodeName(), "records are not followed through subqueries yet");
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            checkArguments((Expression) children.get(i));
         }
     }
 

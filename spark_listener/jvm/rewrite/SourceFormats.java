@@ -45,6 +45,7 @@ final class SourceFormats {
         }
         if (text) {
             checkText(name, options(relation));
+            checkFiles(name, relation.location().inputFiles());
         }
     }
 
@@ -61,6 +62,14 @@ final class SourceFormats {
         String separator = (String) options.get("linesep");
         if (separator != null && !separator.equals("\n")) {
             throw new Refused(name, "a line separator of one's own is not understood yet");
+        }
+    }
+
+    private static void checkFiles(String name, String[] files) {
+        for (int i = 0; i < files.length; i++) {
+            if (files[i].endsWith(".bz2")) {
+                throw new Refused(name, "a file compressed by bzip2 is split where no line can be told");
+            }
         }
     }
 

@@ -32,6 +32,7 @@ final class WindowFamily extends Family {
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Window window = (Window) node;
         Rewriter.check(node);
+        Rewriter.checkNoPython(node); // Spark plans a window of Python functions apart, and ours are not
         Expression hash = KeyHash.of(window.partitionSpec(), "Window");
         Boundary boundary = rewriter.boundary(SegmentSpec.WINDOW, operator, node);
         Rewritten child = rewriter.rewrite(window.child());

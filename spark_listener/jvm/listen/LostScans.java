@@ -1,0 +1,51 @@
+package headwater.listen;
+
+import headwater.rewrite.Capture;
+import headwater.shim.Scala;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * Relations of the query as written that the optimizer took out, as the outer side of a join under a DISTINCT: what the query says of them
+ * is part of its lineage, and nothing was read that could tell it. The capture says that they are missing.
+ */
+final class LostScans {
+    private LostScans() {}
+
+    static void say(QueryExecution query, Capture capture) {
+        Map written = counts(query.analyzed());
+        Map kept = counts(capture.original);
+        Iterator paths = written.keySet().iterator();
+        while (paths.hasNext()) {
+            Object path = paths.next();
+            Integer left = (Integer) kept.get(path);
+            if (left == null || left.intValue() < ((Integer) written.get(path)).intValue()) {
+                capture.problem("Scan " + path, "the optimizer took this relation out of the query; its records are not listed", "missing");
+            }
+        }
+    }
+
+    private static Map counts(LogicalPlan plan) {
+        Map result = new HashMap();
+        count(plan, result);
+        return result;
+    }
+
+    private static void count(LogicalPlan plan, Map result) {
+        if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
+            String path = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location().rootPaths().mkString(", ");
+            Integer before = (Integer) result.get(path);
+            result.put(path, Integer.valueOf(before == null ? 1 : before.intValue() + 1));
+        }
+        List children = Scala.list(plan.children());
+        for (int i = 0; i < children.size(); i++) {
+            count((LogicalPlan) children.get(i), result);
+        }
+    }
+}
