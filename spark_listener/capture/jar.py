@@ -60,7 +60,7 @@ def _compile(jvm: Any, sources: Mapping[str, str], jar: Path) -> None:
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(Path(classes).rglob("*.class")):
                 archive.write(path, path.relative_to(classes).as_posix())
-        os.replace(draft, jar)
+        draft.replace(jar)
 
 
 def _run_janino(jvm: Any, sources: Mapping[str, str], classes: str) -> None:

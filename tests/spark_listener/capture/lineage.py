@@ -52,7 +52,7 @@ class Lineage:
         columns = self._boundaries[0]["columns"]
         result = []
         for footer, rows in self._segments[0]:
-            places = defaultdict(int)
+            places: dict[int, int] = defaultdict(int)
             at = 0
             for file, count in footer["runs"]:
                 path = footer["files"][file]["path"]

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.pandas.functions import pandas_udf
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("kind", ["plain", "arrow", "pandas"])
 def test_scalar_functions(spark: SparkSession, table: Any, write: Any, kind: str) -> None:
+    vectorised: Any = pandas_udf  # its overloads know no lambda
     rows = [{"id": i, "v": i * 3} for i in range(500)]
     if kind == "pandas":
-
-        @f.pandas_udf("long")
-        def doubled(value: pd.Series) -> pd.Series:
-            return value * 2
+        doubled = vectorised(lambda series: series * 2, "long")
     else:
         doubled = f.udf(lambda value: value * 2, "long", useArrow=kind == "arrow")
     frame = spark.read.parquet(table("rows", rows)).withColumn("d", doubled("v")).filter("d % 4 = 0").select("id", "d")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def numbered(count: int) -> list[dict[str, Any]]:
 
 def check_files(captured: Any) -> None:
     """The files of the segments are exactly those in the folder that this write added, as they are."""
-    stated = {}
+    stated: dict[str, tuple[int, int]] = {}
     for footer, _ in captured.lineage._segments[0]:
         stated |= {file["path"]: (file["length"], file["modified"]) for file in footer["files"]}
     for path, (length, modified) in stated.items():
@@ -67,7 +68,15 @@ def test_dynamic_partition_overwrite(spark: SparkSession, table: Any, write: Any
     assert spark.read.parquet(str(first.out)).count() == 40
 
 
-READERS = {"csv": lambda line: next(csv.reader([line]))[0], "json": lambda line: json.loads(line)["id"], "text": str}
+READERS: dict[str, Callable[[str], Any]] = {
+    "csv": lambda line: next(csv.reader([line]))[0],
+    "json": lambda line: json.loads(line)["id"],
+    "text": str,
+}
+    "csv": lambda line: next(csv.reader([line]))[0],
+    "json": lambda line: json.loads(line)["id"],
+    "text": str,
+}
 
 
 @pytest.mark.parametrize("kind", READERS)
