@@ -73,10 +73,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     "json": lambda line: json.loads(line)["id"],
     "text": str,
 }
-    "csv": lambda line: next(csv.reader([line]))[0],
-    "json": lambda line: json.loads(line)["id"],
-    "text": str,
-}
 
 
 @pytest.mark.parametrize("kind", READERS)
