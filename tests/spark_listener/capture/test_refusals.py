@@ -8,12 +8,21 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as f
+from pyspark.sql.functions import PandasUDFType
 
 pytestmark = pytest.mark.spark
 
 
 def numbered() -> list[dict[str, Any]]:
     return [{"id": i, "k": i % 4, "l": [i, i + 1]} for i in range(40)]
+
+
+def _mean(values: Any) -> float:
+    return float(values.mean())
+
+
+def _shifted(value: int) -> int:
+    return value + 1
 
 
 CASES = {
@@ -39,6 +48,39 @@ def test_operators_that_are_not_covered(spark: SparkSession, table: Any, write: 
     assert (captured.capture["boundaries"], captured.capture["segments"]) == ([], [])
     assert captured.event["plan"]["sink"]["columns"]
     assert spark.read.parquet(str(captured.out)).count() == frame.count()
+
+
+@pytest.mark.filterwarnings("ignore:In Python 3.6:UserWarning")  # a function made at run time has no annotations to read
+def test_a_window_of_python_functions_runs_on_and_is_refused(spark: SparkSession, table: Any, write: Any) -> None:
+    mean = f.pandas_udf(_mean, "double", functionType=PandasUDFType.GROUPED_AGG)
+    frame = spark.read.parquet(table("rows", numbered())).drop("l")
+    captured = write(frame.withColumn("m", mean("id").over(Window.partitionBy("k").orderBy("id"))))
+    assert [p["operator"] for p in captured.capture["problems"]] == ["Window"]
+    assert spark.read.parquet(str(captured.out)).count() == 40
+
+
+def test_a_join_of_what_a_window_made_is_refused_since_it_may_stop_reading(spark: SparkSession, table: Any, write: Any) -> None:
+    frame = spark.read.parquet(table("rows", numbered())).drop("l")
+    totals = frame.withColumn("total", f.sum("id").over(Window.partitionBy("k"))).select(f.col("id").alias("other"), "total")
+    captured = write(frame.join(totals, frame.id == totals.other))
+    assert [p["operator"] for p in captured.capture["problems"]] == ["Join"]
+
+
+def test_a_subquery_as_the_argument_of_a_python_function_is_refused(spark: SparkSession, table: Any, write: Any) -> None:
+    frame = spark.read.parquet(table("rows", numbered()))
+    frame.createOrReplaceTempView("numbered")
+    spark.udf.register("shifted", _shifted, "bigint")
+    captured = write(spark.sql("select id, shifted((select max(id) from numbered)) as m from numbered"))
+    assert [p["operator"] for p in captured.capture["problems"]] == ["ScalarSubquery"]
+
+
+def test_a_relation_that_the_optimizer_took_out_is_said_to_be_missing(spark: SparkSession, table: Any, write: Any) -> None:
+    spark.read.parquet(table("kept", numbered())).createOrReplaceTempView("kept")
+    spark.read.parquet(table("dropped", numbered())).createOrReplaceTempView("dropped")
+    captured = write(spark.sql("select distinct kept.k from kept left join dropped on kept.k = dropped.k"))
+    (problem,) = captured.capture["problems"]
+    assert captured.capture["status"] == "partial"
+    assert (problem["kind"], problem["operator"].endswith("/dropped")) == ("missing", True)
 
 
 def test_subqueries(spark: SparkSession, table: Any, write: Any) -> None:
