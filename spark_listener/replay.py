@@ -111,7 +111,7 @@ def lead_paths(order: ReplayOrder) -> None:
     """Make PySpark's readers and writers in this process use the shadow (design: replay). Called once, before the program starts."""
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrameReader, DataFrameWriter
-    from pyspark.sql.streaming import DataStreamWriter
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     paths = ShadowPaths(order.shadow)
     for method in ("load", "parquet", "csv", "json", "text", "orc", "xml"):
