@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import demo
+
+__all__ = ["demo"]
+
 # One worker runs all tests of a group (`--dist loadgroup`): a JVM a worker is all that two cores and their memory bear.
 _GROUPS = {"cluster": "spark", "spark": "spark", "neo4j": "neo4j", "e2e": "e2e"}
 
@@ -20,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure() -> None:
     """Settings of the developer's shell reach no test, nor any fixture that lives longer than one."""
-    for name in [name for name in os.environ if name.startswith("HEADWATER_")]:
+    for name in [name for name in os.environ if name.startswith("HEADWATER_") and not name.startswith("HEADWATER_E2E_")]:
         del os.environ[name]
 
 

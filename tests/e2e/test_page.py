@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,28 +15,16 @@ import pytest
 from headwater.backend.logs import configure
 from headwater.backend.serving import LocalService
 from headwater.backend.settings import load_settings
+from tests.demo import Demo
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a demo that has run."""
-    given = os.environ.get("E2E_DEMO")
-    if given:
-        return Path(given)
-    folder = tmp_path_factory.mktemp("demo")
-    command = [sys.executable, "-m", "headwater", "demo", "--no-serve", "--folder", str(folder), "--port", "0"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return folder
-
-
 @pytest.fixture
-def service(demo: Path) -> Iterator[LocalService]:
+def service(demo: Demo) -> Iterator[LocalService]:
     """A service on the demo's home."""
-    settings = load_settings(home=demo / "home", port=0, log_level="warning")
+    settings = load_settings(home=demo.home, port=0, log_level="warning")
     configure(settings.log_level, settings.log_format)
     local = LocalService(settings)
     local.start()

@@ -16,10 +16,10 @@ import pytest
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace
 from headwater.graph.trace import Grain, Semantics, TraceAnswer, TraceRequest
-from tests.story.conftest import Demo
+from tests.demo import Demo
 from tests.story.oracle import DELAY_SIDE, KEYS, WEATHER_SIDE, Cell, Oracle, Record
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("story"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 TENANT = "default"
 
 

@@ -1,7 +1,8 @@
-"""The demo, run once for all tests of its story."""
+"""The demo, run once for all tests of its story and of the page."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,9 +32,10 @@ class Demo:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """`headwater demo --no-serve` in a folder of its own."""
-    folder = tmp_path_factory.mktemp("demo")
+    """`headwater demo --no-serve` in a folder of its own, or in the one that `HEADWATER_E2E_DEMO` names, where it may have run already."""
+    given = os.environ.get("HEADWATER_E2E_DEMO")
+    folder = Path(given) if given else tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-m", "headwater", "demo", "--no-serve", "--folder", str(folder), "--port", "0"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=None)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return Demo(folder, ran.stdout)
