@@ -115,10 +115,15 @@ def _print(done: Replay, format: Format) -> None:
     if not done.differences:
         note("The output is the same without those records.")
         return
-    columns = list(dict.fromkeys(name for change in done.differences for name in (*(change.before or {}), *(change.after or {}))))
-    rows = [
-        {"": side, **(values or {})} for change in done.differences for side, values in (("before", change.before), ("after", change.after))
-    ]
-    emit(rows, columns=["", *columns], format=format, title=f"{done.differing} rows of {dataset_name(done.output)} differ")
+    amount = "1 row of {} differs" if done.differing == 1 else f"{done.differing} rows of {{}} differ"
+    title = amount.format(dataset_name(done.output))
+    for change in done.differences:
+        before, after = change.before or {}, change.after or {}
+        names = dict.fromkeys((*before, *after))
+        rows = [
+            {"column": name, "before": before.get(name), "after": after.get(name), "": "≠" if name in change.columns else ""}
+            for name in names
+        ]
+        emit(rows, columns=["column", "before", "after", ""], format=format, title=title)
     if len(done.differences) < done.differing:
         note(f"{len(done.differences)} of {done.differing} are shown; all are in {done.shadow}")
