@@ -6,9 +6,11 @@ code: the cache is a folder of the user's own that nobody else may write, or it 
 
 from __future__ import annotations
 
-import contextlib
+import atexit
+import functools
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 import zipfile
@@ -33,11 +35,10 @@ def compiled_jar(jvm: Any, spark_version: str) -> Path:
     sources = java_sources()
     java_version = str(jvm.java.lang.System.getProperty("java.version"))
     digest = hashlib.sha256(repr((sorted(sources.items()), spark_version, java_version)).encode()).hexdigest()[:20]
-    with _cache() as folder:
-        jar = folder / f"headwater-{digest}.jar"
-        if not jar.is_file():
-            _compile(jvm, sources, jar)
-        return jar
+    jar = _cache() / f"headwater-{digest}.jar"
+    if not jar.is_file():
+        _compile(jvm, sources, jar)
+    return jar
 
 
 def java_sources() -> Mapping[str, str]:
@@ -72,7 +73,8 @@ def _run_janino(jvm: Any, sources: Mapping[str, str], classes: str) -> None:
     compiler.setSourceFinder(finder)
     compiler.setClassFileFinder(resources.ResourceFinder.EMPTY_RESOURCE_FINDER)
     compiler.setClassFileCreator(resources.DirectoryResourceCreator(jvm.java.io.File(classes)))
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    # Spark's own loader: the context's may hold a jar of ours already, and Janino would take classes from there instead of the sources
+    loader = _class(jvm, "org.apache.spark.SparkContext").getClassLoader()
     compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
     compiler.setDebugLines(True)
     compiler.setDebugSource(True)
@@ -94,14 +96,21 @@ def _class(jvm: Any, name: str) -> Any:
     return jvm.java.lang.Class.forName(name, True, jvm.java.lang.Thread.currentThread().getContextClassLoader())
 
 
-@contextlib.contextmanager
-def _cache() -> Iterator[Path]:
-    """The cache folder, or a temporary one where that cannot be trusted or written. A temporary one stays: executors fetch from it."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headwater" / "jvm"
+def _cache() -> Path:
+    """The cache folder, or a temporary one where that cannot be trusted or written."""
     try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headwater" / "jvm"
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = base.stat()
         trusted = status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o022 and os.access(base, os.W_OK)
     except (OSError, RuntimeError):
-        trusted = False  # no home folder, or one that cannot be written
-    yield base if trusted else Path(tempfile.mkdtemp(prefix="headwater-jvm-"))
+        return _temporary()  # no home folder, or one that cannot be written
+    return base if trusted else _temporary()
+
+
+@functools.cache
+def _temporary() -> Path:
+    """One folder a process. It stays until the process ends: executors fetch the jar from it."""
+    folder = Path(tempfile.mkdtemp(prefix="headwater-jvm-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

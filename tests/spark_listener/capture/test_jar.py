@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.capture.jar import compiled_jar, java_sources
 
 pytestmark = pytest.mark.spark
 
 
-def test_a_jar_is_compiled_once(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jar_is_compiled_once(spark: SparkSession, bridge: Bridge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # `bridge`: a jar of ours is loaded, and must not be what these sources are compiled against
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     jvm = spark.sparkContext._jvm
     first = compiled_jar(jvm, spark.version)
