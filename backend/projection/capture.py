@@ -54,6 +54,7 @@ def project_capture(manifest: Mapping[str, Any], stamp: Stamp, files: Sequence[W
 
 def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[WrittenFile]) -> None:
     run_id = required(manifest.get("run"), "runId", "$.run").lower()
+    statement.by = run_id
     job = statement.job(required(manifest["run"], "namespace", "$.run"), required(manifest["run"], "job", "$.run"))
     run = statement.run(job, run_id)
     capture = required(manifest, "capture", "$")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
@@ -13,8 +13,8 @@ from headwater.graph.model import EdgeKind
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
 
 
-def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | None = None) -> str:
-    """State a dataset of an event, wherever it stands in it; returns its id.
+def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | None = None, written: bool = False) -> str:
+    """State a dataset of an event, wherever it stands in it; returns its id. `written`: the job writes it, and so its columns.
 
     Raises:
         InvalidEventError: it has no namespace or name.
@@ -24,7 +24,11 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     readings = mapping(dataset.get("inputFacets"))
     properties = facet_properties(facets) | facet_properties({facet: readings[facet] for facet in _QUALITY if facet in readings})
     columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")))
-    _state_derivations(statement, namespace, name, mapping(facets.get("columnLineage")), columns, job)
+    lineage = mapping(facets.get("columnLineage"))
+    _state_derivations(statement, namespace, name, lineage, columns, job)
+    if job is not None and written:
+        for column in dict.fromkeys([*columns, *mapping(lineage.get("fields"))]):
+            statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
     return statement.describe(statement.dataset(namespace, name), properties)
 
 
@@ -66,9 +70,21 @@ def _derive(statement: Statement, source: Mapping[str, Any], column: str, transf
         return  # Names no column; the facet keeps it as it came.
     # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's.
     properties = given(transformations=transformations or None)
+    source_column = statement.column(*[part or "" for part in origin])
     if job is not None:
         properties[f"by:{job}"] = transformations
-    statement.link(statement.column(*[part or "" for part in origin]), column, EdgeKind.DERIVES, properties)
+        _access(
+            statement,
+            source_column,
+            job,
+            [text(mapping(step).get("subtype")) or text(mapping(step).get("type")) for step in transformations],
+        )
+    statement.link(source_column, column, EdgeKind.DERIVES, properties)
+
+
+def _access(statement: Statement, column: str, job: str, how: Sequence[str | None]) -> None:
+    """State that a job reads a column. Which ways it does so is a set: each way is a property of its own."""
+    statement.link(column, job, EdgeKind.ACCESSES, dict.fromkeys((f"how:{way}" for way in how if way), True))
 
 
 def _transformations(source: Mapping[str, Any], field: Mapping[str, Any]) -> list[Any]:

@@ -56,6 +56,7 @@ def project_event(event: Mapping[str, Any], stamp: Stamp) -> GraphBatch:
 
 def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> None:
     run_id = required(event["run"], "runId", "$.run").lower()
+    statement.by = run_id
     facets = mapping(event["run"].get("facets"))
     parent = mapping(facets.get("parent"))
     job = _state_job(statement, event, parent)
@@ -128,7 +129,7 @@ def _state_flows(statement: Statement, event: Mapping[str, Any], job: str) -> li
     for dataset, _ in inputs:
         statement.link(dataset, job, EdgeKind.READS)
     for index, item in enumerate(objects(event.get("outputs"))):
-        statement.link(job, state_dataset(statement, item, f"$.outputs[{index}]", job=job), EdgeKind.WRITES)
+        statement.link(job, state_dataset(statement, item, f"$.outputs[{index}]", job=job, written=True), EdgeKind.WRITES)
     return inputs
 
 

@@ -35,5 +35,5 @@ async def link_versions(store: GraphStore, tenant: str, batches: Sequence[GraphB
     if versions:
         known = await store.neighbours(tenant, list(versions), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.READS])
         links |= {(versions[edge.src], edge.dst) for edge in known}
-    stamp = max((batch.stamp for batch in batches), default=Stamp("", ""))
-    return GraphBatch(stamp, edges=[Edge(version, run, EdgeKind.READS) for version, run in sorted(links)])
+    # Without a time: which batch brings a link depends on the order in which they come. The run says when it read.
+    return GraphBatch(Stamp("", ""), edges=[Edge(version, run, EdgeKind.READS) for version, run in sorted(links)])

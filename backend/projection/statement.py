@@ -16,6 +16,7 @@ class Statement:
 
     def __init__(self, stamp: Stamp) -> None:
         self._stamp = stamp
+        self.by = ""  # the run that states it
         self._nodes: list[Node] = []
         self._edges: dict[tuple[str, str, EdgeKind], Edge] = {}
 
@@ -58,4 +59,4 @@ class Statement:
 
     def batch(self) -> GraphBatch:
         """All that was stated."""
-        return GraphBatch(self._stamp, self._nodes, list(self._edges.values()))
+        return GraphBatch(self._stamp, self._nodes, list(self._edges.values()), self.by)

@@ -40,6 +40,7 @@ class EdgeKind(StrEnum):
     WRITES = "writes"  # job → dataset; run → version, run → partition
     DERIVES = "derives"  # column → column
     REPLAYS = "replays"  # run → run that replays it
+    ACCESSES = "accesses"  # column → job that reads it; job → column that it writes
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -87,19 +88,29 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link. One edge exists for each (`src`, `dst`, `kind`); `properties` and `ranks` as a node's."""
+    """A link. One edge exists for each (`src`, `dst`, `kind`); `properties` and `ranks` as a node's.
+
+    `first` and `last` tell when it was first and last stated, and by whom: `{time} {run}`, which orders as text. A store fills them from
+    the batches; empty where no batch had a time. Edges are equal without them.
+    """
 
     src: str
     dst: str
     kind: EdgeKind
     properties: Mapping[str, Any] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)
+    first: str = field(default="", compare=False)
+    last: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphBatch:
-    """What one log entry states. All of it is applied, or nothing. A node that only an edge names comes to exist bare."""
+    """What one log entry states. All of it is applied, or nothing. A node that only an edge names comes to exist bare.
+
+    `by` is the run that states it, where one does. The edges were there at the stamp's time; a stamp without a time says nothing of when.
+    """
 
     stamp: Stamp
     nodes: Sequence[Node] = ()
     edges: Sequence[Edge] = ()
+    by: str = ""

@@ -101,6 +101,12 @@ class Changes:
 
     nodes: dict[str, Facts] = field(default_factory=dict)
     edges: dict[EdgeKey, Facts] = field(default_factory=dict)
+    seen: dict[EdgeKey, tuple[str, str]] = field(default_factory=dict)  # first and last statement of an edge, where a time is known
+
+    def see(self, edge: EdgeKey, at: str) -> None:
+        """Take in that the edge was there at an instant."""
+        first, last = self.seen.get(edge, (at, at))
+        self.seen[edge] = min(first, at), max(last, at)
 
 
 def collect(batches: Iterable[GraphBatch]) -> Changes:
@@ -112,6 +118,7 @@ def collect(batches: Iterable[GraphBatch]) -> Changes:
     changes = Changes()
     for batch in batches:
         name_precedence = (0, batch.stamp.time, batch.stamp.key)
+        at = f"{batch.stamp.time} {batch.by}" if batch.stamp.time else ""
         for node in batch.nodes:
             if kind_of(node.id) is not node.kind:
                 raise InvalidInputError(
@@ -125,5 +132,8 @@ def collect(batches: Iterable[GraphBatch]) -> Changes:
                 if end not in changes.nodes:
                     kind_of(end)
                     changes.nodes[end] = Facts()
-            changes.edges.setdefault((edge.src, edge.dst, edge.kind), Facts()).state_all(edge.properties, edge.ranks, batch.stamp)
+            key = (edge.src, edge.dst, edge.kind)
+            changes.edges.setdefault(key, Facts()).state_all(edge.properties, edge.ranks, batch.stamp)
+            if at:
+                changes.see(key, at)
     return changes

@@ -24,8 +24,8 @@ class Fingerprint:
         """Add nodes as (id, name, canonical properties)."""
         self._add(["node", *row] for row in rows)
 
-    def edges(self, rows: Iterable[tuple[str, str, str, str]]) -> None:
-        """Add edges as (src, dst, kind, canonical properties)."""
+    def edges(self, rows: Iterable[tuple[str, str, str, str, str, str]]) -> None:
+        """Add edges as (src, dst, kind, canonical properties, first, last)."""
         self._add(["edge", *row] for row in rows)
 
     def _add(self, elements: Iterable[list[str]]) -> None:

@@ -46,6 +46,23 @@ class Subgraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Cone:
+    """What a focus reaches, as numbers: for whoever computes on tens of thousands of nodes, as views do.
+
+    A node's number is its index in `ids`; the first `reached` were reached, the others contain one of them. `edges` are (src, dst, kind),
+    each once: all those between nodes that were reached, with (first, last) of each in `times`. `contains` are (container, child).
+    `beyond` counts nodes one hop further than depth or limit allowed.
+    """
+
+    ids: Sequence[str]
+    reached: int
+    edges: Sequence[tuple[int, int, EdgeKind]]
+    times: Sequence[tuple[str, str]]
+    contains: Sequence[tuple[int, int]]
+    beyond: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page of nodes. `cursor` fetches the next one; None: this was the last."""
 
@@ -87,6 +104,22 @@ class GraphStore(Protocol):
         """All that is within `depth` hops of `focus`, nearest first, `limit` nodes at most, the focus among them.
 
         Over `reads` and `writes` a path from dataset to dataset takes two hops, by way of the job.
+        """
+
+    async def cone(
+        self,
+        tenant: str,
+        focus: Sequence[str],
+        *,
+        direction: Direction,
+        kinds: Sequence[EdgeKind],
+        depth: int,
+        limit: int,
+        contained: Sequence[NodeKind] = (),
+    ) -> Cone:
+        """As `reach`, without names and properties, and with the containers (all levels up) of the nodes of the kinds `contained`.
+
+        Where `limit` cuts a level, the first ids of it stay; where nothing was cut, it reaches the same nodes and edges as `reach`.
         """
 
     async def children(

@@ -95,11 +95,11 @@ async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
         result.nodes([tuple(record)])
     edges = await transaction.run(
         "MATCH (s:Container)-[e]->(d:Container) WHERE s.tenant = $tenant AND s.id IS NOT NULL AND d.tenant = $tenant "
-        "RETURN s.id, d.id, type(e), coalesce(e.properties, '{}')",
+        "RETURN s.id, d.id, type(e), coalesce(e.properties, '{}'), coalesce(e.first, ''), coalesce(e.last, '')",
         tenant=tenant,
     )
-    async for src, dst, relationship, properties in edges:
-        result.edges([(src, dst, KIND[relationship], properties)])
+    async for src, dst, relationship, properties, first, last in edges:
+        result.edges([(src, dst, KIND[relationship], properties, first, last)])
     return result.hexdigest()
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.merge import collect
-from headwater.graph.stores.neo4j import read, traverse, write
+from headwater.graph.stores.neo4j import cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.migrations import migrate
-from headwater.graph.stores.protocol import Direction, Page, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, Page, Subgraph
 
 
 class Neo4jStore:
@@ -46,6 +46,21 @@ class Neo4jStore:
     ) -> Subgraph:
         return await self._connections.read_with(
             lambda transaction: traverse.reach(transaction, tenant, focus, direction, kinds, depth, limit)
+        )
+
+    async def cone(
+        self,
+        tenant: str,
+        focus: Sequence[str],
+        *,
+        direction: Direction,
+        kinds: Sequence[EdgeKind],
+        depth: int,
+        limit: int,
+        contained: Sequence[NodeKind] = (),
+    ) -> Cone:
+        return await self._connections.read_with(
+            lambda transaction: cones.cone(transaction, tenant, focus, direction, kinds, depth, limit, contained)
         )
 
     async def children(

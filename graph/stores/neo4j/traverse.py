@@ -18,6 +18,8 @@ from headwater.graph.stores.neo4j.read import read_nodes
 from headwater.graph.stores.neo4j.vocabulary import KIND, any_of
 from headwater.graph.stores.protocol import Direction, Subgraph
 
+_ABOUT: LiteralString = "type(e), coalesce(e.properties, '{}'), coalesce(e.first, ''), coalesce(e.last, '')"
+
 
 async def neighbours(
     transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
@@ -30,7 +32,8 @@ async def neighbours(
         statement: LiteralString = (
             "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id})"
             + _step(way, kinds)
-            + " WHERE m.tenant = $tenant RETURN startNode(e).id, endNode(e).id, type(e), coalesce(e.properties, '{}')"
+            + " WHERE m.tenant = $tenant RETURN startNode(e).id, endNode(e).id, "
+            + _ABOUT
         )
         for edge in map(_to_edge, await rows(transaction, statement, ids=list(ids), tenant=tenant)):
             found[edge.src, edge.dst, edge.kind] = edge
@@ -89,7 +92,8 @@ async def _edges_among(transaction: AsyncManagedTransaction, tenant: str, ids: S
     statement: LiteralString = (
         "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id})"
         + _step(Direction.UPSTREAM, kinds)
-        + " WHERE m.tenant = $tenant RETURN m.id, n.id, type(e), coalesce(e.properties, '{}')"
+        + " WHERE m.tenant = $tenant RETURN m.id, n.id, "
+        + _ABOUT
     )
     kept = set(ids)
     return [_to_edge(row) for row in await rows(transaction, statement, ids=list(ids), tenant=tenant) if row[0] in kept]
@@ -102,5 +106,5 @@ def _step(way: Direction, kinds: Sequence[EdgeKind]) -> LiteralString:
 
 
 def _to_edge(row: Sequence[str]) -> Edge:
-    src, dst, relationship, properties = row
-    return Edge(src, dst, KIND[relationship], json.loads(properties) if properties != "{}" else {})
+    src, dst, relationship, properties, first, last = row
+    return Edge(src, dst, KIND[relationship], json.loads(properties) if properties != "{}" else {}, first=first, last=last)

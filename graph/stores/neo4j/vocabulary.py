@@ -16,6 +16,7 @@ RELATIONSHIP: dict[EdgeKind, LiteralString] = {
     EdgeKind.WRITES: "WRITES",
     EdgeKind.DERIVES: "DERIVES",
     EdgeKind.REPLAYS: "REPLAYS",
+    EdgeKind.ACCESSES: "ACCESSES",
 }
 KIND = {relationship: kind for kind, relationship in RELATIONSHIP.items()}
 

@@ -41,6 +41,11 @@ _ENDS: LiteralString = """
     MATCH (s:Container {tenant: $tenant, id: row.src})
     MATCH (d:Container {tenant: $tenant, id: row.dst})
     """
+# A null compares as neither: a statement without a time changes none.
+_SEE: LiteralString = """
+    SET e.first = CASE WHEN row.first < coalesce(e.first, '~') THEN row.first ELSE e.first END,
+        e.last = CASE WHEN row.last > coalesce(e.last, '') THEN row.last ELSE e.last END
+    """
 
 
 async def write_changes(transaction: AsyncManagedTransaction, tenant: str, changes: Changes, offset: int | None) -> None:
@@ -48,7 +53,7 @@ async def write_changes(transaction: AsyncManagedTransaction, tenant: str, chang
     await _write_nodes(transaction, tenant, changes.nodes)
     for kind in EdgeKind:
         of_kind = {key: facts for key, facts in changes.edges.items() if key[2] is kind}
-        await _write_edges(transaction, tenant, kind, of_kind)
+        await _write_edges(transaction, tenant, kind, of_kind, changes.seen)
     if offset is not None:
         await rows(
             transaction,
@@ -81,20 +86,24 @@ async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes:
         await rows(transaction, _SET_NODES, tenant=tenant, rows=portion)
 
 
-async def _write_edges(transaction: AsyncManagedTransaction, tenant: str, kind: EdgeKind, edges: Mapping[EdgeKey, Facts]) -> None:
+async def _write_edges(
+    transaction: AsyncManagedTransaction,
+    tenant: str,
+    kind: EdgeKind,
+    edges: Mapping[EdgeKey, Facts],
+    seen: Mapping[EdgeKey, tuple[str, str]],
+) -> None:
     relationship = RELATIONSHIP[kind]
-    bare = [{"src": src, "dst": dst} for (src, dst, _), facts in edges.items() if not facts]
+    merge: LiteralString = _ENDS + "MERGE (s)-[e:" + relationship + "]->(d)" + _SEE
+    bare = [_timed(key, seen) for key, facts in edges.items() if not facts]
     for portion in _portions(bare):
-        await rows(transaction, _ENDS + "MERGE (s)-[:" + relationship + "]->(d)", tenant=tenant, rows=portion)
-    stated = [{"src": src, "dst": dst} for (src, dst, _), facts in edges.items() if facts]
-    updates: list[dict[str, str]] = []
+        await rows(transaction, merge, tenant=tenant, rows=portion)
+    stated = [_timed(key, seen) for key, facts in edges.items() if facts]
+    updates: list[dict[str, str | None]] = []
     for portion in _portions(stated):
         known = await rows(
             transaction,
-            _ENDS
-            + "MERGE (s)-[e:"
-            + relationship
-            + "]->(d) RETURN row.src, row.dst, coalesce(e.properties, '{}'), coalesce(e.stamps, '[]')",
+            merge + " RETURN row.src, row.dst, coalesce(e.properties, '{}'), coalesce(e.stamps, '[]')",
             tenant=tenant,
             rows=portion,
         )
@@ -108,6 +117,11 @@ async def _write_edges(transaction: AsyncManagedTransaction, tenant: str, kind: 
             tenant=tenant,
             rows=portion,
         )
+
+
+def _timed(key: EdgeKey, seen: Mapping[EdgeKey, tuple[str, str]]) -> dict[str, str | None]:
+    first, last = seen.get(key, (None, None))
+    return {"src": key[0], "dst": key[1], "first": first, "last": last}
 
 
 def _bare(identifier: str, *, stated: bool) -> dict[str, Any]:

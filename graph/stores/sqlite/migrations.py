@@ -40,6 +40,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX edge_by_src ON edge (tenant, src, kind, dst)",
         "CREATE TABLE progress (tenant TEXT PRIMARY KEY, offset INTEGER NOT NULL) WITHOUT ROWID",
     ),
+    # 2. When an edge was first and last stated, as `{time} {run}`. Edges of before have neither until the graph is rebuilt from the log.
+    (
+        "ALTER TABLE edge ADD COLUMN first TEXT",
+        "ALTER TABLE edge ADD COLUMN last TEXT",
+    ),
 )
 
 

@@ -103,7 +103,7 @@ def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
     result.nodes(connection.execute("SELECT id, name, properties FROM node WHERE tenant = ?", (tenant,)))
     result.edges(
         connection.execute(
-            "SELECT s.id, d.id, e.kind, e.properties FROM edge AS e "
+            "SELECT s.id, d.id, e.kind, e.properties, coalesce(e.first, ''), coalesce(e.last, '') FROM edge AS e "
             "JOIN node AS s ON s.key = e.src JOIN node AS d ON d.key = e.dst WHERE e.tenant = ?",
             (tenant,),
         )

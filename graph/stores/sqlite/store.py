@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.merge import collect
-from headwater.graph.stores.protocol import Direction, Page, Subgraph
-from headwater.graph.stores.sqlite import read, traverse, write
+from headwater.graph.stores.protocol import Cone, Direction, Page, Subgraph
+from headwater.graph.stores.sqlite import cones, read, traverse, write
 from headwater.graph.stores.sqlite.connections import Connections
 from headwater.graph.stores.sqlite.migrations import migrate
 
@@ -44,6 +44,21 @@ class SqliteStore:
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
         return await self._connections.read(lambda connection: traverse.reach(connection, tenant, focus, direction, kinds, depth, limit))
+
+    async def cone(
+        self,
+        tenant: str,
+        focus: Sequence[str],
+        *,
+        direction: Direction,
+        kinds: Sequence[EdgeKind],
+        depth: int,
+        limit: int,
+        contained: Sequence[NodeKind] = (),
+    ) -> Cone:
+        return await self._connections.read(
+            lambda connection: cones.cone(connection, tenant, focus, direction, kinds, depth, limit, contained)
+        )
 
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None

@@ -21,19 +21,20 @@ def neighbours(
     connection: sqlite3.Connection, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
 ) -> list[Edge]:
     """Edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
-    found: dict[tuple[str, str, str], str] = {}
+    found: dict[tuple[str, str, str], tuple[str, str | None, str | None]] = {}
     for way in direction.ways():
         near, _ = _STEP[way]
         rows = connection.execute(
             f"""
-            SELECT s.id, d.id, e.kind, e.properties FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value
+            SELECT s.id, d.id, e.kind, e.properties, e.first, e.last
+            FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value
             CROSS JOIN edge AS e ON e.tenant = n.tenant AND e.{near} = n.key AND e.kind IN ({_marks(kinds)})
             CROSS JOIN node AS s ON s.key = e.src CROSS JOIN node AS d ON d.key = e.dst
             """,
             (json.dumps(list(ids)), tenant, *kinds),
         )
-        found.update(((src, dst, kind), properties) for src, dst, kind, properties in rows)
-    return [Edge(src, dst, _KINDS[kind], json.loads(properties)) for (src, dst, kind), properties in found.items()]
+        found.update(((src, dst, kind), (properties, first, last)) for src, dst, kind, properties, first, last in rows)
+    return [_to_edge(*ends, *rest) for ends, rest in found.items()]
 
 
 def reach(
@@ -111,15 +112,18 @@ def _edges_among(connection: sqlite3.Connection, tenant: str, ids: dict[int, str
     # The plus keeps the planner from probing the index for every pair of nodes.
     rows = connection.execute(
         f"""
-        SELECT e.src, e.dst, e.kind, e.properties FROM json_each(?) AS kept
+        SELECT e.src, e.dst, e.kind, e.properties, e.first, e.last FROM json_each(?) AS kept
         CROSS JOIN edge AS e ON e.tenant = ? AND e.dst = kept.value AND e.kind IN ({_marks(kinds)})
         WHERE +e.src IN (SELECT value FROM json_each(?))
         """,
         (keys, tenant, *kinds, keys),
     )
-    return [
-        Edge(ids[src], ids[dst], _KINDS[kind], json.loads(properties) if properties != "{}" else {}) for src, dst, kind, properties in rows
-    ]
+    return [_to_edge(ids[src], ids[dst], *rest) for src, dst, *rest in rows]
+
+
+def _to_edge(src: str, dst: str, kind: str, properties: str, first: str | None, last: str | None) -> Edge:
+    about = json.loads(properties) if properties != "{}" else {}
+    return Edge(src, dst, _KINDS[kind], about, first=first or "", last=last or "")
 
 
 def _marks(kinds: Sequence[EdgeKind]) -> str:

@@ -14,7 +14,7 @@ from headwater.graph.stores.paging import fold
 def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes, offset: int | None) -> None:
     """Merge `changes` into the tenant's graph and remember the offset."""
     keys = _write_nodes(connection, tenant, changes.nodes)
-    _write_edges(connection, tenant, changes.edges, keys)
+    _write_edges(connection, tenant, changes, keys)
     if offset is not None:
         connection.execute(
             "INSERT INTO progress (tenant, offset) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET offset = max(offset, excluded.offset)",
@@ -53,22 +53,26 @@ def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str
     return keys
 
 
-def _write_edges(connection: sqlite3.Connection, tenant: str, edges: Mapping[EdgeKey, Facts], keys: Mapping[str, int]) -> None:
-    # Most edges state nothing but themselves, and need no reading.
+def _write_edges(connection: sqlite3.Connection, tenant: str, changes: Changes, keys: Mapping[str, int]) -> None:
+    # Most edges state nothing but themselves and when: they need no reading.
     connection.executemany(
-        "INSERT OR IGNORE INTO edge (tenant, dst, kind, src) VALUES (?, ?, ?, ?)",
-        [(tenant, keys[dst], kind, keys[src]) for (src, dst, kind), facts in edges.items() if not facts],
+        """
+        INSERT INTO edge (tenant, dst, kind, src, first, last) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET first = min(coalesce(first, excluded.first), excluded.first),
+          last = max(coalesce(last, excluded.last), excluded.last)
+        WHERE excluded.first < coalesce(first, '~') OR excluded.last > coalesce(last, '')
+        """,
+        [(tenant, keys[key[1]], key[2], keys[key[0]], *changes.seen.get(key, (None, None))) for key in changes.edges],
     )
     connection.executemany(
-        "INSERT INTO edge (tenant, dst, kind, src, properties, stamps) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO UPDATE SET properties = excluded.properties, stamps = excluded.stamps",
-        _merged_edges(connection, tenant, edges, keys),
+        "UPDATE edge SET properties = ?, stamps = ? WHERE tenant = ? AND dst = ? AND kind = ? AND src = ?",
+        _merged_edges(connection, tenant, changes.edges, keys),
     )
 
 
 def _merged_edges(
     connection: sqlite3.Connection, tenant: str, edges: Mapping[EdgeKey, Facts], keys: Mapping[str, int]
-) -> Iterator[tuple[str, int, str, int, str, str]]:
+) -> Iterator[tuple[str, str, str, int, str, int]]:
     for (src, dst, kind), stated in edges.items():
         if not stated:
             continue
@@ -76,7 +80,5 @@ def _merged_edges(
         row = connection.execute(
             "SELECT properties, stamps FROM edge WHERE tenant = ? AND dst = ? AND kind = ? AND src = ?", place
         ).fetchone()
-        if row is None:
-            yield (*place, *stated.dump())
-        elif after := merged("", row[0], row[1], stated):
-            yield (*place, after[1], after[2])
+        if after := merged("", row[0], row[1], stated):
+            yield after[1], after[2], *place

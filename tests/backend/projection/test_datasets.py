@@ -158,3 +158,22 @@ async def test_events_of_a_dataset_or_a_job_alone_make_no_run(tmp_path: Path) ->
         assert await graph.arcs(EdgeKind.READS) == {("dataset:file:/hours", JOB_ID)}
         assert await graph.arcs(EdgeKind.WRITES) == {(JOB_ID, "dataset:file:/out")}
         assert not {identifier for identifier in await graph.ids() if identifier.startswith(("run:", "version:"))}
+
+
+async def test_a_job_accesses_the_columns_that_it_reads_and_writes(tmp_path: Path) -> None:
+    lineage = {
+        "fields": {"wind": {"inputFields": [{**FIELD, "transformations": [{"type": "DIRECT", "subtype": "AGGREGATION"}]}]}},
+        "dataset": [{**FIELD, "field": "hour", "transformations": [{"type": "INDIRECT", "subtype": "FILTER"}]}],
+    }
+    async with graph_of(tmp_path, run_event(inputs=[dataset("/weather")], outputs=[derived(lineage, "wind", "day")])) as graph:
+        assert await graph.arcs(EdgeKind.ACCESSES) == {
+            ("column:file:/weather:wind", JOB_ID),
+            ("column:file:/weather:hour", JOB_ID),
+            (JOB_ID, "column:file:/hours:wind"),
+            (JOB_ID, "column:file:/hours:day"),
+        }
+        edges = await graph.store.neighbours(
+            graph.tenant, ["column:file:/weather:hour"], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.ACCESSES]
+        )
+        assert [edge.properties for edge in edges] == [{"how:FILTER": True}]
+        assert edges[0].first.endswith(RUN)

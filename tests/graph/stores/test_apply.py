@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.errors import InvalidInputError
-from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
 from headwater.graph.stores import Direction, GraphStore
 from tests.graph.stores.samples import PIPELINE, contains, dataset, job, node, reads, stamp, writes
 
@@ -110,3 +110,23 @@ async def test_the_longest_id_and_name_are_taken(store: GraphStore, tenant: str)
 async def test_counts_are_by_kind(store: GraphStore, tenant: str) -> None:
     await store.apply(tenant, [PIPELINE, GraphBatch(stamp(1), edges=[writes("report", "out")])])
     assert await store.counts(tenant) == {"dataset": 5, "job": 3}
+
+
+async def test_an_edge_knows_when_it_was_first_and_last_stated_and_by_whom(store: GraphStore, tenant: str) -> None:
+    edge = reads("a", "j")
+    for second, by in ((2, "r2"), (5, "r5"), (1, "r1"), (3, "r3")):
+        await store.apply(tenant, [GraphBatch(stamp(second), edges=[edge], by=by)])
+    await store.apply(tenant, [GraphBatch(Stamp("", ""), edges=[edge])])  # says that it is there, not when
+    (found,) = await store.neighbours(tenant, [job("j")], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS])
+    assert (found.first, found.last) == ("2026-01-01T00:00:01.000000Z r1", "2026-01-01T00:00:05.000000Z r5")
+    reached = await store.reach(tenant, [job("j")], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS], depth=1, limit=9)
+    assert [(edge.first, edge.last) for edge in reached.edges] == [(found.first, found.last)]
+
+
+async def test_an_edge_without_a_time_takes_that_of_a_later_statement(store: GraphStore, tenant: str) -> None:
+    await store.apply(tenant, [GraphBatch(Stamp("", ""), edges=[reads("a", "j")])])
+    (bare,) = await store.neighbours(tenant, [job("j")], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS])
+    assert (bare.first, bare.last) == ("", "")
+    await store.apply(tenant, [GraphBatch(stamp(4), edges=[reads("a", "j")])])
+    (found,) = await store.neighbours(tenant, [job("j")], direction=Direction.UPSTREAM, kinds=[EdgeKind.READS])
+    assert found.first == found.last == "2026-01-01T00:00:04.000000Z "

@@ -76,6 +76,7 @@ async def test_no_verb_scans_what_other_tenants_have(neo4j_server: Neo4jServer, 
     await store.open()
     await store.apply(tenant, [PIPELINE, GraphBatch(stamp(1), [Node("run:1", NodeKind.RUN, "1", {"a": 1})])], offset=1)
     await store.reach(tenant, [dataset("out")], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=9, limit=9)
+    await store.cone(tenant, [dataset("out")], direction=Direction.BOTH, kinds=[EdgeKind.READS], depth=9, limit=9, contained=[NodeKind.JOB])
     await store.neighbours(tenant, [dataset("out")], direction=Direction.BOTH, kinds=list(EdgeKind))
     await store.search(tenant, "a", kinds=[NodeKind.JOB])
     await store.children(tenant, dataset("out"))

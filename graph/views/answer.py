@@ -1,0 +1,73 @@
+"""What a view answers: visible nodes and links of one page, counts of all, and what was left out. Nothing is cut without saying so."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from headwater.graph.model import Node, NodeKind
+
+# Of the ids of masked nodes, those whose names the asker may know. The counts are told to everyone.
+Sight = Callable[[Sequence[str]], Awaitable[Collection[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleNode:
+    """A node of a view. `members` are the nodes below it that take part; `distance` is that of the nearest one, in hops.
+
+    `upstream` and `downstream` are exact: at least one member really leads to the focus, or is led to. `wholly` is whether what enters it
+    leaves it by every link (see `passage`); a path of links through nodes that are wholly passed is one of data.
+    """
+
+    node: Node
+    distance: int
+    members: int
+    focus: bool
+    upstream: bool
+    downstream: bool
+    wholly: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleEdge:
+    """A link: `weight` flows out of members of `src` arrive at `dst`, directly or through `via` different masked nodes.
+
+    `direct` is whether one of them passes nothing that is masked. `via` None: not counted, since the page has too much behind it.
+    """
+
+    src: str
+    dst: str
+    weight: int
+    direct: bool
+    via: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of the whole view, not of a page."""
+
+    nodes: int
+    edges: int
+    reached: int
+    masked: int
+    beyond: int
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """What a link stands for: pairs of members, and the masked nodes between that the asker may know. `withheld` counts the others."""
+
+    pairs: Sequence[tuple[str, str]]
+    total: int
+    masked: Sequence[Node]
+    masked_total: int
+    withheld: int
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The levels that a lineage has, outermost first."""
+
+    data: Sequence[NodeKind]
+    actors: Sequence[NodeKind]

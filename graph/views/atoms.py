@@ -1,0 +1,78 @@
+"""Atoms: the finest nodes that a view computes on, and the flows between them, by number.
+
+Where a container has several members, masking and reachability are worked out on the members: two members of one container never make a way
+that none of them has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headwater.graph.stores.protocol import Direction
+
+Adjacency = list[list[int]]
+
+
+@dataclass(slots=True)
+class Atoms:
+    """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
+
+    `parents` are containers that ids do not tell; `beyond` counts the nodes one hop further than depth or limit allowed. `notes` say what
+    an answer on these atoms overstates or lacks.
+    """
+
+    ids: list[str]
+    edges: list[tuple[int, int]]
+    focus: list[int]
+    parents: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    beyond: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def adjacency(self) -> tuple[Adjacency, Adjacency]:
+        """What follows each atom, and what goes before it."""
+        after: Adjacency = [[] for _ in self.ids]
+        before: Adjacency = [[] for _ in self.ids]
+        for src, dst in self.edges:
+            after[src].append(dst)
+            before[dst].append(src)
+        return after, before
+
+
+def spread(start: Iterable[int], steps: Adjacency, depth: int | None = None) -> dict[int, int]:
+    """Distance of all that the steps lead to."""
+    distance = dict.fromkeys(start, 0)
+    frontier, hops = list(distance), 0
+    while frontier and (depth is None or hops < depth):
+        hops += 1
+        found: list[int] = []
+        for atom in frontier:
+            for other in steps[atom]:
+                if other not in distance:
+                    distance[other] = hops
+                    found.append(other)
+        frontier = found
+    return distance
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Distances of what lies upstream and downstream of the focus."""
+
+    upstream: Mapping[int, int]
+    downstream: Mapping[int, int]
+
+    @classmethod
+    def of(cls, atoms: Atoms, after: Adjacency, before: Adjacency, direction: Direction, depth: int) -> Reach:
+        """What the focus reaches within `depth` hops."""
+        upstream = spread(atoms.focus, before, depth) if direction is not Direction.DOWNSTREAM else {}
+        downstream = spread(atoms.focus, after, depth) if direction is not Direction.UPSTREAM else {}
+        return cls(upstream, downstream)
+
+    def distance(self) -> dict[int, int]:
+        """The shorter distance of each atom reached."""
+        distance = dict(self.upstream)
+        for atom, hops in self.downstream.items():
+            if hops < distance.get(atom, hops + 1):
+                distance[atom] = hops
+        return distance

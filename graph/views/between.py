@@ -1,0 +1,48 @@
+"""What lies between masked ends: the members of a link, and the masked nodes that it leads through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from headwater.graph.views.links import MASKED, Links
+
+
+def pairs(links: Links, src: int, dst: int) -> Iterator[tuple[int, int]]:
+    """The members that a link joins: each atom of `src` with each atom of `dst` that it leads to directly or through masked atoms."""
+    for atom in links.members[src]:
+        for other in sorted(_arrivals(links, atom, dst)):
+            yield atom, other
+
+
+def via(links: Links, src: int, dst: int) -> set[int]:
+    """The masked atoms on the ways that a link stands for."""
+    found: set[int] = set()
+    stack = [
+        other for atom in links.members[src] for other in links.after[atom] if links.shown[other] == MASKED and links.leads_to(other, dst)
+    ]
+    while stack:
+        atom = stack.pop()
+        if atom in found:
+            continue
+        found.add(atom)
+        stack += [other for other in links.after[atom] if links.shown[other] == MASKED and links.leads_to(other, dst)]
+    return found
+
+
+def via_counts(links: Links, src: int, name: Callable[[int], str], targets: Sequence[int]) -> dict[int, int]:
+    """For each target the number of different masked nodes (by name) on the ways of its link."""
+    return {dst: len({name(atom) for atom in via(links, src, dst)}) for dst in targets}
+
+
+def _arrivals(links: Links, atom: int, dst: int) -> set[int]:
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = list(links.after[atom])
+    while stack:
+        other = stack.pop()
+        if links.shown[other] == dst:
+            found.add(other)
+        elif links.shown[other] == MASKED and other not in seen and links.leads_to(other, dst):
+            seen.add(other)
+            stack += links.after[other]
+    return found

@@ -1,0 +1,60 @@
+"""Strongly connected components in an order of work: what a component leads to comes before it.
+
+Tarjan's algorithm, iterative, since a lineage may be longer than Python's stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+
+def components(nodes: Iterable[int], steps: Callable[[int], Iterable[int]]) -> list[list[int]]:
+    """The components of the nodes; `steps` may only lead to nodes that are among them."""
+    search = _Search(steps)
+    for node in nodes:
+        if node not in search.index:
+            search.walk(node)
+    return search.found
+
+
+class _Search:
+    def __init__(self, steps: Callable[[int], Iterable[int]]) -> None:
+        self.found: list[list[int]] = []
+        self.index: dict[int, int] = {}
+        self._steps = steps
+        self._low: dict[int, int] = {}
+        self._stack: list[int] = []
+        self._standing: set[int] = set()
+
+    def walk(self, root: int) -> None:
+        work = [(root, self._enter(root))]
+        low, index = self._low, self.index
+        while work:
+            node, following = work[-1]
+            for other in following:
+                if other not in index:
+                    work.append((other, self._enter(other)))
+                    break
+                if other in self._standing and index[other] < low[node]:
+                    low[node] = index[other]
+            else:
+                work.pop()
+                if work and low[node] < low[work[-1][0]]:
+                    low[work[-1][0]] = low[node]
+                if low[node] == index[node]:
+                    self._leave(node)
+
+    def _enter(self, node: int) -> Iterator[int]:
+        self.index[node] = self._low[node] = len(self.index)
+        self._stack.append(node)
+        self._standing.add(node)
+        return iter(self._steps(node))
+
+    def _leave(self, root: int) -> None:
+        place = len(self._stack) - 1
+        while self._stack[place] != root:
+            place -= 1
+        component = self._stack[place:]
+        del self._stack[place:]
+        self._standing.difference_update(component)
+        self.found.append(component)

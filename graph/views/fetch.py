@@ -1,0 +1,31 @@
+"""Small reads that the grains of a view share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.stores.protocol import Cone, GraphStore
+
+FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+_PAGE = 1_000
+
+
+def parents_of(cone: Cone) -> dict[str, list[str]]:
+    """The containers of each node of a cone, directly above it."""
+    parents: dict[str, list[str]] = {}
+    for container, child in cone.contains:
+        parents.setdefault(cone.ids[child], []).append(cone.ids[container])
+    return parents
+
+
+async def children(graph: GraphStore, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
+    """All that a container holds directly, of some kinds."""
+    found: list[Node] = []
+    cursor: str | None = None
+    while True:
+        page = await graph.children(tenant, parent, kinds=kinds, first=_PAGE, after=cursor)
+        found += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            return found

@@ -1,0 +1,99 @@
+"""The links of a view: which visible nodes are joined, directly or through masked atoms alone.
+
+A link X → Y stands for ways from a member of X to a member of Y on which everything between is masked. Masked atoms are followed one by
+one, before anything is lifted to a container: two members of a masked container that do not touch make no way.
+
+What masked atoms lead to are sets of visible nodes, held as the bits of integers, worked out once for each strongly connected component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from headwater.graph.views.atoms import Adjacency
+from headwater.graph.views.components import components
+
+MASKED = -1
+OUTSIDE = -2
+
+
+class Links:
+    """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view."""
+
+    def __init__(self, shown: Sequence[int], after: Adjacency, count: int) -> None:
+        self.shown = shown
+        self.after = after
+        self.members: list[list[int]] = [[] for _ in range(count)]
+        for atom, node in enumerate(shown):
+            if node >= 0:
+                self.members[node].append(atom)
+        self._ahead = _ahead(shown, after)
+        self.out = [self._out(node) for node in range(count)]
+
+    def total(self) -> int:
+        """The number of links."""
+        return sum(bits.bit_count() for bits in self.out)
+
+    def of(self, node: int) -> dict[int, int]:
+        """The nodes that follow, each with the weight of its link: the flows out of members of `node` that arrive there."""
+        weights: dict[int, int] = {}
+        for atom in self.members[node]:
+            for other in self.after[atom]:
+                for target in self.ahead(other):
+                    if target != node:
+                        weights[target] = weights.get(target, 0) + 1
+        return weights
+
+    def ahead(self, atom: int) -> Iterator[int]:
+        """The visible nodes at which a flow into an atom arrives."""
+        shown = self.shown[atom]
+        if shown >= 0:
+            yield shown
+        elif shown == MASKED:
+            yield from bits_of(self._ahead[atom])
+
+    def leads_to(self, atom: int, node: int) -> bool:
+        """Whether a flow into an atom arrives at a node."""
+        shown = self.shown[atom]
+        return shown == node if shown >= 0 else shown == MASKED and bool(self._ahead[atom] >> node & 1)
+
+    def arrivals(self, atom: int) -> int:
+        """As `ahead`, as bits."""
+        shown = self.shown[atom]
+        return 1 << shown if shown >= 0 else self._ahead[atom] if shown == MASKED else 0
+
+    def _out(self, node: int) -> int:
+        bits = 0
+        for atom in self.members[node]:
+            for other in self.after[atom]:
+                shown = self.shown[other]
+                if shown >= 0:
+                    bits |= 1 << shown
+                elif shown == MASKED:
+                    bits |= self._ahead[other]
+        return bits & ~(1 << node)
+
+
+def bits_of(bits: int) -> Iterator[int]:
+    """The numbers of the bits that are set, ascending."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def _ahead(shown: Sequence[int], after: Adjacency) -> dict[int, int]:
+    """For each masked atom the visible nodes that follow it through masked atoms, as bits."""
+    masked = [atom for atom, node in enumerate(shown) if node == MASKED]
+    found: dict[int, int] = {}
+    for component in components(masked, lambda atom: (other for other in after[atom] if shown[other] == MASKED)):
+        bits = 0
+        for atom in component:
+            for other in after[atom]:
+                node = shown[other]
+                if node >= 0:
+                    bits |= 1 << node
+                elif node == MASKED and other in found:
+                    bits |= found[other]
+        found.update(dict.fromkeys(component, bits))
+    return found

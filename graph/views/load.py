@@ -1,0 +1,117 @@
+"""Loads the atoms of a view: which grain of the graph answers it, and the nodes that the focus stands for there.
+
+Three grains. *Jobs*: flows between datasets and jobs. *Runs*: flows between versions, partitions and runs, where a level asks for one of
+these or the focus is one. *Columns*: derivations of columns, where the focus is a column; a dataset opened to its columns is a part of the
+grain of jobs (`columns.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.stores.protocol import Cone, GraphStore
+from headwater.graph.views.atoms import Atoms
+from headwater.graph.views.columns import load_columns, open_columns
+from headwater.graph.views.fetch import FLOWS, children, parents_of
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.request import ViewRequest
+from headwater.graph.views.runs import load_runs
+from headwater.graph.views.times import Flow, in_time
+
+_FINE = {NodeKind.VERSION, NodeKind.PARTITION, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR}
+
+
+async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
+    """The atoms that answer a request.
+
+    Raises:
+        NotFoundError: a node of the focus is not known.
+        InvalidQueryError: the levels cannot stand in one view.
+    """
+    nodes = await _named(graph, tenant, request.focus)
+    levels = {request.data, request.actors, *request.open.values()}
+    kinds = {node.kind for node in nodes}
+    fine = sorted((levels | kinds) & _FINE)
+    columns = NodeKind.COLUMN in levels or NodeKind.COLUMN in kinds
+    if fine and columns:
+        raise InvalidQueryError(
+            f"Columns and the level {fine[0]} cannot stand in one view: what a column derives from is known by job.",
+            field="actors",
+            hint="Ask for columns with jobs, pipelines or systems, or for runs with datasets, versions or partitions.",
+        )
+    if fine:
+        return await load_runs(graph, tenant, request, nodes)
+    if kinds == {NodeKind.COLUMN}:
+        return await load_columns(graph, tenant, request, nodes)
+    if NodeKind.COLUMN in kinds:
+        raise InvalidQueryError("The focus mixes columns and other nodes.", field="focus", hint="Ask for the one or the other.")
+    focus = await _members(graph, tenant, nodes, request.limit)
+    cone = await graph.cone(
+        tenant, focus, direction=request.direction, kinds=FLOWS, depth=request.depth, limit=request.limit, contained=[NodeKind.JOB]
+    )
+    atoms = await _of_jobs(graph, tenant, request, cone, focus)
+    opened = _opened(request, atoms.ids)
+    return await open_columns(graph, tenant, request, atoms, opened) if opened else atoms
+
+
+async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: Cone, focus: Sequence[str]) -> Atoms:
+    ids = list(cone.ids[: cone.reached])
+    asked = set(focus)
+    notes: list[str] = []
+    if request.timed:
+        flows = [Flow(ids[s], ids[d], kind, *times) for (s, d, kind), times in zip(cone.edges, cone.times, strict=True)]
+        kept = await in_time(graph, tenant, request, flows, notes)
+        edges = [edge[:2] for edge, stays in zip(cone.edges, kept, strict=True) if stays]
+    else:
+        edges = [(src, dst) for src, dst, _ in cone.edges]
+    return Atoms(
+        ids=ids,
+        edges=edges,
+        focus=[number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked],
+        parents=parents_of(cone),
+        beyond=cone.beyond,
+        notes=notes,
+    )
+
+
+async def _named(graph: GraphStore, tenant: str, ids: Sequence[str]) -> list[Node]:
+    nodes = await graph.get(tenant, list(dict.fromkeys(ids)))
+    known = {node.id for node in nodes}
+    missing = [identifier for identifier in ids if identifier not in known]
+    if missing:
+        raise NotFoundError(f"Nothing is known of {missing[0]}.", hint="Search for its name, or see what a container holds.")
+    return nodes
+
+
+async def _members(graph: GraphStore, tenant: str, nodes: Sequence[Node], limit: int) -> list[str]:
+    """The datasets and jobs that the focus stands for: those inside a platform, a system, a pipeline."""
+    found: list[str] = []
+    waiting = [node.id for node in nodes]
+    seen = set(waiting)
+    while waiting:
+        identifier = waiting.pop(0)
+        if kind_of(identifier) in (NodeKind.DATASET, NodeKind.JOB):
+            found.append(identifier)
+            if len(found) > limit:
+                raise InvalidQueryError(
+                    f"The focus holds more than {limit:,} datasets and jobs.", field="focus", hint="Name a smaller container."
+                )
+            continue
+        inside = await children(graph, tenant, identifier, [NodeKind.PIPELINE, NodeKind.JOB, NodeKind.DATASET])
+        waiting += [node.id for node in inside if node.id not in seen]
+        seen.update(node.id for node in inside)
+    return found
+
+
+def _opened(request: ViewRequest, ids: Sequence[str]) -> set[str]:
+    """The datasets that are shown by their columns."""
+    found: set[str] = set()
+    for identifier in ids:
+        if kind_of(identifier) is NodeKind.DATASET:
+            platform = "platform:" + identifier.split(":", 2)[1]
+            level = request.open.get(identifier) or request.open.get(platform) or request.data
+            if level is NodeKind.COLUMN:
+                found.add(identifier)
+    return found

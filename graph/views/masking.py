@@ -1,0 +1,82 @@
+"""Masks: which nodes of a view are hidden. The focus is never hidden: it is what was asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import translate
+from functools import cache
+from typing import Any
+
+from headwater.graph.model import Node, NodeKind, bare_name, parse_id
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.request import Mask, MaskBy
+
+Nodes = Mapping[str, Node]
+Chain = Callable[[str], Sequence[str]]
+
+_NAMESPACED = {
+    NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.COLUMN, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB,
+}  # fmt: skip
+_OF_PROPERTIES = {MaskBy.TAG, MaskBy.LAYER}
+
+
+def needs_nodes(masks: Iterable[Mask]) -> bool:
+    """Whether names or properties must be read to decide."""
+    return any(mask.by in _OF_PROPERTIES or mask.by is MaskBy.NAME for mask in masks)
+
+
+def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) -> bool:
+    """Whether one of the masks hides the node."""
+    return any(_matches(mask, identifier, chain, nodes) is not mask.negated for mask in masks)
+
+
+def tags_of(node: Node) -> set[str]:
+    """Tags that are stated of the node as such, as `key` and `key=value` (OpenLineage's tags facet), or a list of texts."""
+    found: set[str] = set()
+    stated = node.properties.get("tags")
+    entries = stated.get("tags", ()) if isinstance(stated, Mapping) else stated
+    for entry in entries if isinstance(entries, Sequence) and not isinstance(entries, str) else ():
+        if isinstance(entry, str):
+            found.add(entry)
+        elif isinstance(entry, Mapping) and not entry.get("field") and isinstance(entry.get("key"), str):
+            found |= {entry["key"], f"{entry['key']}={entry.get('value')}"}
+    return found
+
+
+def layer_of(node: Node) -> str | None:
+    """The layer of a node: its property `layer`, else the value of its tag `layer`."""
+    layer: Any = node.properties.get("layer")
+    if isinstance(layer, str):
+        return layer
+    return next((tag.partition("=")[2] for tag in sorted(tags_of(node)) if tag.startswith("layer=")), None)
+
+
+def _matches(mask: Mask, identifier: str, chain: Chain, nodes: Nodes) -> bool:
+    if mask.by is MaskBy.KIND:
+        return kind_of(identifier) in mask.values
+    if mask.by is MaskBy.NAMESPACE:
+        return any(_like(mask.values, parse_id(each)[1][0]) for each in chain(identifier) if kind_of(each) in _NAMESPACED)
+    return any(_one(mask, container, nodes) for container in chain(identifier))
+
+
+def _one(mask: Mask, identifier: str, nodes: Nodes) -> bool:
+    if mask.by is MaskBy.NODE:
+        return identifier in mask.values
+    node = nodes.get(identifier)
+    if mask.by is MaskBy.NAME:
+        return _like(mask.values, node.name if node else bare_name(identifier))
+    if node is None:
+        return False
+    if mask.by is MaskBy.LAYER:
+        return layer_of(node) in mask.values
+    return not tags_of(node).isdisjoint(mask.values)
+
+
+@cache
+def _pattern(values: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(value) for value in values), re.IGNORECASE)
+
+
+def _like(values: tuple[str, ...], text: str) -> bool:
+    return _pattern(values).match(text) is not None

@@ -1,0 +1,121 @@
+"""What a view is asked: focus, direction, levels, masks, time, and how much of the answer at once.
+
+Plain values, so that the command line, GraphQL and REST ask alike. Everything that can be wrong without looking at a graph is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import NodeKind, Stamp
+from headwater.graph.stores.protocol import Direction
+
+DATA = (NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN)
+ACTORS = (NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR)
+MAX_REACHED = 500_000
+
+
+class MaskBy(StrEnum):
+    """What a mask looks at. A kind is that of the node itself; all others hold for what a container holds, too."""
+
+    KIND = "kind"
+    NAME = "name"  # a pattern: * and ? stand for any text and any character
+    NAMESPACE = "namespace"  # a pattern
+    TAG = "tag"
+    LAYER = "layer"
+    NODE = "node"  # an id
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Hides what has one of the values; `negated`, what has none of them."""
+
+    by: MaskBy
+    values: tuple[str, ...]
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.values or not all(self.values):
+            raise InvalidQueryError(f"The mask by {self.by} has no value.", field="mask", hint="Write it as kind=run or name=tmp_*.")
+        known = {kind.value for kind in NodeKind}
+        unknown = [value for value in self.values if self.by is MaskBy.KIND and value not in known]
+        if unknown:
+            raise InvalidQueryError(f"{unknown[0]!r} is no kind of node.", field="mask", hint=f"The kinds are: {', '.join(NodeKind)}.")
+
+    @classmethod
+    def parse(cls, text: str) -> Mask:
+        """`kind=run`, `name=tmp_*`, `tag!=pii`.
+
+        Raises:
+            InvalidQueryError: it is none of these.
+        """
+        by, sign, value = text.partition("=")
+        negated = by.endswith("!")
+        try:
+            chosen = MaskBy(by.removesuffix("!").strip())
+        except ValueError:
+            chosen = None
+        if chosen is None or not sign:
+            raise InvalidQueryError(
+                f"{text!r} is no mask.", field="mask", hint=f"Write {', '.join(f'{each}=…' for each in MaskBy)}; != hides all others."
+            )
+        return cls(chosen, (value.strip(),), negated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewRequest:
+    """A view. `data` and `actors` are the levels shown; `open` gives containers (by id) a finer one.
+
+    `ends_only` hides all but the focus and what the lineage begins and ends with. `between` keeps what lies on a way between a node of the
+    first and one of the second, in either direction. `as_of` shows the lineage as it stood then; `since` and `until` what was stated
+    between them. `limit` bounds what is reached; `first` nodes and `edges` edges a page, from `after` on.
+    """
+
+    focus: tuple[str, ...] = ()
+    direction: Direction = Direction.BOTH
+    depth: int = 20
+    data: NodeKind = NodeKind.DATASET
+    actors: NodeKind = NodeKind.JOB
+    open: Mapping[str, NodeKind] = field(default_factory=dict)
+    masks: tuple[Mask, ...] = ()
+    ends_only: bool = False
+    between: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    as_of: str | None = None
+    since: str | None = None
+    until: str | None = None
+    limit: int = 100_000
+    first: int = 2_000
+    edges: int = 20_000
+    after: str | None = None
+
+    def __post_init__(self) -> None:
+        _member("data", self.data, DATA)
+        _member("actors", self.actors, ACTORS)
+        for identifier, level in self.open.items():
+            _member("open", level, DATA if identifier.partition(":")[0] in DATA else ACTORS)
+        if self.as_of and (self.since or self.until):
+            raise InvalidQueryError("as_of and a window are both given.", field="as_of", hint="Ask for an instant, or for since and until.")
+        for name in ("as_of", "since", "until"):
+            if instant := getattr(self, name):
+                object.__setattr__(self, name, Stamp.at(instant, "").time)
+        for name, low, high in (("depth", 0, 1_000), ("limit", 1, MAX_REACHED), ("first", 1, MAX_REACHED), ("edges", 1, 1_000_000)):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InvalidQueryError(f"{name} is {value:,}.", field=name, hint=f"It may be from {low:,} to {high:,}.")
+        if not self.focus:
+            if self.between is None:
+                raise InvalidQueryError("The view has no focus.", field="focus", hint="Name at least one node, or two to look between.")
+            object.__setattr__(self, "focus", (*self.between[0], *self.between[1]))
+
+    @property
+    def timed(self) -> bool:
+        """Whether only a part of time is shown."""
+        return bool(self.as_of or self.since or self.until)
+
+
+def _member(name: str, level: NodeKind, levels: tuple[NodeKind, ...]) -> None:
+    if level not in levels:
+        raise InvalidQueryError(f"{level} is no level of {name}.", field=name, hint=f"The levels are: {', '.join(levels)}.")

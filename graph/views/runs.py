@@ -1,0 +1,150 @@
+"""The grain of runs: which run read which version or file, and what it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.views.atoms import Atoms
+from headwater.graph.views.fetch import FLOWS, children, parents_of
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.request import DATA, ViewRequest
+from headwater.graph.views.times import Flow, time_of, within
+
+_INSIDE = {
+    NodeKind.PLATFORM: [NodeKind.DATASET],
+    NodeKind.DATASET: [NodeKind.VERSION, NodeKind.PARTITION],
+    NodeKind.SYSTEM: [NodeKind.PIPELINE, NodeKind.JOB],
+    NodeKind.PIPELINE: [NodeKind.PIPELINE, NodeKind.JOB],
+    NodeKind.JOB: [NodeKind.RUN],
+}
+_INPUT = "input:"
+
+
+async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> Atoms:
+    """The atoms around versions, partitions and runs.
+
+    Raises:
+        InvalidQueryError: no version, partition or run of the focus is known.
+    """
+    focus = await _focus(graph, tenant, request, nodes)
+    if not focus:
+        raise InvalidQueryError(
+            f"No version, partition or run of {nodes[0].id} is known{' as of then' if request.timed else ''}.",
+            field="focus",
+            hint="Its levels are: platform, dataset, column; system, pipeline, job.",
+        )
+    contained = [NodeKind.RUN, NodeKind.PARTITION]
+    cone = await graph.cone(
+        tenant, focus, direction=request.direction, kinds=FLOWS, depth=request.depth, limit=request.limit, contained=contained
+    )
+    ids = list(cone.ids[: cone.reached])
+    parents = parents_of(cone)
+    flows = [Flow(ids[s], ids[d], kind, *times) for (s, d, kind), times in zip(cone.edges, cone.times, strict=True)]
+    edges = [edge[:2] for edge in cone.edges]
+    notes: list[str] = []
+    if request.timed:
+        stated = _run_times(flows)
+        until, since = request.as_of or request.until, request.since
+        there = [_there(flow, stated, since, until) for flow in flows]
+        edges = [edge for edge, stays in zip(edges, there, strict=True) if stays]
+    edges = _finest(ids, edges, parents)
+    asked = set(focus)
+    atoms = Atoms(ids, edges, [n for n, identifier in enumerate(ids[: len(asked)]) if identifier in asked], parents, cone.beyond, notes)
+    await _add_unversioned(graph, tenant, atoms)
+    return atoms
+
+
+async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> list[str]:
+    found: list[str] = []
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop(0)
+        if node.kind not in _INSIDE:
+            found.append(node.id)
+            if node.kind is NodeKind.VERSION:
+                found += [part.id for part in await children(graph, tenant, node.id, [NodeKind.PARTITION])]
+            continue
+        inside = await children(graph, tenant, node.id, _INSIDE[node.kind])
+        if node.kind is NodeKind.DATASET and request.as_of:
+            inside = current_versions(inside, request.as_of)
+        waiting += inside
+    return list(dict.fromkeys(found))
+
+
+def current_versions(nodes: Sequence[Node], instant: str) -> list[Node]:
+    """Of a dataset's blocks those that it consisted of at an instant: the last base by then, and the deltas after it.
+
+    A block that does not say which it is may be either, and counts as a delta; a partition that no version holds has no time, and stays.
+    """
+    written = sorted(
+        ((str(node.properties["writtenAt"]), node) for node in nodes if "writtenAt" in node.properties), key=lambda entry: entry[0]
+    )
+    by_then = [node for at, node in written if at <= instant]
+    bases = [place for place, node in enumerate(by_then) if node.properties.get("block") == "base"]
+    current = by_then[bases[-1] :] if bases else by_then
+    return [*current, *(node for node in nodes if node.kind is NodeKind.PARTITION)]
+
+
+def _run_times(flows: Sequence[Flow]) -> dict[str, tuple[str, str]]:
+    """First and last statement of each run."""
+    times: dict[str, tuple[str, str]] = {}
+    for flow in flows:
+        run = flow.src if flow.src.startswith("run:") else flow.dst
+        if flow.first:
+            first, last = times.get(run, (flow.first, flow.last))
+            times[run] = min(first, flow.first), max(last, flow.last)
+    return times
+
+
+def _there(flow: Flow, times: dict[str, tuple[str, str]], since: str | None, until: str | None) -> bool:
+    """Whether the run of a flow falls into the time asked for; one without a time does."""
+    run = flow.src if flow.src.startswith("run:") else flow.dst
+    if run not in times:
+        return True
+    first, last = times[run]
+    return within(Flow(flow.src, flow.dst, flow.kind, time_of(first), time_of(last)), since, until)
+
+
+def _finest(ids: Sequence[str], edges: list[tuple[int, int]], parents: dict[str, list[str]]) -> list[tuple[int, int]]:
+    """Edges without those of a version that its partitions have as well."""
+    covered: set[tuple[str, str]] = set()
+    for src, dst in edges:
+        for end, other, forward in ((src, dst, True), (dst, src, False)):
+            if kind_of(ids[end]) is NodeKind.PARTITION:
+                for parent in parents.get(ids[end], ()):
+                    covered.add((parent, ids[other]) if forward else (ids[other], parent))
+    return [edge for edge in edges if (ids[edge[0]], ids[edge[1]]) not in covered]
+
+
+async def _add_unversioned(graph: GraphStore, tenant: str, atoms: Atoms) -> None:
+    """Inputs of runs that are known by dataset alone: shown as the dataset, where no version or file of it leads to the run."""
+    runs = {identifier: number for number, identifier in enumerate(atoms.ids) if kind_of(identifier) is NodeKind.RUN}
+    read: dict[int, set[str]] = {}
+    for src, dst in atoms.edges:
+        if kind_of(atoms.ids[src]) in DATA:
+            read.setdefault(dst, set()).update(_datasets(atoms, atoms.ids[src]))
+    numbers: dict[str, int] = {}
+    for node in await graph.get(tenant, list(runs)):
+        inputs = [name.removeprefix(_INPUT) for name in node.properties if name.startswith(f"{_INPUT}dataset:")]
+        for dataset in inputs:
+            if dataset in read.get(runs[node.id], ()):
+                continue
+            if dataset not in numbers:
+                numbers[dataset] = len(atoms.ids)
+                atoms.ids.append(dataset)
+            atoms.edges.append((numbers[dataset], runs[node.id]))
+    if numbers:
+        atoms.notes.append(f"Of {len(numbers):,} inputs no version is known: they are shown as datasets, and what they came from is not.")
+
+
+def _datasets(atoms: Atoms, identifier: str) -> set[str]:
+    """The datasets that a version or a partition is of."""
+    if kind_of(identifier) is NodeKind.VERSION:
+        return {node_id(NodeKind.DATASET, *parse_id(identifier)[1][:2])}
+    found: set[str] = set()
+    for parent in atoms.parents.get(identifier, ()):
+        found |= {parent} if kind_of(parent) is NodeKind.DATASET else _datasets(atoms, parent)
+    return found

@@ -1,0 +1,83 @@
+"""Lineage in time: which flows were there as of an instant, or in a window.
+
+An edge knows when it was first and last stated, and by which run; between the two it counts as there. As of an instant a flow is there if
+it had been stated by then and its job had not given it up: no later run of the job, as known by then, stated flows on the same side (what
+it reads, what it writes) without this one. A flow without a time counts as always there, and the answer says how many do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headwater.graph.model import EdgeKind
+from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.views.request import MAX_REACHED, ViewRequest
+
+Side = tuple[str, bool]  # an actor, and whether the flow leaves it
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """An edge between an actor and data. `first` and `last` are `{time} {run}`, empty where not known."""
+
+    src: str
+    dst: str
+    kind: EdgeKind
+    first: str
+    last: str
+
+    @property
+    def side(self) -> Side:
+        """Whose flow it is, and on which side."""
+        return (self.src, True) if self.kind is EdgeKind.WRITES or self.src.startswith(("job:", "run:")) else (self.dst, False)
+
+
+async def in_time(
+    graph: GraphStore, tenant: str, request: ViewRequest, flows: Sequence[Flow], notes: list[str], *, kinds: Sequence[EdgeKind] = ()
+) -> list[bool]:
+    """For each flow whether it is there. `kinds` are those in which actors state their flows; reads and writes if none are given."""
+    timeless = sum(1 for flow in flows if not flow.first)
+    if timeless:
+        notes.append(f"{timeless:,} flows have no time and count as always there: they were kept before times were, or only inferred.")
+    if request.as_of is None:
+        return [not flow.first or within(flow, request.since, request.until) for flow in flows]
+    actors = sorted({flow.side[0] for flow in flows})
+    asked = tuple(kinds) or (EdgeKind.READS, EdgeKind.WRITES)
+    around = await graph.cone(tenant, actors, direction=Direction.BOTH, kinds=asked, depth=1, limit=MAX_REACHED)
+    stated = [Flow(around.ids[s], around.ids[d], kind, *times) for (s, d, kind), times in zip(around.edges, around.times, strict=True)]
+    latest = latest_statements(stated, request.as_of)
+    return [not flow.first or stands(flow, request.as_of, latest) for flow in flows]
+
+
+def within(flow: Flow, since: str | None, until: str | None) -> bool:
+    """Whether the time in which a flow was stated touches a window."""
+    return (until is None or time_of(flow.first) <= until) and (since is None or time_of(flow.last) >= since)
+
+
+def latest_statements(flows: Iterable[Flow], instant: str) -> dict[Side, str]:
+    """For each side of each actor its last statement by the instant, as far as edges tell."""
+    latest: dict[Side, str] = {}
+    for flow in flows:
+        for statement in (flow.first, flow.last):
+            if statement and time_of(statement) <= instant and statement > latest.get(flow.side, ""):
+                latest[flow.side] = statement
+    return latest
+
+
+def stands(flow: Flow, instant: str, latest: Mapping[Side, str]) -> bool:
+    """Whether a flow was there as of an instant."""
+    if time_of(flow.first) > instant:
+        return False
+    newest = latest.get(flow.side, "")
+    return newest <= flow.last or run_of(newest) == run_of(flow.last)
+
+
+def time_of(statement: str) -> str:
+    """The time of a statement."""
+    return statement.partition(" ")[0]
+
+
+def run_of(statement: str) -> str:
+    """The run of a statement; empty where none made it."""
+    return statement.partition(" ")[2]

@@ -1,0 +1,269 @@
+"""Views: lineage around a focus, zoomed to levels and masked.
+
+Laws, each a property test (docs/guide/views.md says them for people):
+
+1. Masks are exact. Where every visible node is an atom, one visible node leads to another in the view exactly when it does in the graph
+   that direction and depth reach.
+2. Zooming loses nothing. Where a member of X leads to a member of Y, X leads to Y in the view.
+3. No link is made up. X → Y means that a member of X leads to a member of Y by a way on which everything between is masked.
+4. Nothing is upstream, or downstream, that has no member which is.
+5. A path of links whose inner nodes are passed wholly is a path of members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import Node, NodeKind, bare_name
+from headwater.graph.stores.paging import decode_cursor, encode_cursor
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.views import between as ways
+from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
+from headwater.graph.views.atoms import Adjacency, Atoms, Reach, spread
+from headwater.graph.views.components import components
+from headwater.graph.views.levels import Zoom, kind_of, levels_among
+from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
+from headwater.graph.views.load import load
+from headwater.graph.views.masking import hides, needs_nodes
+from headwater.graph.views.passage import entries, passed_wholly
+from headwater.graph.views.request import ACTORS, DATA, ViewRequest
+
+_VIA_WORK = 300_000  # masked nodes looked at for the counts of one page
+
+
+async def view(graph: GraphStore, tenant: str, request: ViewRequest, *, sight: Sight | None = None) -> View:
+    """The view that a request asks for. `sight` says which masked nodes may be named; without it, all.
+
+    Raises:
+        NotFoundError: a node of the focus is not known.
+        InvalidQueryError: a level is not there, or the cursor is none.
+    """
+    atoms = await load(graph, tenant, request)
+    made = View(graph, tenant, request, atoms, sight)
+    await made.mask()
+    return made
+
+
+class View:
+    """An answered view: totals at once, pages and members when asked for."""
+
+    def __init__(self, graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, sight: Sight | None) -> None:
+        self._graph, self._tenant, self._request, self._sight = graph, tenant, request, sight
+        self._atoms = atoms
+        self._after, self._before = atoms.adjacency()
+        self._zoom = Zoom(request, atoms.parents)
+        self._reach = Reach.of(atoms, self._after, self._before, request.direction, request.depth)
+        self._distance = self._reach.distance()
+        self._kept = self._kept_between() if request.between else self._distance.keys()
+        self._node_of = {atom: self._zoom.lift(atoms.ids[atom]) for atom in self._kept}
+        self._refuse_missing_levels()
+        self._nodes: list[str] = []
+        self._masked: set[str] = set()
+        self._links = Links([], [], 0)
+
+    async def mask(self) -> None:
+        """Hide what the masks hide, and link what is left."""
+        nearest: dict[str, int] = {}
+        for atom, node in self._node_of.items():
+            hops = self._distance[atom]
+            if hops < nearest.get(node, hops + 1):
+                nearest[node] = hops
+        asked = self._asked()
+        ends = self._ends() if self._request.ends_only else None
+        known = await self._known(nearest) if needs_nodes(self._request.masks) else {}
+        masks, chain = self._request.masks, self._zoom.chain
+        self._masked = {
+            node
+            for node in nearest
+            if node not in asked and ((ends is not None and node not in ends) or (masks and hides(masks, node, chain, known)))
+        }
+        self._nodes = sorted(nearest.keys() - self._masked, key=lambda node: (nearest[node], node))
+        self._nearest = nearest
+        numbers = {node: number for number, node in enumerate(self._nodes)}
+        shown = [OUTSIDE] * len(self._atoms.ids)
+        for atom, node in self._node_of.items():
+            shown[atom] = numbers.get(node, MASKED)
+        self._numbers = numbers
+        self._links = Links(shown, self._after, len(self._nodes))
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the answer overstates or lacks."""
+        return self._atoms.notes
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Counts of the whole view."""
+        return Totals(len(self._nodes), self._links.total(), len(self._node_of), len(self._masked), self._atoms.beyond)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The levels that what was reached has."""
+        found = levels_among((self._atoms.ids[atom] for atom in self._kept), self._zoom)
+        return Levels([level for level in DATA if level in found], [level for level in ACTORS if level in found])
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The first node of this page, and the first of the next one, by number."""
+        start = 0
+        if self._request.after is not None:
+            hops, identifier = decode_cursor(self._request.after)
+            place = (int(hops) if hops.isdigit() else -1, identifier)
+            start = sum(1 for node in self._nodes if (self._nearest[node], node) <= place)
+        return start, self._page_end(start)
+
+    @property
+    def cursor(self) -> str | None:
+        """Fetches the next page; None: this is the last."""
+        end = self.bounds[1]
+        if end >= len(self._nodes):
+            return None
+        last = self._nodes[end - 1]
+        return encode_cursor(str(self._nearest[last]), last)
+
+    def node_ids(self) -> list[str]:
+        """Every visible node, nearest first."""
+        return list(self._nodes)
+
+    def all_edges(self) -> set[tuple[str, str]]:
+        """Every link, of all pages."""
+        return {(self._nodes[src], self._nodes[dst]) for src in range(len(self._nodes)) for dst in bits_of(self._links.out[src])}
+
+    async def nodes(self) -> list[VisibleNode]:
+        """The nodes of this page."""
+        start, end = self.bounds
+        ids = self._nodes[start:end]
+        found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
+        asked, entered = self._asked(), self._entries
+        upstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.upstream}
+        downstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.downstream}
+        return [
+            VisibleNode(
+                node=found.get(node) or _bare(node),
+                distance=self._nearest[node],
+                members=len(set(self._links.members[number])),
+                focus=node in asked,
+                upstream=node in upstream,
+                downstream=node in downstream,
+                wholly=passed_wholly(self._links, number, entered[number]),
+            )
+            for number, node in enumerate(ids, start)
+        ]
+
+    def edges(self) -> list[VisibleEdge]:
+        """The links between nodes of this page and the pages before, of which at least one end is on this one."""
+        start, end = self.bounds
+        found: list[VisibleEdge] = []
+        work = _VIA_WORK
+        for src in range(end):
+            mine = (self._links.out[src] & ((1 << end) - 1)) >> (0 if src >= start else start)
+            if not mine:
+                continue
+            direct = {self._links.shown[other] for atom in self._links.members[src] for other in self._links.after[atom]}
+            for dst, weight in sorted(self._links.of(src).items()):
+                if dst >= end or (src < start and dst < start):
+                    continue
+                count: int | None = None
+                if work > 0:
+                    masked = ways.via(self._links, src, dst) if self._masked else set()
+                    work -= len(masked)
+                    count = len({self._node_of[atom] for atom in masked})
+                found.append(VisibleEdge(self._nodes[src], self._nodes[dst], weight, dst in direct, count))
+        return found
+
+    async def members(self, src: str, dst: str, *, first: int = 100, after: str | None = None) -> Members:
+        """What the link from `src` to `dst` stands for.
+
+        Raises:
+            InvalidQueryError: there is no such link.
+        """
+        if src not in self._numbers or dst not in self._numbers or not self._links.out[self._numbers[src]] >> self._numbers[dst] & 1:
+            raise InvalidQueryError(f"The view has no link from {src} to {dst}.", field="src", hint="Take the ends from its edges.")
+        ends = self._numbers[src], self._numbers[dst]
+        ids = self._atoms.ids
+        pairs = sorted({(ids[a], ids[b]) for a, b in ways.pairs(self._links, *ends)})
+        masked = sorted({self._node_of[atom] for atom in ways.via(self._links, *ends)})
+        known = [node for node in masked if node in set(await self._sight(masked))] if self._sight else masked
+        place = decode_cursor(after)
+        page = [pair for pair in pairs if pair > place][:first]
+        named = await self._graph.get(self._tenant, known[:first])
+        more = bool(page) and page[-1] != pairs[-1]
+        return Members(page, len(pairs), named, len(masked), len(masked) - len(known), encode_cursor(*page[-1]) if more else None)
+
+    @cached_property
+    def _entries(self) -> list[set[int]]:
+        return entries(self._links)
+
+    def _page_end(self, start: int) -> int:
+        """As many nodes as asked for, fewer where they have more links among them than asked for; at least one."""
+        end = min(len(self._nodes), start + self._request.first)
+        if self._links.total() <= self._request.edges:
+            return end
+        room = self._request.edges
+        for number in range(start, end):
+            below = (1 << number) - 1
+            room -= (self._links.out[number] & below).bit_count()
+            room -= sum(1 for src in range(number) if self._links.out[src] >> number & 1)
+            if room < 0 and number > start:
+                return number
+        return end
+
+    def _asked(self) -> set[str]:
+        """The nodes that were asked for by name: never hidden."""
+        asked = {self._node_of[atom] for atom in self._atoms.focus if atom in self._node_of}
+        if self._request.between:
+            named = {*self._request.between[0], *self._request.between[1]}
+            asked |= {node for atom, node in self._node_of.items() if not named.isdisjoint(self._zoom.chain(self._atoms.ids[atom]))}
+        return asked
+
+    def _kept_between(self) -> set[int]:
+        """The atoms on a way between the two sides. An end is itself on such a way, also where there is none."""
+        sides = []
+        for named in self._request.between or ():
+            found = {atom for atom in self._distance if not set(named).isdisjoint(self._zoom.chain(self._atoms.ids[atom]))}
+            if not found:
+                raise InvalidQueryError(
+                    f"{', '.join(named)} is not in this lineage.", field="between", hint="Ask for more depth, or for both directions."
+                )
+            sides.append(found)
+        after, before = self._within(self._after), self._within(self._before)
+        kept = sides[0] | sides[1]
+        for one, other in (sides, sides[::-1]):
+            kept |= spread(one, after).keys() & spread(other, before).keys()
+        return kept
+
+    def _within(self, steps: Adjacency) -> Adjacency:
+        return [[other for other in following if other in self._distance] for following in steps]
+
+    def _ends(self) -> set[str]:
+        """The nodes that the lineage begins with and ends with: what nothing enters, or nothing leaves, from outside its own cycle."""
+        kept = self._kept
+        found: set[str] = set()
+        for steps in (self._after, self._before):
+            inner: Adjacency = [[other for other in following if other in kept] for following in steps]
+            for component in components(kept, inner.__getitem__):
+                members = set(component)
+                if all(other in members for atom in component for other in inner[atom]):
+                    found |= {self._node_of[atom] for atom in component}
+        return found
+
+    def _refuse_missing_levels(self) -> None:
+        """Refuse a level that nothing reached has, naming those that there are."""
+        shown = {kind_of(node) for node in set(self._node_of.values())}
+        for name, level, levels in (("data", self._request.data, DATA), ("actors", self._request.actors, ACTORS)):
+            if level in shown or shown.isdisjoint(levels):
+                continue
+            there = self.levels.data if name == "data" else self.levels.actors
+            if level not in there:
+                raise InvalidQueryError(f"This lineage has no {level}.", field=name, hint=f"Its levels of {name} are: {', '.join(there)}.")
+
+    async def _known(self, nodes: Iterable[str]) -> dict[str, Node]:
+        ids = {container for node in nodes for container in self._zoom.chain(node)}
+        return {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
+
+
+def _bare(identifier: str) -> Node:
+    """A container that ids tell and no event has stated."""
+    return Node(identifier, NodeKind(kind_of(identifier)), bare_name(identifier))
