@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.protocol import Direction
@@ -13,14 +13,13 @@ K = TypeVar("K", bound=Hashable)
 
 _KINDS = {kind.value: kind for kind in EdgeKind}  # a look-up costs a tenth of EdgeKind(…)
 
-Row = tuple[K, K, str, "str | None", "str | None"]  # near end, far end, kind, first, last
-
 
 @dataclass(slots=True)
 class ConeBuilder(Generic[K]):
     """Ask `level` for the way and the nodes to expand next, give `take` the edges found there, until `level` is None.
 
-    `order` sorts nodes by id: where a level does not fit whole, the first ids stay.
+    An edge is (near end, far end), followed by (kind, first, last) where `about` is asked for. `order` sorts nodes by id: where a level
+    does not fit whole, the first ids stay.
     """
 
     start: Sequence[K]
@@ -28,14 +27,15 @@ class ConeBuilder(Generic[K]):
     depth: int
     limit: int
     order: Callable[[list[K]], list[K]]
+    about: bool = False
     keys: list[K] = field(default_factory=list)
-    edges: list[tuple[int, int, EdgeKind]] = field(default_factory=list)
-    times: list[tuple[str, str]] = field(default_factory=list)
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    facts: list[tuple[EdgeKind, str, str]] = field(default_factory=list)
     beyond: set[K] = field(default_factory=set)
+    distance: dict[Direction, dict[int, int]] = field(default_factory=dict)
     _numbers: dict[K, int] = field(default_factory=dict)
     _waiting: list[tuple[Direction, list[K], int]] = field(default_factory=list)
-    _reached: dict[Direction, set[K]] = field(default_factory=dict)
-    _known: set[tuple[int, int, EdgeKind]] = field(default_factory=set)
+    _known: set[tuple[Any, ...]] = field(default_factory=set)
     _crossing: bool = False
 
     def __post_init__(self) -> None:
@@ -44,10 +44,10 @@ class ConeBuilder(Generic[K]):
             ordered = self.order(start)
             start = ordered[: self.limit]
             self.beyond.update(ordered[self.limit :])
-        for key in start:
-            self._number(key)
+        self.keys += start
+        self._numbers.update((key, number) for number, key in enumerate(start))
         for way in self.direction.ways():
-            self._reached[way] = set(start)
+            self.distance[way] = dict.fromkeys(range(len(start)), 0)
             self._waiting.append((way, start, 0))
         self._crossing = len(self._waiting) > 1
 
@@ -60,48 +60,55 @@ class ConeBuilder(Generic[K]):
         if self._crossing:
             # What leads from one cone into the other past the focus was not on the way of either.
             self._crossing = False
-            self._waiting.append((Direction.UPSTREAM, list(self._reached[Direction.DOWNSTREAM] - self._reached[Direction.UPSTREAM]), -1))
+            other = self.distance[Direction.DOWNSTREAM].keys() - self.distance[Direction.UPSTREAM].keys()
+            self._waiting.append((Direction.UPSTREAM, [self.keys[number] for number in other], -1))
             return self.level()
         return None
 
-    def take(self, rows: Iterable[Row[K]]) -> None:
+    def take(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """The edges of the level asked for."""
         way, _, hops = self._waiting.pop(0)
-        found = rows if isinstance(rows, list) else list(rows)
-        numbers, reached = self._numbers, self._reached[way]
+        numbers = self._numbers
         if 0 <= hops < self.depth:
-            new = list({row[1]: None for row in found if row[1] not in reached})
-            self._waiting.append((way, self._keep(way, new), hops + 1))
+            self._waiting.append((way, self._number(way, rows, hops + 1), hops + 1))
         elif hops == self.depth:
-            self.beyond.update(row[1] for row in found if row[1] not in numbers)
-        upstream, both = way is Direction.UPSTREAM, self.direction is Direction.BOTH
-        for near, far, kind, first, last in found:
-            other = numbers.get(far)
-            if other is None:
-                continue
-            edge = (other, numbers[near], _KINDS[kind]) if upstream else (numbers[near], other, _KINDS[kind])
-            if both:
-                if edge in self._known:
-                    continue
-                self._known.add(edge)
-            self.edges.append(edge)
-            self.times.append((first or "", last or ""))
+            self.beyond.update(row[1] for row in rows if row[1] not in numbers)
+        if hops < 0 or hops >= self.depth or self.beyond:
+            rows = [row for row in rows if row[1] in numbers]
+        if self.direction is Direction.BOTH:
+            rows = self._new(way, rows)
+        if way is Direction.UPSTREAM:
+            self.edges += [(numbers[row[1]], numbers[row[0]]) for row in rows]
+        else:
+            self.edges += [(numbers[row[0]], numbers[row[1]]) for row in rows]
+        if self.about:
+            self.facts += [(_KINDS[kind], first or "", last or "") for _, _, kind, first, last in rows]
 
-    def _keep(self, way: Direction, new: list[K]) -> list[K]:
+    def _number(self, way: Direction, rows: Sequence[tuple[Any, ...]], hops: int) -> list[K]:
         """Number what is new, as far as the limit allows; returns what is to be expanded next."""
-        unnumbered = [key for key in new if key not in self._numbers]
+        numbers, distance = self._numbers, self.distance[way]
+        found = dict.fromkeys([row[1] for row in rows])
+        unnumbered = [key for key in found if key not in numbers]
+        # Known from the other cone, new in this one.
+        new = [key for key in found if key in numbers and numbers[key] not in distance] if self.direction is Direction.BOTH else []
         room = self.limit - len(self.keys)
         if len(unnumbered) > room:
             ordered = self.order(unnumbered)
-            left_out = set(ordered[room:])
-            self.beyond |= left_out
-            new = [key for key in new if key not in left_out]
-        for key in new:
-            if key not in self._numbers:
-                self._number(key)
-        self._reached[way].update(new)
-        return new
+            self.beyond.update(ordered[room:])
+            unnumbered = ordered[:room]
+        count = len(self.keys)
+        numbers.update(zip(unnumbered, range(count, count + len(unnumbered)), strict=True))
+        self.keys += unnumbered
+        distance.update(dict.fromkeys([numbers[key] for key in new], hops))
+        distance.update(dict.fromkeys(range(count, count + len(unnumbered)), hops))
+        return new + unnumbered
 
-    def _number(self, key: K) -> None:
-        self._numbers[key] = len(self.keys)
-        self.keys.append(key)
+    def _new(self, way: Direction, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Edges that the other cone has not brought. Two nodes may be joined by two kinds."""
+        fresh = []
+        for row in rows:
+            key = (row[1], row[0], *row[2:3]) if way is Direction.UPSTREAM else (row[0], row[1], *row[2:3])
+            if key not in self._known:
+                self._known.add(key)
+                fresh.append(row)
+        return fresh

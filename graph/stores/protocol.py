@@ -9,7 +9,7 @@ The tenant is a required first argument everywhere, so that forgetting it does n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -49,16 +49,19 @@ class Subgraph:
 class Cone:
     """What a focus reaches, as numbers: for whoever computes on tens of thousands of nodes, as views do.
 
-    A node's number is its index in `ids`; the first `reached` were reached, the others contain one of them. `edges` are (src, dst, kind),
-    each once: all those between nodes that were reached, with (first, last) of each in `times`. `contains` are (container, child).
-    `beyond` counts nodes one hop further than depth or limit allowed.
+    A node's number is its index in `ids`; the first `reached` were reached (the focus first of all), the others contain one of them.
+    `edges` are (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each in `facts` where that was
+    asked for. `contains` are (container, child). `upstream` and `downstream` are hops by number. `beyond` counts nodes one hop further than
+    depth or limit allowed.
     """
 
     ids: Sequence[str]
     reached: int
-    edges: Sequence[tuple[int, int, EdgeKind]]
-    times: Sequence[tuple[str, str]]
+    edges: Sequence[tuple[int, int]]
+    facts: Sequence[tuple[EdgeKind, str, str]]
     contains: Sequence[tuple[int, int]]
+    upstream: Mapping[int, int]
+    downstream: Mapping[int, int]
     beyond: int = 0
 
 
@@ -116,6 +119,7 @@ class GraphStore(Protocol):
         depth: int,
         limit: int,
         contained: Sequence[NodeKind] = (),
+        facts: bool = False,
     ) -> Cone:
         """As `reach`, without names and properties, and with the containers (all levels up) of the nodes of the kinds `contained`.
 

@@ -2,6 +2,6 @@
 
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
 from headwater.graph.views.request import Mask, MaskBy, ViewRequest
-from headwater.graph.views.view import View, view
+from headwater.graph.views.viewing import View, view
 
 __all__ = ["Levels", "Mask", "MaskBy", "Members", "Sight", "Totals", "View", "ViewRequest", "VisibleEdge", "VisibleNode", "view"]

@@ -15,8 +15,7 @@ Sight = Callable[[Sequence[str]], Awaitable[Collection[str]]]
 class VisibleNode:
     """A node of a view. `members` are the nodes below it that take part; `distance` is that of the nearest one, in hops.
 
-    `upstream` and `downstream` are exact: at least one member really leads to the focus, or is led to. `wholly` is whether what enters it
-    leaves it by every link (see `passage`); a path of links through nodes that are wholly passed is one of data.
+    `upstream` and `downstream` are exact: at least one member really leads to the focus, or is led to.
     """
 
     node: Node
@@ -25,7 +24,6 @@ class VisibleNode:
     focus: bool
     upstream: bool
     downstream: bool
-    wholly: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class Atoms:
     """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
 
     `parents` are containers that ids do not tell; `beyond` counts the nodes one hop further than depth or limit allowed. `notes` say what
-    an answer on these atoms overstates or lacks.
+    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out.
     """
 
     ids: list[str]
@@ -28,15 +28,21 @@ class Atoms:
     parents: Mapping[str, Sequence[str]] = field(default_factory=dict)
     beyond: int = 0
     notes: list[str] = field(default_factory=list)
+    reach: Reach | None = None
 
-    def adjacency(self) -> tuple[Adjacency, Adjacency]:
-        """What follows each atom, and what goes before it."""
+    def after(self) -> Adjacency:
+        """What follows each atom."""
         after: Adjacency = [[] for _ in self.ids]
-        before: Adjacency = [[] for _ in self.ids]
         for src, dst in self.edges:
             after[src].append(dst)
+        return after
+
+    def before(self) -> Adjacency:
+        """What goes before each atom."""
+        before: Adjacency = [[] for _ in self.ids]
+        for src, dst in self.edges:
             before[dst].append(src)
-        return after, before
+        return before
 
 
 def spread(start: Iterable[int], steps: Adjacency, depth: int | None = None) -> dict[int, int]:
@@ -63,10 +69,10 @@ class Reach:
     downstream: Mapping[int, int]
 
     @classmethod
-    def of(cls, atoms: Atoms, after: Adjacency, before: Adjacency, direction: Direction, depth: int) -> Reach:
+    def of(cls, atoms: Atoms, direction: Direction, depth: int) -> Reach:
         """What the focus reaches within `depth` hops."""
-        upstream = spread(atoms.focus, before, depth) if direction is not Direction.DOWNSTREAM else {}
-        downstream = spread(atoms.focus, after, depth) if direction is not Direction.UPSTREAM else {}
+        upstream = spread(atoms.focus, atoms.before(), depth) if direction is not Direction.DOWNSTREAM else {}
+        downstream = spread(atoms.focus, atoms.after(), depth) if direction is not Direction.UPSTREAM else {}
         return cls(upstream, downstream)
 
     def distance(self) -> dict[int, int]:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
-from headwater.graph.views.fetch import parents_of
+from headwater.graph.views.fetch import containers_of
 from headwater.graph.views.levels import kind_of
-from headwater.graph.views.request import MAX_REACHED, ViewRequest
+from headwater.graph.views.request import ViewRequest
 from headwater.graph.views.times import Flow, in_time
 
 _BY = "by:"
@@ -50,7 +50,7 @@ async def load_columns(graph: GraphStore, tenant: str, request: ViewRequest, nod
     for derivation in derivations:
         made.join(derivation.src, derivation.dst, derivation.job)
     jobs = sorted({derivation.job for derivation in derivations if derivation.job})
-    parents = await _containers(graph, tenant, jobs)
+    parents = await containers_of(graph, tenant, jobs)
     focus = [made.number(node.id) for node in nodes]
     return Atoms(made.ids, made.edges, focus, parents, reached.truncated, notes)
 
@@ -117,11 +117,6 @@ async def _in_time(
         for derivation in derivations
         if derivation.job is None or gone.isdisjoint({(derivation.src, derivation.job), (derivation.job, derivation.dst)})
     ]
-
-
-async def _containers(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> dict[str, list[str]]:
-    cone = await graph.cone(tenant, jobs, direction=Direction.UPSTREAM, kinds=(), depth=0, limit=MAX_REACHED, contained=[NodeKind.JOB])
-    return parents_of(cone)
 
 
 class _Atoms:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.graph.model import EdgeKind, Node, NodeKind
-from headwater.graph.stores.protocol import Cone, GraphStore
+from headwater.graph.stores.protocol import Cone, Direction, GraphStore
+from headwater.graph.views.request import ACTORS
+from headwater.graph.views.times import Flow
 
 FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 _PAGE = 1_000
@@ -17,6 +19,19 @@ def parents_of(cone: Cone) -> dict[str, list[str]]:
     for container, child in cone.contains:
         parents.setdefault(cone.ids[child], []).append(cone.ids[container])
     return parents
+
+
+async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -> dict[str, list[str]]:
+    """The containers of actors and of those, all levels up."""
+    cone = await graph.cone(
+        tenant, actors, direction=Direction.UPSTREAM, kinds=(), depth=0, limit=max(1, len(actors)), contained=list(ACTORS)
+    )
+    return parents_of(cone)
+
+
+def flows_of(cone: Cone) -> list[Flow]:
+    """The flows of a cone that was fetched with its facts."""
+    return [Flow(cone.ids[src], cone.ids[dst], *facts) for (src, dst), facts in zip(cone.edges, cone.facts, strict=True)]
 
 
 async def children(graph: GraphStore, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:

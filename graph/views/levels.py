@@ -30,7 +30,7 @@ class Zoom:
         self._request = request
         self._parents = parents
         self._chains: dict[str, tuple[str, ...]] = {}
-        self._lifted: dict[tuple[str, ...], str | None] = {}
+        self._lifted: dict[tuple[NodeKind, tuple[str, ...]], str | None] = {}
         self._plain = not request.open
 
     def lift(self, identifier: str) -> str:
@@ -52,22 +52,27 @@ class Zoom:
         return known
 
     def _lift(self, identifier: str, kind: NodeKind, level: NodeKind) -> str:
-        if _RANK[kind] < _RANK[level] and self._plain:
+        if not self._plain:
+            return self._lift_opened(identifier, kind, level)
+        if _RANK[kind] < _RANK[level]:
             return identifier
-        containers = self.chain(identifier)[1:]
-        if self._plain:
-            # Thousands of nodes share their containers: what those come to is worked out once.
-            if containers not in self._lifted:
-                self._lifted[containers] = _at(containers, level)
-            found = self._lifted[containers]
-            return found if found is not None else _outermost_finer((identifier, *containers), level)
-        for container in containers:  # innermost first: the closest opened container decides
-            if container in self._request.open:
-                level = self._request.open[container]
-                break
-        else:
-            level = self._request.open.get(identifier, level) if _RANK[kind] >= _RANK[level] else level
-        chain = (identifier, *containers)
+        if kind in _BY_ID:
+            return _at(self.chain(identifier), level) or _outermost_finer(self.chain(identifier), level)
+        # Thousands of nodes share their containers: what those come to is worked out once.
+        above = tuple(self._parents.get(identifier, ()))
+        key = (level, above)
+        if key not in self._lifted:
+            containers = self.chain(identifier)[1:]
+            self._lifted[key] = _at(containers, level) or _finer(containers, level)
+        return self._lifted[key] or identifier
+
+    def _lift_opened(self, identifier: str, kind: NodeKind, level: NodeKind) -> str:
+        chain = self.chain(identifier)
+        opened = next((container for container in chain[1:] if container in self._request.open), None)
+        if opened is not None:  # the innermost decides
+            level = self._request.open[opened]
+        elif _RANK[kind] >= _RANK[level]:
+            level = self._request.open.get(identifier, level)
         return _at(chain, level) or _outermost_finer(chain, level)
 
     def _above(self, identifier: str) -> list[str]:
@@ -100,5 +105,9 @@ def _at(chain: Sequence[str], level: NodeKind) -> str | None:
 
 
 def _outermost_finer(chain: Sequence[str], level: NodeKind) -> str:
+    return _finer(chain, level) or chain[0]
+
+
+def _finer(chain: Sequence[str], level: NodeKind) -> str | None:
     finer = [container for container in chain if _RANK[kind_of(container)] > _RANK[level]]
-    return finer[-1] if finer else chain[0]
+    return finer[-1] if finer else None

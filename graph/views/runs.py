@@ -8,7 +8,7 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.views.atoms import Atoms
-from headwater.graph.views.fetch import FLOWS, children, parents_of
+from headwater.graph.views.fetch import FLOWS, children, flows_of, parents_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import DATA, ViewRequest
 from headwater.graph.views.times import Flow, time_of, within
@@ -38,14 +38,21 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
         )
     contained = [NodeKind.RUN, NodeKind.PARTITION]
     cone = await graph.cone(
-        tenant, focus, direction=request.direction, kinds=FLOWS, depth=request.depth, limit=request.limit, contained=contained
+        tenant,
+        focus,
+        direction=request.direction,
+        kinds=FLOWS,
+        depth=request.depth,
+        limit=request.limit,
+        contained=contained,
+        facts=request.timed,
     )
     ids = list(cone.ids[: cone.reached])
     parents = parents_of(cone)
-    flows = [Flow(ids[s], ids[d], kind, *times) for (s, d, kind), times in zip(cone.edges, cone.times, strict=True)]
-    edges = [edge[:2] for edge in cone.edges]
+    edges = list(cone.edges)
     notes: list[str] = []
     if request.timed:
+        flows = flows_of(cone)
         stated = _run_times(flows)
         until, since = request.as_of or request.until, request.since
         there = [_there(flow, stated, since, until) for flow in flows]

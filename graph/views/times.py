@@ -44,8 +44,8 @@ async def in_time(
         return [not flow.first or within(flow, request.since, request.until) for flow in flows]
     actors = sorted({flow.side[0] for flow in flows})
     asked = tuple(kinds) or (EdgeKind.READS, EdgeKind.WRITES)
-    around = await graph.cone(tenant, actors, direction=Direction.BOTH, kinds=asked, depth=1, limit=MAX_REACHED)
-    stated = [Flow(around.ids[s], around.ids[d], kind, *times) for (s, d, kind), times in zip(around.edges, around.times, strict=True)]
+    around = await graph.cone(tenant, actors, direction=Direction.BOTH, kinds=asked, depth=1, limit=MAX_REACHED, facts=True)
+    stated = [Flow(around.ids[src], around.ids[dst], *facts) for (src, dst), facts in zip(around.edges, around.facts, strict=True)]
     latest = latest_statements(stated, request.as_of)
     return [not flow.first or stands(flow, request.as_of, latest) for flow in flows]
 

@@ -29,27 +29,34 @@ async def cone(
     depth: int,
     limit: int,
     contained: Sequence[NodeKind],
+    facts: bool,
 ) -> Cone:
     """See `GraphStore.cone`."""
     known = await rows(
         transaction, "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN n.id", ids=list(focus), tenant=tenant
     )
-    builder = ConeBuilder([identifier for (identifier,) in known], direction, depth, limit, sorted)
+    builder = ConeBuilder([identifier for (identifier,) in known], direction, depth, limit, sorted, facts)
     while level := builder.level():
         way, frontier = level
-        found = (await rows(transaction, _step(way, kinds), ids=frontier, tenant=tenant))[0] if kinds else [[]] * 5
-        near, far, types, first, last = found
-        builder.take(
-            [
-                (frontier[index], other, KIND[kind].value, since, until)
-                for index, other, kind, since, until in zip(near, far, types, first, last, strict=True)
-            ]
-        )
+        columns = (await rows(transaction, _step(way, kinds, facts=facts), ids=frontier, tenant=tenant))[0] if kinds else [[], []]
+        near = [frontier[index] for index in columns[0]]
+        if facts and kinds:
+            columns[2] = [KIND[kind].value for kind in columns[2]]
+        builder.take(list(zip(near, *columns[1:], strict=True)))
     ids = list(builder.keys)
     prefixes = tuple(f"{kind}:" for kind in contained)
     inner = [identifier for identifier in ids if identifier.startswith(prefixes)] if prefixes else []
     contains = await _containers(transaction, tenant, inner, ids)
-    return Cone(ids, len(builder.keys), builder.edges, builder.times, contains, len(builder.beyond))
+    return Cone(
+        ids=ids,
+        reached=len(builder.keys),
+        edges=builder.edges,
+        facts=builder.facts,
+        contains=contains,
+        upstream=builder.distance.get(Direction.UPSTREAM, {}),
+        downstream=builder.distance.get(Direction.DOWNSTREAM, {}),
+        beyond=len(builder.beyond),
+    )
 
 
 async def _containers(transaction: AsyncManagedTransaction, tenant: str, inner: Sequence[str], ids: list[str]) -> list[tuple[int, int]]:
@@ -72,13 +79,15 @@ async def _containers(transaction: AsyncManagedTransaction, tenant: str, inner: 
     return contains
 
 
-def _step(way: Direction, kinds: Sequence[EdgeKind]) -> LiteralString:
-    """One hop from every node of a level, as five lists: one record is unpacked faster than one an edge. A null is no list's member."""
+def _step(way: Direction, kinds: Sequence[EdgeKind], *, facts: bool) -> LiteralString:
+    """One hop from every node of a level, as lists: one record is unpacked faster than one an edge."""
     types = any_of(kinds)
     pattern: LiteralString = "<-[e:" + types + "]-(m:Container)" if way is Direction.UPSTREAM else "-[e:" + types + "]->(m:Container)"
+    # A null would not become a member of its list.
+    about: LiteralString = ", collect(coalesce(e.first, '')), collect(coalesce(e.last, ''))" if facts else ""
     return (
         "UNWIND range(0, size($ids) - 1) AS i MATCH (n:Container {tenant: $tenant, id: $ids[i]})"
         + pattern
-        + " WHERE m.tenant = $tenant"
-        + " RETURN collect(i), collect(m.id), collect(type(e)), collect(coalesce(e.first, '')), collect(coalesce(e.last, ''))"
+        + " WHERE m.tenant = $tenant RETURN collect(i), collect(m.id), collect(type(e))"
+        + about
     )

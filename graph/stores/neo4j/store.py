@@ -58,9 +58,10 @@ class Neo4jStore:
         depth: int,
         limit: int,
         contained: Sequence[NodeKind] = (),
+        facts: bool = False,
     ) -> Cone:
         return await self._connections.read_with(
-            lambda transaction: cones.cone(transaction, tenant, focus, direction, kinds, depth, limit, contained)
+            lambda transaction: cones.cone(transaction, tenant, focus, direction, kinds, depth, limit, contained, facts)
         )
 
     async def children(

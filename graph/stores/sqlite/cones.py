@@ -22,32 +22,43 @@ def cone(
     depth: int,
     limit: int,
     contained: Sequence[NodeKind],
+    facts: bool,
 ) -> Cone:
     """See `GraphStore.cone`."""
     start = connection.execute(
         "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
         (json.dumps(list(focus)), tenant),
     )
-    builder = ConeBuilder([key for (key,) in start], direction, depth, limit, lambda keys: _by_id(connection, keys))
+    builder = ConeBuilder([key for (key,) in start], direction, depth, limit, lambda keys: _by_id(connection, keys), facts)
     marks = ", ".join("?" * len(kinds))
+    # Two ends joined by two kinds are two edges, which cones that meet must tell apart.
+    about = ", e.kind, e.first, e.last" if facts else ", e.kind" if direction is Direction.BOTH else ""
     while level := builder.level():
         way, frontier = level
         near, far = _STEP[way]
         builder.take(
             connection.execute(
                 f"""
-                SELECT e.{near}, e.{far}, e.kind, e.first, e.last FROM json_each(?) AS level
+                SELECT e.{near}, e.{far}{about} FROM json_each(?) AS level
                 CROSS JOIN edge AS e ON e.tenant = ? AND e.{near} = level.value AND e.kind IN ({marks})
                 """,
                 (json.dumps(frontier), tenant, *kinds),
             ).fetchall()
         )
     ids = _ids(connection, builder.keys)
-    reached = len(ids)
     prefixes = tuple(f"{kind}:" for kind in contained)
     inner = [number for number, identifier in enumerate(ids) if identifier.startswith(prefixes)] if prefixes else []
     contains = _containers(connection, tenant, builder.keys, inner, ids)
-    return Cone(ids, reached, builder.edges, builder.times, contains, len(builder.beyond))
+    return Cone(
+        ids=ids,
+        reached=len(builder.keys),
+        edges=builder.edges,
+        facts=builder.facts,
+        contains=contains,
+        upstream=builder.distance.get(Direction.UPSTREAM, {}),
+        downstream=builder.distance.get(Direction.DOWNSTREAM, {}),
+        beyond=len(builder.beyond),
+    )
 
 
 def _containers(

@@ -55,9 +55,10 @@ class SqliteStore:
         depth: int,
         limit: int,
         contained: Sequence[NodeKind] = (),
+        facts: bool = False,
     ) -> Cone:
         return await self._connections.read(
-            lambda connection: cones.cone(connection, tenant, focus, direction, kinds, depth, limit, contained)
+            lambda connection: cones.cone(connection, tenant, focus, direction, kinds, depth, limit, contained, facts)
         )
 
     async def children(

@@ -15,19 +15,23 @@ from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, 
 
 
 def arcs(cone: Cone) -> list[tuple[str, str]]:
-    return sorted((cone.ids[src], cone.ids[dst]) for src, dst, _ in cone.edges)
+    return sorted((cone.ids[src], cone.ids[dst]) for src, dst in cone.edges)
 
 
 @pytest.mark.parametrize("direction", list(Direction))
 async def test_a_cone_is_what_is_reached(store: GraphStore, tenant: str, direction: Direction) -> None:
     await store.apply(tenant, [PIPELINE])
-    cone = await store.cone(tenant, [job("enrich"), dataset("nowhere")], direction=direction, kinds=FLOWS, depth=9, limit=99)
+    cone = await store.cone(tenant, [job("enrich"), dataset("nowhere")], direction=direction, kinds=FLOWS, depth=9, limit=99, facts=True)
     reached = await store.reach(tenant, [job("enrich")], direction=direction, kinds=FLOWS, depth=9, limit=99)
     assert set(cone.ids) == set(reached.distance)
     assert cone.ids[0] == job("enrich")
     assert arcs(cone) == sorted((edge.src, edge.dst) for edge in reached.edges)
     assert (cone.reached, cone.beyond, list(cone.contains)) == (len(cone.ids), 0, [])
-    assert set(cone.times) == {("2026-01-01T00:00:01.000000Z ", "2026-01-01T00:00:01.000000Z ")}
+    assert len(cone.facts) == len(cone.edges)
+    assert {times for _, *times in map(tuple, cone.facts) for times in [tuple(times)]} == {("2026-01-01T00:00:01.000000Z ",) * 2}
+    for way, distance in ((Direction.UPSTREAM, cone.upstream), (Direction.DOWNSTREAM, cone.downstream)):
+        alone = await store.reach(tenant, [job("enrich")], direction=way, kinds=FLOWS, depth=9, limit=99)
+        assert {cone.ids[n]: hops for n, hops in distance.items()} == (alone.distance if way in direction.ways() else {})
 
 
 async def test_what_leads_past_the_focus_belongs_to_both_cones(store: GraphStore, tenant: str) -> None:

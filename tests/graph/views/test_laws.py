@@ -89,12 +89,12 @@ async def test_zooming_loses_nothing_and_makes_nothing_up(
         assert node.upstream == (direction is not Direction.DOWNSTREAM and not members.isdisjoint(to_focus))
         assert node.downstream == (direction is not Direction.UPSTREAM and not members.isdisjoint(from_focus))
         assert node.members == len(members)
-    await paths_through_what_is_passed_wholly(shown, arcs, lift)
+    paths_through_what_is_passed_wholly(shown, arcs, lift)
 
 
-async def paths_through_what_is_passed_wholly(shown: View, arcs: list[Arc], lift) -> None:
+def paths_through_what_is_passed_wholly(shown: View, arcs: list[Arc], lift) -> None:
     """Law 5."""
-    wholly = {node.node.id for node in await shown.nodes() if node.wholly}
+    wholly = {node for node in shown.node_ids() if shown.wholly(node)}
     lifted = {(lift(a), lift(b)) for a, b in leads(arcs)}
     assert leads(shown.all_edges(), through=lambda node: node in wholly) <= lifted | {(node, node) for node in shown.node_ids()}
 

@@ -23,6 +23,7 @@ from headwater.graph.views import between as ways
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
 from headwater.graph.views.atoms import Adjacency, Atoms, Reach, spread
 from headwater.graph.views.components import components
+from headwater.graph.views.fetch import containers_of
 from headwater.graph.views.levels import Zoom, kind_of, levels_among
 from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
 from headwater.graph.views.load import load
@@ -52,9 +53,9 @@ class View:
     def __init__(self, graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, sight: Sight | None) -> None:
         self._graph, self._tenant, self._request, self._sight = graph, tenant, request, sight
         self._atoms = atoms
-        self._after, self._before = atoms.adjacency()
+        self._after = atoms.after()
         self._zoom = Zoom(request, atoms.parents)
-        self._reach = Reach.of(atoms, self._after, self._before, request.direction, request.depth)
+        self._reach = atoms.reach or Reach.of(atoms, request.direction, request.depth)
         self._distance = self._reach.distance()
         self._kept = self._kept_between() if request.between else self._distance.keys()
         self._node_of = {atom: self._zoom.lift(atoms.ids[atom]) for atom in self._kept}
@@ -62,6 +63,10 @@ class View:
         self._nodes: list[str] = []
         self._masked: set[str] = set()
         self._links = Links([], [], 0)
+
+    @cached_property
+    def _before(self) -> Adjacency:
+        return self._atoms.before()
 
     async def mask(self) -> None:
         """Hide what the masks hide, and link what is left."""
@@ -98,11 +103,13 @@ class View:
         """Counts of the whole view."""
         return Totals(len(self._nodes), self._links.total(), len(self._node_of), len(self._masked), self._atoms.beyond)
 
-    @cached_property
-    def levels(self) -> Levels:
+    async def levels(self) -> Levels:
         """The levels that what was reached has."""
-        found = levels_among((self._atoms.ids[atom] for atom in self._kept), self._zoom)
-        return Levels([level for level in DATA if level in found], [level for level in ACTORS if level in found])
+        ids = {self._atoms.ids[atom] for atom in self._kept}
+        if self._atoms.parents:
+            return _levels(ids, self._zoom)
+        actors = sorted(identifier for identifier in ids if kind_of(identifier) in ACTORS)
+        return _levels(ids, Zoom(self._request, await containers_of(self._graph, self._tenant, actors)))
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -136,21 +143,25 @@ class View:
         start, end = self.bounds
         ids = self._nodes[start:end]
         found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
-        asked, entered = self._asked(), self._entries
+        asked = self._asked()
         upstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.upstream}
         downstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.downstream}
         return [
             VisibleNode(
                 node=found.get(node) or _bare(node),
                 distance=self._nearest[node],
-                members=len(set(self._links.members[number])),
+                members=len({self._atoms.ids[atom] for atom in self._links.members[number]}),
                 focus=node in asked,
                 upstream=node in upstream,
                 downstream=node in downstream,
-                wholly=passed_wholly(self._links, number, entered[number]),
             )
             for number, node in enumerate(ids, start)
         ]
+
+    def wholly(self, node: str) -> bool:
+        """Whether what enters a visible node leaves it by every link: see `passage`."""
+        number = self._numbers[node]
+        return passed_wholly(self._links, number, self._entries[number])
 
     def edges(self) -> list[VisibleEdge]:
         """The links between nodes of this page and the pages before, of which at least one end is on this one."""
@@ -255,13 +266,19 @@ class View:
         for name, level, levels in (("data", self._request.data, DATA), ("actors", self._request.actors, ACTORS)):
             if level in shown or shown.isdisjoint(levels):
                 continue
-            there = self.levels.data if name == "data" else self.levels.actors
+            found = _levels({self._atoms.ids[atom] for atom in self._kept}, self._zoom)
+            there = found.data if name == "data" else found.actors
             if level not in there:
                 raise InvalidQueryError(f"This lineage has no {level}.", field=name, hint=f"Its levels of {name} are: {', '.join(there)}.")
 
     async def _known(self, nodes: Iterable[str]) -> dict[str, Node]:
         ids = {container for node in nodes for container in self._zoom.chain(node)}
         return {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
+
+
+def _levels(identifiers: Iterable[str], zoom: Zoom) -> Levels:
+    found = levels_among(identifiers, zoom)
+    return Levels([level for level in DATA if level in found], [level for level in ACTORS if level in found])
 
 
 def _bare(identifier: str) -> Node:
