@@ -1,20 +1,23 @@
-"""A GraphQL client for our own service, for the command line and the demo.
+"""Clients of our own service, for the command line and the demo: of GraphQL, and of the endpoints that take or give documents.
 
-It knows the key of a home by itself, turns the service's errors back into the ones of `headwater.errors`, and sends nothing but
-GraphQL.
+They turn the service's errors back into the ones of `headwater.errors`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import requests
 
 from headwater.errors import (
     ConfigurationError,
     HeadwaterError,
+    InvalidInputError,
+    InvalidProvenanceError,
     InvalidQueryError,
+    KeyRequiredError,
     NotFoundError,
     SourceChangedError,
     UnavailableError,
@@ -23,8 +26,16 @@ from headwater.errors import (
 
 _BY_CODE: Mapping[str, type[HeadwaterError]] = {
     kind.__name__: kind
-    for kind in (ConfigurationError, InvalidQueryError, NotFoundError, SourceChangedError, UnavailableError, UnsupportedError)
-}
+    for kind in (
+        ConfigurationError, InvalidInputError, InvalidQueryError, KeyRequiredError, NotFoundError, SourceChangedError, UnavailableError,
+        UnsupportedError,
+    )
+}  # fmt: skip
+_CHUNK = 1 << 16
+
+if TYPE_CHECKING:
+    from headwater.graph.prov import ProvFormat
+    from headwater.graph.trace import TraceRequest
 
 
 class GraphQLClient:
@@ -62,6 +73,45 @@ class GraphQLClient:
             raise HeadwaterError(f"{self._url} answered {response.status_code}: {body.get('message') or body.get('detail') or body}")
         data: dict[str, Any] = body["data"]
         return data
+
+
+class RestClient:
+    """Sends documents to the service at `url`, and fetches them, showing `key`."""
+
+    def __init__(self, url: str, key: str | None, *, timeout: float = 60.0) -> None:
+        self._url = url.rstrip("/")
+        self._timeout = timeout
+        self._session = requests.Session()
+        if key:
+            self._session.headers["Authorization"] = f"Bearer {key}"
+
+    async def provenance(self, request: TraceRequest, notation: ProvFormat) -> AsyncIterator[bytes]:
+        """An export, in chunks. Raises what the service says was wrong."""
+        asked = {
+            "target": request.dataset, "where": request.where, "column": request.column, "semantics": str(request.semantics),
+            "forward": str(request.forward).lower(), "to": request.to, "format": str(notation),
+        }  # fmt: skip
+        response = await asyncio.to_thread(self._ask, "GET", "/api/v1/prov", params=asked, stream=True)
+        chunks = response.iter_content(_CHUNK)
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            yield chunk
+
+    def _ask(self, method: str, path: str, **options: Any) -> requests.Response:
+        try:
+            response = self._session.request(method, self._url + path, timeout=self._timeout, **options)
+        except requests.RequestException as error:
+            raise UnavailableError(
+                f"The service at {self._url} does not answer: {error}.", hint="Start it with `headwater serve`."
+            ) from error
+        if response.ok:
+            return response
+        try:
+            said = response.json()
+        except ValueError:
+            raise HeadwaterError(f"{self._url}{path} answered {response.status_code}, and not in JSON.") from None
+        if said.get("error") == "InvalidProvenance":
+            raise InvalidProvenanceError(said["message"], clause=str(said.get("clause")), hint=said.get("hint"))
+        raise _BY_CODE.get(f"{said.get('error')}Error", HeadwaterError)(str(said.get("message")), hint=said.get("hint"))
 
 
 def _error(entry: Mapping[str, Any]) -> HeadwaterError:

@@ -37,7 +37,6 @@ _SERVER = (
     "rfc8785",
     "prometheus_client",
     "tenacity",
-    "prov",
 )
 
 

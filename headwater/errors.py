@@ -6,6 +6,7 @@
     ├── InvalidInputError              what the caller sent cannot be used; says which field, what was there, what to do
     │   ├── InvalidEventError          … an OpenLineage event
     │   ├── InvalidCaptureError        … an association manifest or segment
+    │   ├── InvalidProvenanceError     … a PROV document: malformed, or it breaks a constraint; says the line and the clause
     │   └── InvalidQueryError          … a predicate, a column, an id, a level
     ├── KeyRequiredError               the caller shows no key, or not this service's
     ├── NotFoundError                  a dataset, run, node or file that is not known; names what is near
@@ -61,6 +62,15 @@ class InvalidEventError(InvalidInputError):
 
 class InvalidCaptureError(InvalidInputError):
     """An association manifest or segment that is damaged or does not fit its format."""
+
+
+class InvalidProvenanceError(InvalidInputError):
+    """A PROV document that is malformed or breaks a constraint. `line` counts from 1 (0: the notation has none), `clause` is the W3C's."""
+
+    def __init__(self, message: str, *, line: int = 0, clause: str, hint: str | None = None) -> None:
+        super().__init__(f"line {line}: {message}" if line else message, field=f"line {line}" if line else None, hint=hint)
+        self.line = line
+        self.clause = clause
 
 
 class InvalidQueryError(InvalidInputError):

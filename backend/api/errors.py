@@ -16,6 +16,7 @@ from headwater.errors import (
     HeadwaterError,
     InvalidEventError,
     InvalidInputError,
+    InvalidProvenanceError,
     KeyRequiredError,
     NotFoundError,
     SourceChangedError,
@@ -30,11 +31,17 @@ class ForbiddenError(HeadwaterError):
     """The caller's name for this service, or the page that it calls from, is not one that may."""
 
 
+class NotAcceptableError(InvalidInputError):
+    """None of the media types that the caller accepts is one that there is."""
+
+
 # The first that fits counts: the special before the general.
 _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (BodyTooLargeError, 413),
     (MissingSegmentsError, 409),
+    (NotAcceptableError, 406),
     (InvalidEventError, 422),
+    (InvalidProvenanceError, 422),
     (InvalidInputError, 400),
     (KeyRequiredError, 401),
     (ForbiddenError, 403),
@@ -55,6 +62,8 @@ def error_response(error: HeadwaterError) -> Response:
         "hint": error.hint,
         "transient": error.transient,
     }
+    if isinstance(error, InvalidProvenanceError):
+        content |= {"line": error.line, "clause": error.clause}
     if isinstance(error, MissingSegmentsError):
         content["missing"] = list(error.missing)
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(status)

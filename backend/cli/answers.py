@@ -8,29 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from headwater.backend.cli.output import note
-from headwater.backend.client import GraphQLClient
+from headwater.backend.client import GraphQLClient, RestClient
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, parse_id
-from headwater.graph.prov import GraphReader, Tracer
+from headwater.graph.prov import GraphReader, ProvFormat
+from headwater.graph.trace import TraceAnswer, TraceRequest
 
 _TIMEOUT = 600.0  # seconds: a trace may read many files
 _KNOWN = 1_000  # names looked through for near matches
 
 
+Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
+Exporter = Callable[[TraceRequest, ProvFormat], AsyncIterator[bytes]]
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a command asks: the graph, and traces."""
+    """What a command asks: the graph, traces, and provenance as a document."""
 
     graph: GraphReader
     trace: Tracer
+    provenance: Exporter
     tenant: str
 
     async def find(self, text: str, *kinds: NodeKind) -> Node:
@@ -84,9 +90,11 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         from headwater.backend.cli.remote import RemoteGraph
 
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
-        yield Answers(remote, remote.trace, DEFAULT_TENANT)
+        rest = RestClient(url, _key(), timeout=_TIMEOUT)
+        yield Answers(remote, remote.trace, rest.provenance, DEFAULT_TENANT)
         return
 
+    from headwater.backend.provenance import chunks_of, open_export
     from headwater.backend.workspace import Workspace
 
     async with await Workspace.open(load_settings(home=home)) as workspace:
@@ -96,7 +104,13 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
             note(f"[yellow]warning:[/] something in the spool was refused: {refused}")
         if waiting:
             note(f"[yellow]warning:[/] {waiting} entries of the log are not in the graph yet; the answer is without them.")
-        yield Answers(workspace.graph, lambda request: workspace.trace(DEFAULT_TENANT, request), DEFAULT_TENANT)
+
+        async def provenance(request: TraceRequest, format: ProvFormat) -> AsyncIterator[bytes]:
+            async with open_export(workspace.graph, workspace.records, DEFAULT_TENANT, request) as export:
+                async for chunk in chunks_of(export, format):
+                    yield chunk
+
+        yield Answers(workspace.graph, lambda request: workspace.trace(DEFAULT_TENANT, request), provenance, DEFAULT_TENANT)
 
 
 def _key() -> str | None:

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 
-from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
-from headwater.errors import ConfigurationError, InvalidQueryError
-from headwater.graph.model import NodeKind
-from headwater.graph.prov import export_dataset, export_records, export_run
+from headwater.backend.provenance import EXPORTED
+from headwater.errors import ConfigurationError, HeadwaterError, InvalidQueryError
+from headwater.graph.prov import ProvFormat
 from headwater.graph.trace import Semantics, TraceRequest
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Write provenance as PROV-JSON.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Write provenance for other tools.")
 
 
 @app.callback()
-def _export() -> None:
+def _group() -> None:
     """Write what is known, for other tools."""
 
 
 @app.command()
 def prov(
-    target: Annotated[str, typer.Argument(metavar="RUN|DATASET", help="A run's id, or a dataset's path, name or id.")],
+    target: Annotated[str, typer.Argument(metavar="RUN|DATASET|COLUMN", help="A run's or column's id, or a dataset's path, name or id.")],
     where: Annotated[
         str | None, typer.Option(help="Export the trace of these records: DuckDB SQL over the columns.", show_default=False)
     ] = None,
@@ -34,41 +38,74 @@ def prov(
     semantics: Annotated[Semantics, typer.Option(help="influence: all that had a part; witness: what suffices.")] = Semantics.INFLUENCE,
     forward: Annotated[bool, typer.Option("--forward", help="Export what was made of the records.")] = False,
     to: Annotated[str | None, typer.Option(metavar="DATASET", help="Stop the trace at this dataset.", show_default=False)] = None,
+    format: Annotated[ProvFormat, typer.Option("--format", "-f", help="The notation.")] = ProvFormat.JSON,
+    check: Annotated[bool, typer.Option("--check", help="See that it satisfies PROV-CONSTRAINTS before anything is written.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; standard output if not given.", show_default=False)
     ] = None,
     home: Home = None,
 ) -> None:
-    """Write a run, a dataset's lineage or a record trace as PROV-JSON.
+    """Write the provenance of a run, a dataset with all that is upstream of it, a column or records, as W3C PROV.
 
-    The mapping is in docs/guide/prov.md. No value of a record is exported.
+    The notations are PROV-JSON (json), PROV-N (n), PROV-XML (xml), PROV-O in Turtle or TriG, and PROV-JSONLD (jsonld). The mapping is in
+    docs/guide/prov.md. No value of a record is exported. However large, the document is written as a stream; --check holds it in memory.
 
     For example:
 
       headwater export prov out/report -o report.prov.json
+
+      headwater export prov out/report --format trig -o report.trig
 
       headwater export prov out/report --where "origin = 'EWR' AND month = 2" --column max_wind_mph --semantics witness
     """
     if where is None and (column or forward or to or semantics is Semantics.WITNESS):
         raise InvalidQueryError("--column, --semantics, --forward and --to are about a record trace.", field="where", hint="Add --where.")
     request = TraceRequest(dataset=target, where=where, column=column, semantics=semantics, forward=forward, to=to)
-    text = asyncio.run(_export_text(request, home))
-    if output is None:
-        typer.echo(text)
-        return
+    asyncio.run(_export(request, format, output, home, check=check))
+    if output is not None:
+        note(f"Wrote {output}.")
+
+
+async def _export(request: TraceRequest, format: ProvFormat, output: Path | None, home: Path | None, *, check: bool) -> None:
+    async with open_answers(home) as answers:
+        if request.where is None:
+            found = await answers.find(request.dataset, *EXPORTED)
+            request = replace(request, dataset=found.id)
+        if check:
+            await _check(answers, request)
+        chunks = answers.provenance(request, format)
+        if output is None:
+            async for chunk in chunks:
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return
+        await _save(chunks, output)
+
+
+async def _check(answers: Answers, request: TraceRequest) -> None:
+    """Read the export back and hold it against every constraint: an export of ours that breaks one is a fault, and not written."""
+    from headwater.graph.prov.constraints import check
+    from headwater.graph.prov.read import read
+
+    written = b"".join([chunk async for chunk in answers.provenance(request, ProvFormat.JSON)])
+    broken = check(read(written, ProvFormat.JSON))
+    if broken:
+        raise HeadwaterError(
+            f"This export would break {broken[0].clause}: {broken[0].message}",
+            hint="Please report it, with the output of `headwater store check`.",
+        )
+    note("Satisfies PROV-CONSTRAINTS.")
+
+
+async def _save(chunks: AsyncIterator[bytes], output: Path) -> None:
+    """Write a file, whole or not at all."""
+    draft = output.with_name(f".{output.name}.{uuid4().hex}.tmp")
     try:
-        output.write_text(text + "\n", encoding="utf-8")
+        with draft.open("wb") as file:
+            async for chunk in chunks:
+                file.write(chunk)
+        draft.replace(output)
     except OSError as error:
         raise ConfigurationError(f"{output} cannot be written: {error.strerror}.", hint="Name another file with -o.") from error
-    note(f"Wrote {output}.")
-
-
-async def _export_text(request: TraceRequest, home: Path | None) -> str:
-    async with open_answers(home) as answers:
-        if request.where is not None:
-            document = await export_records(answers.graph, answers.tenant, answers.trace, request)
-        else:
-            node = await answers.find(request.dataset, NodeKind.RUN, NodeKind.DATASET)
-            export = export_run if node.kind is NodeKind.RUN else export_dataset
-            document = await export(answers.graph, answers.tenant, node.id)
-    return str(document.serialize(indent=1))
+    finally:
+        draft.unlink(missing_ok=True)

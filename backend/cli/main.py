@@ -22,7 +22,7 @@ _COMMANDS = {
     "demo": LazyCommand("headwater.backend.cli.demo", "Run the flight-delay pipeline and trace a wrong number to its record."),
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records behind a record, or those that it touched."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
-    "export": LazyCommand("headwater.backend.cli.export", "Write provenance as PROV-JSON.", group=True),
+    "export": LazyCommand("headwater.backend.cli.export", "Write provenance as W3C PROV.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
     "store": LazyCommand("headwater.backend.cli.store", "Rebuild or check the graph.", group=True),

@@ -1,55 +1,83 @@
-"""Exports a run, a dataset's lineage or a record trace as one PROV document.
+"""Exports a run, a dataset's or a column's lineage, a record trace or a view as one PROV document.
 
 The document holds one bundle, and says of that bundle what it answers, when it was made and what it lacks: an export must never
-look more complete than it is.
+look more complete than it is. It comes as a stream of statements, which `write` puts into any notation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from prov.constants import PROV_LABEL, PROV_TYPE
-from prov.identifier import QualifiedName
-from prov.model import PROV, ProvDocument
-
 from headwater import __version__
-from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.model import EdgeKind, NodeKind, node_id
-from headwater.graph.prov.lineage import Flows, describe_dataset, describe_flows, unversioned_inputs
+from headwater.errors import NotFoundError
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.graph.prov.describe import describe
+from headwater.graph.prov.lineage import Flows, describe_flows, unversioned_inputs
+from headwater.graph.prov.model import PROV, Closed, Item, Kind, Name, Opened, Statement
 from headwater.graph.prov.reader import GraphReader
-from headwater.graph.prov.records import describe_answer
 from headwater.graph.prov.statements import Statements
-from headwater.graph.prov.terms import NAMESPACES, qname, term
-from headwater.graph.stores.protocol import Direction, Subgraph
-from headwater.graph.trace.answer import Incomplete, TraceAnswer, TraceRequest
+from headwater.graph.prov.terms import LABEL, TYPE, instant, iri, term
+from headwater.graph.prov.view import describe_containment, describe_view
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
+from headwater.graph.trace.answer import TraceRequest
 
-Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
-
-MAX_NODES = 20_000
+MAX_NODES = 200_000
 MAX_DEPTH = 100
-MAX_SELECTED = 200
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+_WITHIN = (NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR)
 _PAGE = 1_000
 
+About = Sequence[tuple[str, Any]]
 
-async def export_run(graph: GraphReader, tenant: str, run: str) -> ProvDocument:
-    """What one run read and wrote, and who carried it out.
+
+@dataclass(slots=True)
+class Export:
+    """A document to be written. `items` can be read once."""
+
+    target: str
+    statements: Statements = field(default_factory=Statements)
+    about: About = ()
+    records: Iterator[Statement] | None = None
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def items(self) -> Iterator[Item]:
+        """The bundle, then what is said of it."""
+        bundle = iri(node_id("bundle", self.target, self.at.isoformat(timespec="milliseconds")))
+        yield Opened(bundle)
+        yield from self.statements.said
+        yield from self.records or ()
+        yield Closed(bundle)
+        typed = ((TYPE, Name(f"{PROV}Bundle")), (LABEL, f"Provenance of {self.target}"))
+        about = tuple((term(name), value) for name, value in self.about if value is not None)
+        yield Statement(Kind.ENTITY, bundle, (), (*typed, *about))
+        yield Statement(Kind.GENERATION, None, (bundle, None, instant(self.at)))
+        software = iri(node_id("software", "headwater", __version__))
+        name = ((TYPE, Name(f"{PROV}SoftwareAgent")), (LABEL, f"Headwater {__version__}"))
+        yield Statement(Kind.AGENT, software, (), name)
+        yield Statement(Kind.ATTRIBUTION, None, (bundle, software))
+
+
+async def export_run(graph: GraphReader, tenant: str, run: str) -> Export:
+    """What one run read and wrote, who carried it out, its stages and tasks, and the operators of its plan.
 
     Raises:
         NotFoundError: there is no such run.
     """
     if not await graph.get(tenant, [run]):
         raise NotFoundError(f"There is no run {run}.", hint="The summary of `headwater run` and the page name runs.")
-    subgraph = await _reach(graph, tenant, [run], Direction.BOTH, 1)
-    export = _Export(run)
+    subgraph = await graph.reach(tenant, [run], direction=Direction.BOTH, kinds=(*_FLOWS, EdgeKind.REPLAYS), depth=1, limit=MAX_NODES)
+    export = Export(run)
     describe_flows(export.statements, await Flows.of(graph, tenant, subgraph))
-    return export.document([("truncated", subgraph.truncated or None)])
+    await _describe_within(export.statements, graph, tenant, run)
+    return _closed(export, subgraph.truncated)
 
 
-async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> ProvDocument:
+async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> Export:
     """All versions of a dataset, and everything upstream of them.
 
     Where it is not known which version of a dataset a run read, all of that dataset's are described.
@@ -57,10 +85,11 @@ async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> ProvD
     Raises:
         NotFoundError: there is no such dataset.
     """
-    if not await graph.get(tenant, [dataset]):
+    found = await graph.get(tenant, [dataset])
+    if not found:
         raise NotFoundError(f"There is no dataset {dataset}.", hint="`headwater lineage` names those that are near.")
-    export = _Export(dataset)
-    describe_dataset(export.statements, dataset)
+    export = Export(dataset)
+    describe(export.statements, found[0])
     truncated, seen, following = 0, {dataset}, [dataset]
     while following:
         reached = await _upstream(graph, tenant, following)
@@ -69,80 +98,77 @@ async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> ProvD
         truncated += reached.truncated
         following = sorted({source for run in flows.runs for source in unversioned_inputs(flows, run)} - seen)
         seen.update(following)
-    return export.document([("truncated", truncated or None)])
+    return _closed(export, truncated)
 
 
-async def export_records(graph: GraphReader, tenant: str, tracer: Tracer, request: TraceRequest) -> ProvDocument:
-    """A record trace. Each selected record is traced on its own, so that a derivation says which record came from which.
+async def export_column(graph: GraphReader, tenant: str, column: str) -> Export:
+    """A column, and all columns that it derives from.
 
     Raises:
-        InvalidQueryError: more than `MAX_SELECTED` records are selected.
-        HeadwaterError: whatever the trace raises.
+        NotFoundError: there is no such column.
     """
-    request = replace(request, values=False)
-    whole = await tracer(request)
-    if len(whole.selected) > MAX_SELECTED:
-        raise InvalidQueryError(
-            f"{len(whole.selected)} records are selected, and an export holds the traces of {MAX_SELECTED}.", hint="Select fewer."
-        )
-    answers = [whole] if len(whole.selected) < 2 else [await tracer(_only(request, entry.file, entry.row)) for entry in whole.selected]
-    runs = sorted({hop.run for answer in answers for hop in answer.path if hop.run})
-    subgraph = await _reach(graph, tenant, runs, Direction.BOTH, 1)
-    flows = await Flows.of(graph, tenant, subgraph)
-    export = _Export(request.dataset)
-    describe_flows(export.statements, flows)
-    for answer in answers:
-        describe_answer(export.statements, answer, flows, forward=request.forward)
-    return export.document(_about_trace(request, answers, subgraph.truncated))
+    if not await graph.get(tenant, [column]):
+        raise NotFoundError(f"There is no column {column}.", hint="Its id reads column:NAMESPACE:DATASET:COLUMN.")
+    reached = await graph.reach(tenant, [column], direction=Direction.UPSTREAM, kinds=(EdgeKind.DERIVES,), depth=MAX_DEPTH, limit=MAX_NODES)
+    return export_view(column, reached.nodes, reached.edges, truncated=reached.truncated)
 
 
-class _Export:
-    """A document in the making."""
-
-    def __init__(self, target: str) -> None:
-        self._at = datetime.now(UTC)
-        self._target = target
-        self._id = node_id("bundle", target, self._at.isoformat(timespec="milliseconds"))
-        self._document = ProvDocument(namespaces=list(NAMESPACES))
-        self.statements = Statements(self._document.bundle(qname(self._id)))
-
-    def document(self, about: Sequence[tuple[str, Any]]) -> ProvDocument:
-        """The document, with the bundle described; `about` are attributes of ours (None: left out)."""
-        self.statements.close()
-        attributes: list[tuple[QualifiedName, Any]] = [(PROV_TYPE, PROV["Bundle"]), (PROV_LABEL, f"Provenance of {self._target}")]
-        attributes += [(term(name), value) for name, value in (*about, ("weakened", self.statements.weakened or None)) if value is not None]
-        self._document.entity(qname(self._id), attributes)
-        self._document.generation(qname(self._id), None, self._at)
-        software = qname(node_id("software", "headwater", __version__))
-        self._document.agent(software, [(PROV_TYPE, PROV["SoftwareAgent"]), (PROV_LABEL, f"Headwater {__version__}")])
-        self._document.attribution(qname(self._id), software)
-        return self._document
+def export_view(target: str, nodes: Sequence[Node], edges: Sequence[Edge], *, truncated: int = 0, about: About = ()) -> Export:
+    """A set of nodes and the edges between them, at whatever levels; `truncated` counts what a limit kept out of it."""
+    export = Export(target, about=about)
+    describe_view(export.statements, nodes, edges)
+    return _closed(export, truncated)
 
 
-def _about_trace(request: TraceRequest, answers: Sequence[TraceAnswer], truncated: int) -> list[tuple[str, Any]]:
-    incomplete: dict[Incomplete, None] = dict.fromkeys(item for answer in answers for item in answer.incomplete)
-    cut = sum(answer.total - len(answer.records) for answer in answers)
-    return [
-        ("where", request.where),
-        ("column", request.column),
-        ("semantics", request.semantics.value),
-        ("direction", "forward" if request.forward else "backward"),
-        ("exact", all(answer.exact for answer in answers)),
-        *(("incomplete", f"{item.what}: {item.reason} ({item.effect})") for item in incomplete),
-        ("truncated", cut + truncated or None),
-    ]
+@asynccontextmanager
+async def export_records(graph: GraphStore, store: AssociationStore, tenant: str, request: TraceRequest) -> AsyncIterator[Export]:
+    """A record trace: of each selected record on its own, so that a derivation says which record came from which. Any number of them.
+
+    The items are to be read before the context ends. Raises whatever the trace raises.
+    """
+    from headwater.graph.prov.records import RecordStatements  # DuckDB loads with it: other exports do without
+    from headwater.graph.trace.pairs import trace_pairs
+
+    async with trace_pairs(graph, store, tenant, request) as traced:
+        runs = sorted({hop.run for hop in traced.path if hop.run})
+        subgraph = await _reach(graph, tenant, runs, Direction.BOTH, 1)
+        flows = await Flows.of(graph, tenant, subgraph)
+        export = Export(traced.dataset)
+        describe_flows(export.statements, flows)
+        records = RecordStatements(traced, flows, forward=request.forward)
+        records.describe_files(export.statements)
+        export.about = [
+            ("where", request.where),
+            ("column", request.column),
+            ("semantics", request.semantics.value),
+            ("direction", "forward" if request.forward else "backward"),
+            ("exact", traced.exact),
+            *(("incomplete", f"{item.what}: {item.reason} ({item.effect})") for item in traced.incomplete),
+        ]
+        export.records = records.items()
+        yield _closed(export, subgraph.truncated, weakened=records.weakened)
 
 
-def _only(request: TraceRequest, file: str | None, row: int | None) -> TraceRequest:
-    if file is None or row is None:
-        raise InvalidQueryError(f"The records of {request.dataset} are not known one by one.", hint="Leave out --where.")
-    return replace(request, where=None, rows=[(file, row)])
+def _closed(export: Export, truncated: int, *, weakened: int = 0) -> Export:
+    export.statements.close()
+    export.about = [*export.about, ("truncated", truncated or None), ("weakened", export.statements.weakened + weakened or None)]
+    return export
+
+
+async def _describe_within(statements: Statements, graph: GraphReader, tenant: str, parent: str) -> None:
+    """The stages, tasks and operators of a run."""
+    kinds = _WITHIN if parent.startswith(f"{NodeKind.RUN}:") else (NodeKind.TASK,)
+    for child in await _children(graph, tenant, parent, kinds):
+        describe(statements, child)
+        describe_containment(statements, Node(parent, NodeKind(parse_id(parent)[0]), parent), child)
+        if child.kind is NodeKind.STAGE:
+            await _describe_within(statements, graph, tenant, child.id)
 
 
 async def _upstream(graph: GraphReader, tenant: str, datasets: Sequence[str]) -> Subgraph:
     """What lies upstream of all versions of some datasets, and of the files in them."""
-    versions = [version for dataset in datasets for version in await _children(graph, tenant, dataset, NodeKind.VERSION)]
-    files = [file for version in versions for file in await _children(graph, tenant, version, NodeKind.PARTITION)]
+    versions = [node.id for dataset in datasets for node in await _children(graph, tenant, dataset, [NodeKind.VERSION])]
+    files = [node.id for version in versions for node in await _children(graph, tenant, version, [NodeKind.PARTITION])]
     return await _reach(graph, tenant, [*versions, *files], Direction.UPSTREAM, MAX_DEPTH)
 
 
@@ -152,12 +178,12 @@ async def _reach(graph: GraphReader, tenant: str, focus: Sequence[str], directio
     return await graph.reach(tenant, focus, direction=direction, kinds=_FLOWS, depth=depth, limit=MAX_NODES)
 
 
-async def _children(graph: GraphReader, tenant: str, parent: str, kind: NodeKind) -> list[str]:
-    children: list[str] = []
+async def _children(graph: GraphReader, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
+    children: list[Node] = []
     cursor: str | None = None
     while True:
-        page = await graph.children(tenant, parent, kinds=[kind], first=_PAGE, after=cursor)
-        children += [node.id for node in page.nodes]
+        page = await graph.children(tenant, parent, kinds=kinds, first=_PAGE, after=cursor)
+        children += page.nodes
         cursor = page.cursor
         if cursor is None:
             return children

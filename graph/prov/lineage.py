@@ -5,17 +5,27 @@ A run is an activity; its job is the plan that its application (or system) follo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name, kind_of, node_id, parse_id
+from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of, node_id, parse_id
+from headwater.graph.prov.describe import (
+    dataset_of,
+    describe,
+    describe_dataset,
+    describe_partition,
+    describe_version,
+    node_or_bare,
+    scalars,
+)
 from headwater.graph.prov.reader import GraphReader
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import instant
 from headwater.graph.stores.protocol import Subgraph
 
 _INPUT = "input:"
+_PATH_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text"})  # where what is overwritten is gone
 
 
 @dataclass(slots=True)
@@ -28,6 +38,7 @@ class Flows:
     reads: dict[str, list[str]] = field(default_factory=dict)
     writes: dict[str, list[str]] = field(default_factory=dict)
     writer: dict[str, str] = field(default_factory=dict)
+    replays: list[tuple[str, str]] = field(default_factory=list)
 
     @classmethod
     async def of(cls, graph: GraphReader, tenant: str, subgraph: Subgraph) -> Flows:
@@ -36,7 +47,7 @@ class Flows:
         The runs that wrote what is read here belong to them, so that one run can be said to inform the other.
         """
         nodes = {node.id: node for node in subgraph.nodes}
-        writers = {_writer_of(node.id) for node in nodes.values() if node.kind is NodeKind.VERSION} - nodes.keys()
+        writers = {writer_of(node.id) for node in nodes.values() if node.kind is NodeKind.VERSION} - nodes.keys()
         nodes |= {node.id: node for node in await graph.get(tenant, sorted(writers))}
         runs = {identifier: node for identifier, node in sorted(nodes.items()) if node.kind is NodeKind.RUN}
         held = [identifier for identifier, node in sorted(nodes.items()) if node.kind in (NodeKind.RUN, NodeKind.PARTITION)]
@@ -47,58 +58,33 @@ class Flows:
             elif edge.kind is EdgeKind.WRITES and edge.src in runs:
                 flows.writes.setdefault(edge.src, []).append(edge.dst)
                 flows.writer.setdefault(edge.dst, edge.src)
+            elif edge.kind is EdgeKind.REPLAYS:
+                flows.replays.append((edge.src, edge.dst))
         return flows
 
 
 def describe_flows(statements: Statements, flows: Flows) -> None:
     """Say everything that is known of the runs of `flows`."""
     for run in flows.runs.values():
-        _describe_run(statements, run, flows.containers.get(run.id, ()))
+        describe_run(statements, run, flows.containers.get(run.id, ()))
     for run in flows.runs.values():
         _describe_flow(statements, run, flows)
+    for original, replay in flows.replays:
+        if original in flows.runs and replay in flows.runs:
+            statements.influenced(replay, original, "Replay")
+    _describe_overwrites(statements, flows)
 
 
-def describe_dataset(statements: Statements, dataset: str) -> None:
-    """A dataset, as the general entity of which its versions are the specialisations."""
-    namespace, name = parse_id(dataset)[1]
-    statements.entity(dataset, "Dataset", name, {"namespace": namespace, "name": name}, types=["Collection"])
-
-
-def describe_version(statements: Statements, version: Node) -> None:
-    """The block that one run wrote."""
-    dataset = _dataset_of(version.id)
-    describe_dataset(statements, dataset)
-    properties = {key: version.properties.get(key) for key in ("block", "path", "format", "files", "rows", "bytes")}
-    statements.entity(version.id, "Version", parse_id(version.id)[1][1], _scalars(properties), types=["Collection"])
-    statements.specializes(version.id, dataset)
-
-
-def describe_partition(statements: Statements, partition: Node, containers: Iterable[Node]) -> None:
-    """A file as it was at one time, as a member of the version that it was written with, else of the dataset that it was read as."""
-    properties = {key: partition.properties.get(key) for key in ("path", "length", "modified", "rows")}
-    statements.entity(partition.id, "Partition", partition.name, _scalars(properties), types=["Collection"])
-    versions = [container for container in containers if container.kind is NodeKind.VERSION]
-    for version in versions:
-        describe_version(statements, version)
-        statements.member(version.id, partition.id)
-    written = {_dataset_of(version.id) for version in versions}
-    for dataset in [container.id for container in containers if container.kind is NodeKind.DATASET and container.id not in written]:
-        describe_dataset(statements, dataset)
-        statements.member(dataset, partition.id)
-
-
-def _describe_run(statements: Statements, run: Node, containers: Sequence[Node]) -> None:
+def describe_run(statements: Statements, run: Node, containers: Sequence[Node]) -> None:
+    """A run, the job that it is of, and who carried it out."""
     started, ended = instant(run.properties.get("startedAt")), instant(run.properties.get("endedAt"))
     job = next((node for node in containers if node.kind is NodeKind.JOB), None)
     label = f"Run of {job.name}" if job else run.name
-    statements.activity(run.id, "Run", label, started, ended, _scalars({"state": run.properties.get("state")}))
+    statements.activity(run.id, "Run", label, started, ended, scalars({"state": run.properties.get("state")}))
     actors = [node for node in containers if node.kind in (NodeKind.PIPELINE, NodeKind.SYSTEM)]
-    if job is not None:
-        statements.entity(job.id, "Job", job.name, types=["Plan"])
-    for actor in actors:
-        statements.agent(actor.id, actor.kind.value.capitalize(), actor.name)
-    if actors:
-        statements.associated(run.id, actors[0].id, job.id if job else None)
+    for node in [*([job] if job else []), *actors]:
+        describe(statements, node)
+    statements.associated(run.id, actors[0].id if actors else None, job.id if job else None)
     for delegate, responsible in pairwise(actors):
         statements.on_behalf_of(delegate.id, responsible.id)
 
@@ -112,13 +98,13 @@ def _describe_flow(statements: Statements, run: Node, flows: Flows) -> None:
     sources = _describe_inputs(statements, run, flows)
     for source in sources:
         statements.used(run.id, source)
-        writer = flows.writer.get(source) or (_writer_of(source) if kind_of(source) is NodeKind.VERSION else None)
+        writer = flows.writer.get(source) or (writer_of(source) if kind_of(source) is NodeKind.VERSION else None)
         if writer is not None and writer in flows.runs:
             statements.informed(run.id, writer, "implicit")
     for output in (block for block in written if kind_of(block) is NodeKind.VERSION):
         for source in sources:
             if kind_of(source) is not NodeKind.PARTITION and source not in written:
-                statements.derived(output, source, run.id)
+                statements.derived(output, source, run.id if flows.writer.get(output) == run.id else None)
 
 
 def _describe_inputs(statements: Statements, run: Node, flows: Flows) -> list[str]:
@@ -135,28 +121,33 @@ def _describe_inputs(statements: Statements, run: Node, flows: Flows) -> list[st
 def unversioned_inputs(flows: Flows, run: str) -> list[str]:
     """Datasets that a run read and of which it is not known which version; in the order of their ids."""
     sources = flows.reads.get(run, [])
-    versioned = {_dataset_of(source) for source in sources if kind_of(source) is NodeKind.VERSION}
+    versioned = {dataset_of(source) for source in sources if kind_of(source) is NodeKind.VERSION}
     named = {key.removeprefix(_INPUT) for key in flows.runs[run].properties if key.startswith(_INPUT)}
     return sorted(named - versioned)
 
 
 def _describe_block(statements: Statements, identifier: str, flows: Flows) -> None:
-    kind = kind_of(identifier)
-    node = flows.nodes.get(identifier) or Node(identifier, kind, bare_name(identifier))
-    if kind is NodeKind.VERSION:
+    node = node_or_bare(identifier, flows.nodes)
+    if node.kind is NodeKind.VERSION:
         describe_version(statements, node)
     else:
         describe_partition(statements, node, flows.containers.get(identifier, ()))
 
 
-def _writer_of(version: str) -> str:
+def _describe_overwrites(statements: Statements, flows: Flows) -> None:
+    """A block of plain files is gone with the next base of its dataset; a table format keeps it, so nothing is said there."""
+    by_dataset: dict[str, list[Node]] = {}
+    for node in flows.nodes.values():
+        if node.kind is NodeKind.VERSION and isinstance(node.properties.get("writtenAt"), str) and node.id in flows.writer:
+            by_dataset.setdefault(dataset_of(node.id), []).append(node)
+    for blocks in by_dataset.values():
+        blocks.sort(key=lambda node: (node.properties["writtenAt"], node.id))
+        for place, block in enumerate(blocks):
+            after = next((later for later in blocks[place + 1 :] if later.properties.get("block") == "base"), None)
+            if after is not None and {block.properties.get("format"), after.properties.get("format")} <= _PATH_FORMATS:
+                statements.invalidated(block.id, flows.writer[after.id], instant(after.properties["writtenAt"]))
+
+
+def writer_of(version: str) -> str:
+    """The run that wrote a version: its id says it."""
     return node_id(NodeKind.RUN, parse_id(version)[1][-1])
-
-
-def _dataset_of(version: str) -> str:
-    namespace, name, _ = parse_id(version)[1]
-    return node_id(NodeKind.DATASET, namespace, name)
-
-
-def _scalars(properties: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in properties.items() if isinstance(value, str | int | float | bool)}

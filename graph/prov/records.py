@@ -1,83 +1,136 @@
 """A record trace as PROV: which record derives from which, within the runs that the trace went through.
 
-Identity and place of records alone: an export must never carry their values.
+Identity and place of records alone: an export must never carry their values. Records come out of the trace one after the other, and nothing
+is kept of them, so that their number does not matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
-from headwater.graph.prov.lineage import Flows, describe_dataset
+from headwater.graph.prov.circles import on_circles
+from headwater.graph.prov.describe import describe_dataset, describe_partition
+from headwater.graph.prov.lineage import Flows
+from headwater.graph.prov.model import Kind, Name, Statement
 from headwater.graph.prov.statements import Statements
-from headwater.graph.prov.terms import instant
-from headwater.graph.trace.answer import Grain, TraceAnswer, TracedRecord
+from headwater.graph.prov.terms import LABEL, TYPE, instant, iri, term
+from headwater.graph.trace.pairs import TracedPairs
+
+_RECORD = (TYPE, Name(term("Record")))
+_FILE, _ROW, _LINE = term("file"), term("row"), term("line")
 
 
-def record_id(record: TracedRecord) -> str:
-    """The id of a traced entry: `record:…` by dataset, file and row; at a coarser grain that of the file or dataset."""
-    _, parts = parse_id(record.dataset)
-    if record.file is None:
-        return record.dataset
-    if record.row is None or record.grain is not Grain.RECORD:
-        return node_id("file", *parts, record.file)
-    return node_id("record", *parts, record.file, str(record.row))
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What all records of a file have in common: how their names begin, and the run that wrote them, where it is known."""
+
+    partition: str
+    path: str
+    prefix: str
+    generation: tuple[str, str | None] | None
+    writer: str | None
 
 
-def describe_answer(statements: Statements, answer: TraceAnswer, flows: Flows, *, forward: bool) -> None:
-    """Say that the selected records derive from those reached; forward, the other way round.
+class RecordStatements:
+    """The statements about the records of one trace. `describe_files` first, as records refer to their files."""
 
-    The activity is named where one run alone lies between. Across several runs the derivation stands without one, as PROV has it
-    for steps that are not given; the runs are described beside it.
-    """
-    partitions = _by_path(flows)
-    between = {hop.run for hop in answer.path}
-    # A hop that is known by datasets only names no run.
-    run = next(iter(between)) or None if len(between) == 1 else None
-    for entry in (*answer.selected, *answer.records):
-        _describe_entry(statements, entry, partitions, flows)
-    for selected in answer.selected:
-        for reached in answer.records:
-            product, source = (record_id(reached), record_id(selected)) if forward else (record_id(selected), record_id(reached))
-            if run is not None and product != source:
-                statements.used(run, source)
-            statements.derived(product, source, run)
+    def __init__(self, traced: TracedPairs, flows: Flows, *, forward: bool) -> None:
+        self._traced = traced
+        self._flows = flows
+        self._forward = forward
+        self._files: dict[int, _File] = {}
+        between = {hop.run for hop in traced.path}
+        # The activity is named where one run alone lies between. A hop that is known by datasets only names no run.
+        self._run = next(iter(between)) or None if len(between) == 1 else None
+        self._circular: frozenset[tuple[int, int, int, int]] = frozenset()
+
+    @property
+    def weakened(self) -> int:
+        """Derivations that close a circle, and are said as influences."""
+        return len(self._circular)
+
+    def describe_files(self, statements: Statements) -> None:
+        """Say what files and datasets the records lie in; find the circles among the records."""
+        known = _by_block(self._flows)
+        for file in self._traced.files:
+            key = (_plain(file.block.path), file.block.length, file.block.modified)
+            node = known.get(key)
+            if node is None:
+                identifier = node_id(NodeKind.PARTITION, file.block.path, str(file.block.length), str(file.block.modified))
+                about = {"path": file.block.path, "length": file.block.length, "modified": file.block.modified}
+                node = Node(identifier, NodeKind.PARTITION, file.block.path.rsplit("/", 1)[-1], about)
+            containers = self._flows.containers.get(node.id) or [Node(file.dataset, NodeKind.DATASET, parse_id(file.dataset)[1][1])]
+            describe_partition(statements, node, containers)
+            self._files[file.number] = self._file(node.id, file.block)
+        for dataset in (self._traced.dataset, *self._traced.datasets):
+            describe_dataset(statements, dataset)
+        directed = [(pair[:2], pair[2:]) for pair in self._traced.between_selected()]
+        self._circular = frozenset((*first, *second) for first, second in on_circles(directed))
+
+    def items(self) -> Iterator[Statement]:
+        """Every record, and what it derives from."""
+        traced = self._traced
+        yield from self._entities(traced.selected())
+        yield from self._entities(traced.reached())
+        for pair in traced.pairs():
+            yield self._derivation(pair)
+        for file, row, vague in traced.vague():
+            yield self._derived(self._name(file, row), iri(self._files[vague].partition), file)
+        for dataset in traced.datasets:
+            for file, row in traced.selected():
+                yield self._derived(self._name(file, row), iri(dataset), file)
+
+    def _entities(self, places: Iterator[tuple[int, int]]) -> Iterator[Statement]:
+        at, file, lines = -1, None, None
+        for number, row in places:
+            if number != at or file is None:
+                at, file, lines = number, self._files[number], self._traced.line_numbers(number)
+            name = f"{file.prefix}{row}"
+            place = ((_FILE, file.path), (_ROW, row))
+            line: tuple[tuple[str, int], ...] = () if lines is None else ((_LINE, int(lines[row])),)
+            yield Statement(Kind.ENTITY, name, (), (_RECORD, (LABEL, f"{file.path}#{row}"), *place, *line))
+            yield Statement(Kind.MEMBERSHIP, None, (iri(file.partition), name))
+            if file.generation is not None:
+                yield Statement(Kind.GENERATION, None, (name, *file.generation))
+
+    def _derivation(self, pair: tuple[int, int, int, int]) -> Statement:
+        selected, reached = self._name(*pair[:2]), self._name(*pair[2:])
+        if pair in self._circular:
+            return Statement(Kind.INFLUENCE, None, (reached, selected) if self._forward else (selected, reached))
+        return self._derived(selected, reached, pair[2] if self._forward else pair[0])
+
+    def _derived(self, selected: str, reached: str, product: int) -> Statement:
+        run = iri(self._run) if self._run is not None and self._files[product].writer == self._run else None
+        ends = (reached, selected) if self._forward else (selected, reached)
+        return Statement(Kind.DERIVATION, None, (*ends, run, None, None))
+
+    def _name(self, file: int, row: int) -> str:
+        return f"{self._files[file].prefix}{row}"
+
+    def _file(self, partition: str, block: Sequence[object]) -> _File:
+        path, length, modified = map(str, block)
+        writer = self._flows.writer.get(partition)
+        ended = instant(self._flows.runs[writer].properties.get("endedAt")) if writer is not None else None
+        prefix = iri(node_id("record", path, length, modified)) + ":"
+        return _File(partition, path, prefix, None if writer is None else (iri(writer), ended), writer)
 
 
-def _describe_entry(statements: Statements, entry: TracedRecord, partitions: Mapping[str, Sequence[str]], flows: Flows) -> None:
-    identifier = record_id(entry)
-    describe_dataset(statements, entry.dataset)
-    if identifier == entry.dataset:
-        return
-    file = entry.file or ""
-    is_record = entry.row is not None and entry.grain is Grain.RECORD
-    about = {"file": file, "row": entry.row, "line": entry.line}
-    statements.entity(identifier, "Record" if is_record else "File", f"{file}#{entry.row}" if is_record else file, about)
-    held = partitions.get(_plain(file), ())
-    if len(held) != 1:  # Unknown to the graph, or several states of one path: the dataset is all that can be said.
-        statements.member(entry.dataset, identifier)
-        return
-    statements.member(held[0], identifier)
-    writer = flows.writer.get(held[0])
-    if writer is not None:
-        statements.generated(identifier, writer, instant(flows.runs[writer].properties.get("endedAt")))
-
-
-def _by_path(flows: Flows) -> dict[str, list[str]]:
-    """Partitions of the flows by the path of their file, without its scheme where it is local."""
-    found: dict[str, list[str]] = {}
+def _by_block(flows: Flows) -> Mapping[tuple[str, object, object], Node]:
+    """Partitions of the flows by path (without its scheme where it is local), length and time of their file."""
+    found: dict[tuple[str, object, object], Node] = {}
     for node in flows.nodes.values():
         if node.kind is NodeKind.PARTITION:
-            found.setdefault(_plain(_path(node)), []).append(node.id)
+            path, length, modified = parse_id(node.id)[1]
+            found[_plain(path), _number(length), _number(modified)] = node
     return found
 
 
-def _path(partition: Node) -> str:
-    return str(partition.properties.get("path") or parse_id(partition.id)[1][0])
+def _number(text: str) -> object:
+    return int(text) if text.isdigit() else text
 
 
 def _plain(path: str) -> str:
     """`file:/a/b`, `file:///a/b` and `/a/b` name one file."""
-    if not path.startswith("file:"):
-        return path
-    return "/" + path.removeprefix("file:").lstrip("/")
+    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path

@@ -1,134 +1,143 @@
-"""Collects PROV statements and keeps them valid (PROV-CONSTRAINTS): each said once, one generation an entity, no circle of derivations.
+"""Collects statements and keeps them valid (PROV-CONSTRAINTS): each said once, one generation an entity, no circle of derivations.
 
-For the modules that describe runs and traces. What would break a constraint is not dropped in silence: it is said in the weaker
-form that holds (`wasInfluencedBy`), and `weakened` counts it.
+For the modules that describe containers: runs, versions, columns. What would break a constraint is not dropped in silence: it is said in
+the weaker form that holds (`wasInfluencedBy`), and `weakened` counts it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from prov.constants import PROV_LABEL, PROV_TYPE
-from prov.identifier import QualifiedName
-from prov.model import PROV, ProvBundle
+from headwater.graph.prov.circles import on_circles
+from headwater.graph.prov.model import PROV, Attributes, Kind, Name, Statement, Value
+from headwater.graph.prov.terms import LABEL, TYPE, iri, term
 
-from headwater.graph.prov.terms import qname, term
-
-Attributes = Mapping[str, Any]
+About = Mapping[str, Any]
 
 
 class Statements:
-    """Writes into one bundle. Ids are node ids. `close` writes the derivations, when all are known."""
+    """What is said in one bundle. Ids are node ids. `close` adds the derivations, when all are known; `said` is in order then."""
 
-    def __init__(self, bundle: ProvBundle) -> None:
-        self._bundle = bundle
-        self._said: set[tuple[str, ...]] = set()
-        self._generation: dict[str, str] = {}
-        self._derivations: dict[tuple[str, str], str | None] = {}
+    def __init__(self) -> None:
+        self.said: list[Statement] = []
         self.weakened = 0
+        self._known: set[tuple[str, ...]] = set()
+        self._generation: dict[str, str] = {}
+        self._invalidation: dict[str, str] = {}
+        self._derivations: dict[tuple[str, str], tuple[str | None, Attributes]] = {}
+        self._specializations: list[tuple[str, str]] = []
 
-    def entity(self, identifier: str, kind: str, label: str, attributes: Attributes | None = None, *, types: Iterable[str] = ()) -> None:
+    def entity(self, identifier: str, kind: str, label: str, about: About | None = None, *, types: Iterable[str] = ()) -> None:
         """An entity of our type `kind`; `types` are further ones of PROV (`Plan`, `Collection`)."""
         if self._new("element", identifier):
-            self._bundle.entity(qname(identifier), _described(kind, label, attributes, types))
+            self._say(Kind.ENTITY, identifier, attributes=described(kind, label, about, types))
 
-    def activity(
-        self, identifier: str, kind: str, label: str, started: datetime | None, ended: datetime | None, attributes: Attributes | None = None
-    ) -> None:
+    def activity(self, identifier: str, kind: str, label: str, started: str | None, ended: str | None, about: About | None = None) -> None:
         """An activity with its times, as far as known."""
         if self._new("element", identifier):
-            self._bundle.activity(qname(identifier), started, ended, _described(kind, label, attributes, ()))
+            self._say(Kind.ACTIVITY, identifier, started, ended, attributes=described(kind, label, about))
 
-    def agent(self, identifier: str, kind: str, label: str) -> None:
-        """A piece of software that acts."""
+    def agent(self, identifier: str, kind: str, label: str, types: Iterable[str] = ("SoftwareAgent",)) -> None:
+        """Who or what acts."""
         if self._new("element", identifier):
-            self._bundle.agent(qname(identifier), _described(kind, label, None, ("SoftwareAgent",)))
+            self._say(Kind.AGENT, identifier, attributes=described(kind, label, None, types))
 
     def specializes(self, special: str, general: str) -> None:
         """`special` is one aspect of `general`, such as a version of a dataset."""
         if self._new("specializes", special, general):
-            self._bundle.specialization(qname(special), qname(general))
+            self._specializations.append((special, general))
+            self._say(Kind.SPECIALIZATION, None, iri(special), iri(general))
 
     def member(self, collection: str, entity: str) -> None:
         """`entity` belongs to `collection`."""
         if self._new("member", collection, entity):
-            self._bundle.membership(qname(collection), qname(entity))
+            self._say(Kind.MEMBERSHIP, None, iri(collection), iri(entity))
 
-    def generated(self, entity: str, activity: str, time: datetime | None) -> None:
+    def generated(self, entity: str, activity: str, time: str | None) -> None:
         """`activity` made `entity`. A second maker of the same entity is said to have influenced it."""
         maker = self._generation.setdefault(entity, activity)
         if maker != activity:
-            self._influenced(entity, activity)
+            self._weaken(entity, activity)
         elif self._new("generated", entity, activity):
-            self._bundle.generation(qname(entity), qname(activity), time)
+            self._say(Kind.GENERATION, None, iri(entity), iri(activity), time)
 
     def used(self, activity: str, entity: str) -> None:
         """`activity` read `entity`; at what time within it is not known."""
         if self._new("used", activity, entity):
-            self._bundle.usage(qname(activity), qname(entity))
+            self._say(Kind.USAGE, None, iri(activity), iri(entity), None)
 
-    def derived(self, entity: str, source: str, activity: str | None) -> None:
+    def invalidated(self, entity: str, activity: str, time: str | None) -> None:
+        """`activity` overwrote or removed `entity`. What was invalidated once is gone: a second time is not said."""
+        if self._invalidation.setdefault(entity, activity) == activity and self._new("invalidated", entity, activity):
+            self._say(Kind.INVALIDATION, None, iri(entity), iri(activity), time)
+
+    def derived(self, entity: str, source: str, activity: str | None, about: About | None = None) -> None:
         """`entity` comes from `source`; `activity` is the run that made it so, where one alone did."""
         if entity != source:
-            self._derivations.setdefault((entity, source), activity)
+            self._derivations.setdefault((entity, source), (activity, _attributes(about)))
 
     def informed(self, informed: str, informant: str, link: str) -> None:
         """A run used what another made; `link` says how that is known (`implicit`, `explicit`)."""
         if informed != informant and self._new("informed", informed, informant):
-            self._bundle.communication(qname(informed), qname(informant), None, {term("link"): link})
+            self._say(Kind.COMMUNICATION, None, iri(informed), iri(informant), attributes=_attributes({"link": link}))
 
-    def associated(self, activity: str, agent: str, plan: str | None) -> None:
+    def started(self, activity: str, starter: str) -> None:
+        """`starter` set `activity` off, as a run its stages; by what, and when, is not said."""
+        if activity != starter and self._new("started", activity, starter):
+            self._say(Kind.START, None, iri(activity), None, iri(starter), None)
+
+    def associated(self, activity: str, agent: str | None, plan: str | None) -> None:
         """`agent` carried out `activity` following `plan` (a qualified association)."""
-        if self._new("associated", activity, agent):
-            self._bundle.association(qname(activity), qname(agent), None if plan is None else qname(plan))
+        if (agent or plan) and self._new("associated", activity, agent or "", plan or ""):
+            self._say(Kind.ASSOCIATION, None, iri(activity), agent and iri(agent), plan and iri(plan))
+
+    def attributed(self, entity: str, agent: str, role: str | None = None) -> None:
+        """`agent` answers for `entity`, as an owner does."""
+        if self._new("attributed", entity, agent):
+            self._say(Kind.ATTRIBUTION, None, iri(entity), iri(agent), attributes=_attributes({"role": role}))
 
     def on_behalf_of(self, delegate: str, responsible: str) -> None:
         """`delegate` acted for `responsible`."""
-        if self._new("delegated", delegate, responsible):
-            self._bundle.delegation(qname(delegate), qname(responsible))
+        if delegate != responsible and self._new("delegated", delegate, responsible):
+            self._say(Kind.DELEGATION, None, iri(delegate), iri(responsible), None)
+
+    def influenced(self, influenced: str, by: str, kind: str | None = None, about: About | None = None) -> None:
+        """`by` had some part in `influenced`, of which no more is known; `kind` is a type of ours."""
+        if influenced != by and self._new("influenced", influenced, by):
+            typed: Attributes = ((TYPE, Name(term(kind))),) if kind else ()
+            self._say(Kind.INFLUENCE, None, iri(influenced), iri(by), attributes=typed + _attributes(about))
 
     def close(self) -> None:
-        """Write the derivations. Those that close a circle among themselves become influences."""
-        for pair in self._circular():
-            self._influenced(*pair)
+        """Add the derivations. Those that close a circle, among themselves or through specialisations, become influences."""
+        order = [*self._derivations, *self._specializations]
+        circular = [pair for pair in on_circles(order) if pair in self._derivations]
+        for pair in circular:
             del self._derivations[pair]
-        for (entity, source), activity in self._derivations.items():
-            self._bundle.derivation(qname(entity), qname(source), None if activity is None else qname(activity))
+            self._weaken(*pair)
+        for (entity, source), (activity, about) in self._derivations.items():
+            self._say(Kind.DERIVATION, None, iri(entity), iri(source), activity and iri(activity), None, None, attributes=about)
 
-    def _circular(self) -> list[tuple[str, str]]:
-        remaining = dict.fromkeys(self._derivations)
-        removed: list[tuple[str, str]] = []
-        while True:
-            order: TopologicalSorter[str] = TopologicalSorter()
-            for entity, source in remaining:
-                order.add(entity, source)
-            try:
-                order.prepare()
-            except CycleError as error:
-                # args[1] lists the circle with each node a predecessor of the next, first and last alike.
-                circle: list[str] = error.args[1]
-                found = [pair for pair in zip(circle[1:], circle, strict=False) if pair in remaining]
-                removed += found
-                for pair in found:
-                    del remaining[pair]
-            else:
-                return removed
-
-    def _influenced(self, influenced: str, by: str) -> None:
-        if self._new("influenced", influenced, by):
+    def _weaken(self, influenced: str, by: str) -> None:
+        if ("influenced", influenced, by) not in self._known:
             self.weakened += 1
-            self._bundle.influence(qname(influenced), qname(by))
+            self.influenced(influenced, by)
+
+    def _say(self, kind: Kind, identifier: str | None, *args: str | None, attributes: Attributes = ()) -> None:
+        self.said.append(Statement(kind, None if identifier is None else iri(identifier), args, attributes))
 
     def _new(self, *statement: str) -> bool:
-        if statement in self._said:
+        if statement in self._known:
             return False
-        self._said.add(statement)
+        self._known.add(statement)
         return True
 
 
-def _described(kind: str, label: str, attributes: Attributes | None, types: Iterable[str]) -> list[tuple[QualifiedName, Any]]:
-    typed: list[tuple[QualifiedName, Any]] = [(PROV_TYPE, term(kind)), *((PROV_TYPE, PROV[name]) for name in types), (PROV_LABEL, label)]
-    return typed + [(term(name), value) for name, value in (attributes or {}).items() if value is not None]
+def described(kind: str, label: str, about: About | None = None, types: Iterable[str] = ()) -> Attributes:
+    """The attributes of an element: its types, what people call it, and what else is known."""
+    typed = ((TYPE, Name(term(kind))), *((TYPE, Name(PROV + name)) for name in types), (LABEL, label))
+    return typed + _attributes(about)
+
+
+def _attributes(about: About | None) -> tuple[tuple[str, Value], ...]:
+    return tuple((term(name), value) for name, value in (about or {}).items() if value is not None)

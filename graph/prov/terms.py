@@ -1,34 +1,41 @@
 """The names of an export: our node ids and our own terms, each in a namespace of its own.
 
-An id becomes the qualified name `node:<id>`. Node ids hold only characters that a qualified name may hold (the others are
-percent-encoded in them), so the id can be read back from the name without a table.
+An id becomes the IRI `urn:headwater:node:<id>`. Node ids hold only characters that such an IRI may hold (the others are percent-encoded
+in them), so the id can be read back from the name without a table.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
-from prov.identifier import Namespace, QualifiedName
+from headwater.graph.prov.model import PROV, XSD
 
-NODE = Namespace("node", "urn:headwater:node:")
-TERM = Namespace("hw", "urn:headwater:term:")
-NAMESPACES = (NODE, TERM)
+NODE = "urn:headwater:node:"
+TERM = "urn:headwater:term:"
+NAMESPACES = {"node": NODE, "hw": TERM, "prov": PROV, "xsd": XSD}
 
-
-def qname(identifier: str) -> QualifiedName:
-    """The qualified name of a node id."""
-    return NODE[identifier]
+TYPE = f"{PROV}type"
+LABEL = f"{PROV}label"
 
 
-def term(name: str) -> QualifiedName:
-    """A term of ours: a type as `hw:Version`, an attribute as `hw:rowCount`."""
-    return TERM[name]
+def iri(identifier: str) -> str:
+    """The IRI of a node id."""
+    return NODE + identifier
 
 
-def instant(text: object) -> datetime | None:
-    """A point in time from a property of a node; None where there is none.
+def term(name: str) -> str:
+    """A term of ours: a type as `hw:Version`, an attribute as `hw:rows`."""
+    return TERM + name
+
+
+def instant(value: object) -> str | None:
+    """A point in time as PROV has it (xsd:dateTime), from a property of a node; None where there is none.
 
     Raises:
         ValueError: it is no ISO 8601 instant; the projector stores no other.
     """
-    return None if text is None else datetime.fromisoformat(str(text))
+    if value is None:
+        return None
+    parsed = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    zoned = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return zoned.isoformat().replace("+00:00", "Z")

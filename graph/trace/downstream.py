@@ -52,8 +52,16 @@ class Downstream:
             steps = [self._step(self._session.capture(reader), table, read) for reader, read in by_reader.items()]
             onward = [step for step in steps if step]
             waiting.extend(onward)
-            if not onward and table != begin:
-                self.ends.append(table)
+            if table != begin and (ends := self._ends(table, onward)):
+                self.ends.append(ends)
+
+    def _ends(self, table: str, onward: list[str]) -> str | None:
+        """Those records of a visit from whose origin nothing further was reached; None where there are none."""
+        if not onward:
+            return table
+        union = " UNION ".join(f"SELECT origin FROM {after}" for after in onward)
+        ends = self._session.table(f"SELECT * FROM {table} ANTI JOIN ({union}) USING (origin)")
+        return ends if self._session.count(ends) else None
 
     def _step(self, capture: Capture, table: str, files: set[int]) -> str | None:
         """The records that a capture made of these; None where there are none, or none that are new."""

@@ -30,8 +30,8 @@ from headwater.graph.trace.upstream import Goal, Upstream
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What the walk over records gave: tables of them, whether these are the goal's or ends, the hops, and files known only as such."""
+class Found:
+    """What the walk over records gave: tables of them (the goal's, or ends), the hops, and files known only as such (`vague`)."""
 
     begin: str
     selected: Sequence[TracedRecord]
@@ -39,6 +39,7 @@ class _Found:
     ends: Sequence[str]
     hops: Hops
     vague: Collection[int] = ()
+    blurred: Sequence[str] = ()  # which origins (`origin, file`) have records in the files of `vague`
 
 
 async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> TraceAnswer:
@@ -53,9 +54,9 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
     with tracer_of(store).session(tenant) as session:
         dataset = await find_dataset(session, graph, request.dataset)
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
-        towards = await _towards(session, graph, tenant, to, forward=request.forward) if to else None
-        found = await asyncio.to_thread(_walk, session, dataset, to, towards, request)
-        lifted = await _lifted(graph, session, found, to, towards, forward=request.forward)
+        towards = await towards_of(session, graph, tenant, to, forward=request.forward) if to else None
+        found = await asyncio.to_thread(walk, session, dataset, to, towards, request)
+        lifted = await lifted_of(graph, session, found, to, towards, forward=request.forward)
         entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request)
         hops = [*await asyncio.to_thread(found.hops.listed, session), *lifted.hops]
         for hop in lifted.hops:
@@ -67,8 +68,14 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
         )  # fmt: skip
 
 
-def _walk(session: Session, dataset: Dataset, to: str | None, towards: Collection[str] | None, request: TraceRequest) -> _Found:
-    """Select the records, and follow them as far as record lineage goes."""
+def walk(
+    session: Session, dataset: Dataset, to: str | None, towards: Collection[str] | None, request: TraceRequest, *, each: bool = False
+) -> Found:
+    """Select the records, and follow them as far as record lineage goes.
+
+    With `each`, what is reached says from which of the selected records: their `origin` is their place by file and row. `selected` is empty
+    then, as there may be millions.
+    """
     shape, _ = shape_of(session, dataset)
     files = readable_files(session, current_files(session, dataset, shape))
     chosen = select(session, shape, files, where=request.where, rows=request.rows)
@@ -76,25 +83,26 @@ def _walk(session: Session, dataset: Dataset, to: str | None, towards: Collectio
     if request.column is not None and not request.forward and request.column.lower() not in columns:
         there = ", ".join(name for name in columns.values() if not name.startswith("__"))
         raise InvalidQueryError(f"{dataset.name} has no column {request.column}.", field="column", hint=f"It has {there}.")
-    selected = records(session, chosen, request.limit)
-    begin = session.table(f"SELECT DISTINCT 0::BIGINT AS origin, {FILE} AS file, {ROW} AS row FROM {chosen}")
+    selected = [] if each else records(session, chosen, request.limit)
+    origin = f"dense_rank() OVER (ORDER BY {FILE}, {ROW}) - 1" if each else "0::BIGINT"
+    begin = session.table(f"SELECT DISTINCT {origin} AS origin, {FILE} AS file, {ROW} AS row FROM {chosen}")
     names: Names = frozenset({request.column.lower()}) if request.column else None
 
     def follows(other: str) -> bool:
         return towards is None or other in towards
 
     if not request.forward:
-        walk = Upstream(session, Goal(to=to, follows=follows), witness=request.semantics is Semantics.WITNESS)
-        walk.run(begin, names)
-        return _Found(begin, selected, walk.reached, walk.ends, walk.hops, walk.vague)
+        up = Upstream(session, Goal(to=to, follows=follows), witness=request.semantics is Semantics.WITNESS)
+        up.run(begin, names)
+        return Found(begin, selected, up.reached, up.ends, up.hops, up.vague, up.blurred)
     down = Downstream(session, to=to, follows=follows)
     down.run(begin)
     if request.semantics is Semantics.WITNESS:
-        return _witnessed(session, down, begin, selected, names)
-    return _Found(begin, selected, down.reached, down.ends, down.hops)
+        return _witnessed(session, down, begin, selected, names, each=each)
+    return Found(begin, selected, down.reached, down.ends, down.hops)
 
 
-def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names) -> _Found:
+def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names, *, each: bool) -> Found:
     """Of the records reached, those whose witness holds one that the trace began with."""
     within = session.table(" UNION ".join(f"SELECT file, row FROM {table}" for table in down.visited))
     hops = Hops()
@@ -104,19 +112,23 @@ def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequenc
             return []
         union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables)
         candidates = session.table(f"SELECT row_number() OVER () AS origin, file, row FROM ({union})")
-        walk = Upstream(session, Goal(within=within, targets=begin), witness=True)
-        walk.hops = hops
-        walk.run(candidates, names)
-        if not walk.reached:
+        back = Upstream(session, Goal(within=within, targets=begin), witness=True)
+        back.hops = hops
+        back.run(candidates, names)
+        if not back.reached:
             return []
-        origins = " UNION ".join(f"SELECT origin FROM {table}" for table in walk.reached)
+        if each:
+            met = " UNION ".join(f"SELECT origin, file, row FROM {table}" for table in back.reached)
+            pairs = f"SELECT DISTINCT b.origin, c.file, c.row FROM {candidates} c JOIN ({met}) m USING (origin) JOIN {begin} b"
+            return [session.table(f"{pairs} ON b.file = m.file AND b.row = m.row")]
+        origins = " UNION ".join(f"SELECT origin FROM {table}" for table in back.reached)
         return [session.table(f"SELECT 0::BIGINT AS origin, c.file, c.row FROM {candidates} c SEMI JOIN ({origins}) USING (origin)")]
 
     reached, ends = kept(down.reached), kept(down.ends)
-    return _Found(begin, selected, reached, ends, hops)
+    return Found(begin, selected, reached, ends, hops)
 
 
-async def _towards(session: Session, graph: GraphStore | None, tenant: str, to: str, *, forward: bool) -> set[str]:
+async def towards_of(session: Session, graph: GraphStore | None, tenant: str, to: str, *, forward: bool) -> set[str]:
     """The datasets on some way to `to`, by what captures say and by what the graph says."""
     found = await closure(graph, tenant, to, Direction.UPSTREAM if forward else Direction.DOWNSTREAM)
     flows = [datasets_of(session.capture(entry.capture)) for entry in session.store.catalog.captures(tenant)]
@@ -132,9 +144,10 @@ async def _towards(session: Session, graph: GraphStore | None, tenant: str, to: 
     return found
 
 
-async def _lifted(
-    graph: GraphStore | None, session: Session, found: _Found, to: str | None, towards: Collection[str] | None, *, forward: bool
+async def lifted_of(
+    graph: GraphStore | None, session: Session, found: Found, to: str | None, towards: Collection[str] | None, *, forward: bool
 ) -> Lifted:
+    """Where the trace goes on by datasets, from where the walk over records ended."""
     if graph is None:
         return Lifted()
     tables = found.ends if not forward else [*found.ends, found.begin]
@@ -162,7 +175,7 @@ def _captured_reads(session: Session) -> set[tuple[str, str]]:
     return known - refused
 
 
-def _entries(session: Session, found: _Found, lifted: Lifted, to: str | None, request: TraceRequest) -> tuple[list[TracedRecord], int]:
+def _entries(session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest) -> tuple[list[TracedRecord], int]:
     """The records of the answer, and their number before the limit."""
     tables = found.reached if to else found.ends
     shown = {file.number for file in session.files if request.forward or file.dataset not in lifted.left}

@@ -49,6 +49,7 @@ class Upstream:
         self.reached: list[str] = []  # records of the goal's dataset, or its targets
         self.ends: list[str] = []  # records that nobody known wrote
         self.vague: set[int] = set()  # files of which it cannot be told any more which record it was
+        self.blurred: list[str] = []  # tables `origin, file` of them
         self._session = session
         self._goal = goal
         self._witness = witness
@@ -101,6 +102,8 @@ class Upstream:
         met = session.database.execute(f"SELECT file, bool_or(row IS NULL) FROM {table} GROUP BY file ORDER BY file").fetchall()
         vague = {number for number, unknown in met if unknown}
         self.vague |= vague
+        if vague:
+            self.blurred.append(session.table(f"SELECT DISTINCT origin, file FROM {table} WHERE row IS NULL"))
         numbers = [number for number, _ in met]
         here = {number for number in numbers if goal.to is not None and not first and session.files[number].dataset == goal.to}
         if here:

@@ -6,6 +6,9 @@ from typer.testing import CliRunner
 
 from headwater.backend.cli.export import app
 from headwater.errors import ConfigurationError, InvalidQueryError
+from headwater.graph.prov import ProvFormat
+from headwater.graph.prov.constraints import check
+from headwater.graph.prov.read import read
 from tests.stated import REPORT
 
 
@@ -26,6 +29,15 @@ def test_a_run_is_exported_into_a_file(lived_in, tmp_path):
     assert prov(f"run:{REPORT}", "--home", lived_in, "-o", target) == ""
     (bundle,) = ProvDocument.deserialize(str(target), format="json").bundles
     assert {str(record.identifier) for record in bundle.get_records()} >= {f"node:run:{REPORT}", "node:dataset:file:/data/out/clean"}
+
+
+@pytest.mark.parametrize("notation", ProvFormat)
+@pytest.mark.filterwarnings("ignore:.*is deprecated.*:DeprecationWarning")
+def test_every_notation_can_be_asked_for(lived_in, tmp_path, notation):
+    target = tmp_path / "out"
+    prov("/data/out/report", "--home", lived_in, "--format", notation, "--check", "-o", target)
+    assert check(read(target.read_bytes())) == []
+    assert list(tmp_path.iterdir()) == [target], "nothing is left beside it"
 
 
 def test_a_file_that_cannot_be_written_is_named(lived_in, tmp_path):

@@ -7,7 +7,7 @@ from headwater.errors import NotFoundError
 from headwater.graph.model import EdgeKind
 from headwater.graph.prov import export_dataset, export_run
 from headwater.graph.stores import Direction
-from tests.graph.prov.validity import assert_valid, ends, pairs, read_back
+from tests.graph.prov.validity import ends, pairs, read_back
 from tests.stated import CLEAN, REPORT, TENANT, state
 
 RAW, CLEANED, REPORTED = (
@@ -19,7 +19,6 @@ RAW, CLEANED, REPORTED = (
 
 async def test_a_dataset_is_exported_with_everything_upstream_of_it(store):
     bundle = read_back(await export_dataset(store, TENANT, "dataset:file:/data/out/report"))
-    assert_valid(bundle)
     assert pairs(bundle, ProvDerivation) == {(REPORTED, CLEANED), (CLEANED, RAW)}
     assert pairs(bundle, ProvCommunication) == {(f"run:{REPORT}", f"run:{CLEAN}")}
 
@@ -35,7 +34,6 @@ async def test_what_an_export_says_was_used_and_made_is_what_the_graph_says(stor
 
 async def test_a_run_names_its_job_as_the_plan_that_its_application_followed(store):
     bundle = read_back(await export_run(store, TENANT, f"run:{REPORT}"))
-    assert_valid(bundle)
     plans = [ends(record) for record in bundle.get_records(ProvAssociation)]
     assert [f"run:{REPORT}", "pipeline:local:flights", "job:local:report"] in plans
     assert pairs(bundle, ProvDelegation) == {("pipeline:local:flights", "system:local")}
@@ -54,7 +52,6 @@ async def test_a_job_that_overwrites_its_input_makes_no_circle(store):
     after = {"path": "file:/data/out/report/part-0.parquet", "length": 90, "modified": 4000}
     await state(store, again, "correct", 5, ("/data/out/report", before), ("/data/out/report", after))
     bundle = read_back(await export_dataset(store, TENANT, "dataset:file:/data/out/report"))
-    assert_valid(bundle)
     assert (f"version:file:/data/out/report:{again}", REPORTED) in pairs(bundle, ProvDerivation)
 
 

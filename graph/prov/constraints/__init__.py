@@ -1,0 +1,42 @@
+"""Validity by PROV-CONSTRAINTS (W3C Recommendation, 30 April 2013), for any document, whoever wrote it.
+
+A document is valid when its top level and each of its bundles are (section 7.2). What is broken is named by the number of its constraint
+and the line of a statement that takes part. Memory grows with the document.
+"""
+
+from __future__ import annotations
+
+from headwater.errors import InvalidProvenanceError
+from headwater.graph.prov.constraints.clauses import CONSTRAINTS, Violation
+from headwater.graph.prov.constraints.normal import normalise
+from headwater.graph.prov.constraints.ordering import check_order
+from headwater.graph.prov.constraints.typing import check_types
+from headwater.graph.prov.model import Document
+
+__all__ = ["CONSTRAINTS", "Violation", "check", "require_valid"]
+
+
+def check(document: Document) -> list[Violation]:
+    """Everything that the document breaks, by line; nothing where it is valid."""
+    found: list[Violation] = []
+    for bundle, statements in document.instances():
+        normal = normalise(statements)
+        broken = [*normal.violations, *check_order(statements, normal), *check_types(statements, normal)]
+        found += [Violation(one.constraint, one.message, one.line, bundle) for one in broken]
+    return sorted(found, key=lambda one: (one.line, one.constraint))
+
+
+def require_valid(document: Document) -> None:
+    """Refuse a document that breaks a constraint.
+
+    Raises:
+        InvalidProvenanceError: the first that it breaks.
+    """
+    found = check(document)
+    if found:
+        first = found[0]
+        more = f" {len(found) - 1} more are broken." if len(found) > 1 else ""
+        raise InvalidProvenanceError(
+            f"{first.clause} is broken: {first.message}{more}", line=first.line, clause=f"PROV-CONSTRAINTS {first.constraint}",
+            hint="`headwater prov check FILE` lists them all.",
+        )  # fmt: skip

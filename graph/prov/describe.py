@@ -1,0 +1,116 @@
+"""A node of the graph, whatever its kind, as an element of PROV. The mapping, concept by concept, is in docs/guide/prov.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from headwater.graph.model import Node, NodeKind, bare_name, kind_of, node_id, parse_id
+from headwater.graph.prov.statements import Statements
+from headwater.graph.prov.terms import instant
+
+_KEPT: Mapping[NodeKind, tuple[str, ...]] = {
+    NodeKind.VERSION: ("block", "path", "format", "files", "rows", "bytes"),
+    NodeKind.PARTITION: ("path", "length", "modified", "rows"),
+    NodeKind.COLUMN: ("type", "description", "ordinal"),
+    NodeKind.RUN: ("state",),
+    NodeKind.STAGE: ("state", "attempt", "tasks", "ordinal"),
+    NodeKind.TASK: ("state", "attempt", "ordinal"),
+    NodeKind.OPERATOR: ("op", "text", "ordinal"),
+}
+
+
+def describe(statements: Statements, node: Node) -> None:
+    """Say what a node is, and what its id alone says of where it belongs."""
+    about = scalars({key: node.properties.get(key) for key in _KEPT.get(node.kind, ())})
+    match str(node.kind):  # as a text, since there may be kinds one day that this does not list
+        case NodeKind.PLATFORM:
+            statements.entity(node.id, "Platform", node.name, types=["Collection"])
+        case NodeKind.DATASET:
+            describe_dataset(statements, node.id, node)
+        case NodeKind.VERSION:
+            describe_version(statements, node)
+        case NodeKind.PARTITION:
+            statements.entity(node.id, "Partition", node.name, about, types=["Collection"])
+        case NodeKind.COLUMN:
+            describe_column(statements, node)
+        case NodeKind.SYSTEM | NodeKind.PIPELINE:
+            statements.agent(node.id, node.kind.value.capitalize(), node.name)
+        case NodeKind.JOB:
+            statements.entity(node.id, "Job", node.name, types=["Plan"])
+            _owners(statements, node)
+        case NodeKind.RUN | NodeKind.STAGE | NodeKind.TASK:
+            started, ended = instant(node.properties.get("startedAt")), instant(node.properties.get("endedAt"))
+            statements.activity(node.id, node.kind.value.capitalize(), node.name, started, ended, about)
+        case NodeKind.OPERATOR:
+            statements.entity(node.id, "Operator", node.name, about, types=["Plan"])
+        case _:
+            statements.entity(node.id, str(node.kind).capitalize(), node.name)
+
+
+def describe_dataset(statements: Statements, dataset: str, node: Node | None = None) -> None:
+    """A dataset, as the general entity of which its versions are the specialisations."""
+    namespace, name = parse_id(dataset)[1]
+    statements.entity(dataset, "Dataset", name, {"namespace": namespace, "name": name}, types=["Collection"])
+    if node is not None:
+        _owners(statements, node)
+
+
+def describe_version(statements: Statements, version: Node) -> None:
+    """The block that one run wrote."""
+    dataset = dataset_of(version.id)
+    describe_dataset(statements, dataset)
+    about = scalars({key: version.properties.get(key) for key in _KEPT[NodeKind.VERSION]})
+    statements.entity(version.id, "Version", parse_id(version.id)[1][1], about, types=["Collection"])
+    statements.specializes(version.id, dataset)
+
+
+def describe_partition(statements: Statements, partition: Node, containers: Iterable[Node]) -> None:
+    """A file as it was at one time, as a member of the version that it was written with, else of the dataset that it was read as."""
+    describe(statements, partition)
+    versions = [container for container in containers if container.kind is NodeKind.VERSION]
+    for version in versions:
+        describe_version(statements, version)
+        statements.member(version.id, partition.id)
+    written = {dataset_of(version.id) for version in versions}
+    for dataset in [container for container in containers if container.kind is NodeKind.DATASET and container.id not in written]:
+        describe_dataset(statements, dataset.id, dataset)
+        statements.member(dataset.id, partition.id)
+
+
+def describe_column(statements: Statements, column: Node) -> None:
+    """A column, as a member of its dataset."""
+    namespace, name, _ = parse_id(column.id)[1]
+    dataset = node_id(NodeKind.DATASET, namespace, name)
+    describe_dataset(statements, dataset)
+    about = scalars({key: column.properties.get(key) for key in _KEPT[NodeKind.COLUMN]})
+    statements.entity(column.id, "Column", column.name, about)
+    statements.member(dataset, column.id)
+
+
+def node_or_bare(identifier: str, nodes: Mapping[str, Node]) -> Node:
+    """The node of an id; where nothing more is known of it, with the name that its id gives it."""
+    return nodes.get(identifier) or Node(identifier, kind_of(identifier), bare_name(identifier))
+
+
+def dataset_of(identifier: str) -> str:
+    """The dataset of a version or a column."""
+    namespace, name, _ = parse_id(identifier)[1]
+    return node_id(NodeKind.DATASET, namespace, name)
+
+
+def scalars(properties: Mapping[str, object]) -> dict[str, object]:
+    """Those of the properties that are one value."""
+    return {name: value for name, value in properties.items() if isinstance(value, str | int | float | bool)}
+
+
+def _owners(statements: Statements, node: Node) -> None:
+    """Who answers for a node, by the ownership facet of OpenLineage."""
+    facet = node.properties.get("ownership")
+    owners = facet.get("owners") if isinstance(facet, Mapping) else None
+    for owner in owners if isinstance(owners, list) else ():
+        name = owner.get("name") if isinstance(owner, Mapping) else None
+        if isinstance(name, str) and name:
+            identifier = node_id("owner", name)
+            statements.agent(identifier, "Owner", name, types=())
+            role = owner.get("type")
+            statements.attributed(node.id, identifier, role if isinstance(role, str) else None)

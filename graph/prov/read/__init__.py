@@ -1,0 +1,83 @@
+"""Documents of PROV, read: PROV-JSON and PROV-N by readers of ours, which know every statement's line; the others by the `prov` package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from headwater.errors import InvalidProvenanceError, MissingExtraError
+from headwater.graph.prov.model import Document
+from headwater.graph.prov.read.json import read_json
+from headwater.graph.prov.read.provn import read_provn
+from headwater.graph.prov.write import ProvFormat
+
+_PACKAGE: Mapping[ProvFormat, tuple[str, Mapping[str, str]]] = {
+    ProvFormat.XML: ("xml", {}),
+    ProvFormat.JSONLD: ("jsonld", {}),
+    ProvFormat.TURTLE: ("rdf", {"rdf_format": "turtle"}),
+    ProvFormat.TRIG: ("rdf", {"rdf_format": "trig"}),
+}
+_PROVN = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*document\b", re.DOTALL)
+
+
+def read(data: bytes, notation: ProvFormat | None = None) -> Document:
+    """The document; without a format, in the one that it looks like. Lines are known of PROV-JSON and PROV-N alone.
+
+    Raises:
+        InvalidProvenanceError: it is malformed.
+        MissingExtraError: the format is read by the `prov` package, which is not installed.
+    """
+    text = text_of(data)
+    chosen = notation or looks_like(text)
+    if chosen is ProvFormat.JSON:
+        return read_json(text)
+    return read_provn(text) if chosen is ProvFormat.N else read_json(as_json(text, chosen))
+
+
+def text_of(data: bytes) -> str:
+    """The text of a document.
+
+    Raises:
+        InvalidProvenanceError: it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidProvenanceError("this is not UTF-8.", line=line, clause="RFC 8259 8.1", hint="Save the file as UTF-8.") from error
+
+
+def looks_like(text: str) -> ProvFormat:
+    """The notation of a text, by how it begins."""
+    start = text.lstrip()[:1]
+    if start in ("{", "["):
+        return ProvFormat.JSONLD if '"@context"' in text[:4096] else ProvFormat.JSON
+    if _PROVN.match(text):
+        return ProvFormat.N
+    if text.lstrip().startswith(("<?xml", "<prov:", "<document")):
+        return ProvFormat.XML
+    return ProvFormat.TRIG  # of which Turtle is a part
+
+
+def as_json(text: str, notation: ProvFormat) -> str:
+    """PROV-JSON of a document in a notation that the `prov` package reads.
+
+    Raises:
+        InvalidProvenanceError: it is malformed; without a line, which that package does not say.
+        MissingExtraError: the package is not installed.
+    """
+    try:
+        from prov.model import ProvDocument
+    except ImportError:
+        raise MissingExtraError(f"Reading PROV as {notation}", extra="prov") from None
+    name, options = _PACKAGE[notation]
+    try:
+        return str(ProvDocument.deserialize(content=text, format=name, **options).serialize(format="json"))
+    except ImportError:
+        raise MissingExtraError(f"Reading PROV as {notation}", extra="prov") from None
+    except Exception as error:  # whatever its parsers raise is about the document
+        raise InvalidProvenanceError(
+            f"this is not PROV as {notation}: {error}.",
+            clause=f"PROV-{notation.upper()}",
+            hint="PROV-JSON and PROV-N are refused with their line.",
+        ) from error

@@ -1,0 +1,111 @@
+"""Names of a document to IRIs, and the checks that every notation shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from headwater.errors import InvalidProvenanceError
+from headwater.graph.prov.model import PROV, SHAPES, XSD, Kind, Literal, Name, Value
+
+_PREDECLARED = {"prov": PROV, "xsd": XSD, "xsi": "http://www.w3.org/2001/XMLSchema-instance#"}
+# xsd:dateTime. Python's own parser takes more (dates alone, weeks) and less (24:00:00, other fractions).
+_DATE_TIME = re.compile(r"-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
+
+
+_NAMES = frozenset({f"{PROV}QUALIFIED_NAME", f"{XSD}QName"})
+_INTEGERS = frozenset(
+    f"{XSD}{name}" for name in ("integer", "int", "long", "short", "byte", "nonNegativeInteger", "unsignedInt", "unsignedLong")
+)
+_REALS = frozenset({f"{XSD}double", f"{XSD}float"})
+
+
+class Scope:
+    """The namespaces in force: those of the document, and in a bundle its own over them."""
+
+    def __init__(self, declared: Mapping[str, str], outer: Scope | None = None) -> None:
+        self.bases: Mapping[str, str] = {**(outer.bases if outer else _PREDECLARED), **declared}
+
+    def iri(self, name: str, line: int) -> str:
+        """The IRI of `prefix:local`, or of a local name in the default namespace.
+
+        Raises:
+            InvalidProvenanceError: the prefix is not declared.
+        """
+        prefix, colon, local = name.partition(":")
+        if not colon:
+            prefix, local = "", name
+        base = self.bases.get(prefix)
+        if base is None:
+            said = f"the prefix of {name!r} is not declared" if colon else f"{name!r} has no prefix, and no default namespace is declared"
+            raise InvalidProvenanceError(
+                f"{said}.", line=line, clause="PROV-DM 5.7.1", hint=f"Declared are: {', '.join(sorted(self.bases))}."
+            )
+        return base + local
+
+    def value(self, text: str, datatype: str, line: int) -> Value:
+        """A literal with a datatype, as a value of ours where there is one.
+
+        Raises:
+            InvalidProvenanceError: the prefix of the datatype, or of the name that it is, is not declared; or the text is none of its.
+        """
+        iri = self.iri(datatype, line)
+        if iri in _NAMES:
+            return Name(self.iri(text, line))
+        try:
+            if iri in _INTEGERS:
+                return int(text)
+            if iri in _REALS:
+                return float(text)
+        except ValueError:
+            raise InvalidProvenanceError(f"{text!r} is no {datatype}.", line=line, clause="PROV-DM 5.7.3") from None
+        if iri == f"{XSD}boolean" and text in ("true", "false"):
+            return text == "true"
+        return text if iri == f"{XSD}string" else Literal(text, iri)
+
+
+def checked_time(text: str, line: int) -> str:
+    """The text, if it is an xsd:dateTime.
+
+    Raises:
+        InvalidProvenanceError: it is not.
+    """
+    if not _DATE_TIME.fullmatch(text):
+        raise InvalidProvenanceError(
+            f"{text!r} is not a time.", line=line, clause="PROV-DM 5.7.3", hint="Write it as 2026-01-31T23:59:59Z (xsd:dateTime)."
+        )
+    return text
+
+
+def same_instant(first: str, second: str) -> bool:
+    """Whether two times are one instant, in whatever zone each is written."""
+    if first == second:
+        return True
+    try:
+        return datetime.fromisoformat(first) == datetime.fromisoformat(second)
+    except (ValueError, TypeError):
+        return False
+
+
+def check_arguments(kind: Kind, args: tuple[str | None, ...], line: int, *, named: bool = False, attributed: bool = False) -> None:
+    """See that what PROV-DM requires is there.
+
+    An association must say at least one thing besides its activity, a usage, start, end, generation or invalidation too (PROV-DM: "at
+    least one of ... must be present").
+
+    Raises:
+        InvalidProvenanceError: a required argument is missing.
+    """
+    shape = SHAPES[kind]
+    for place in range(shape.required):
+        if args[place] is None:
+            raise InvalidProvenanceError(
+                f"{kind} lacks its {shape.arguments[place]}.", line=line, clause=f"PROV-DM {shape.section}".strip(),
+                hint=f"It reads {kind}({', '.join(shape.arguments)}).",
+            )  # fmt: skip
+    if shape.required == 1 and not named and not attributed and not any(args[1:]):
+        raise InvalidProvenanceError(
+            f"{kind} says nothing but its {shape.arguments[0]}.", line=line, clause=f"PROV-DM {shape.section}",
+            hint=f"It needs one more of {', '.join(shape.arguments[1:])}, an identifier or an attribute.",
+        )  # fmt: skip

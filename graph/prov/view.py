@@ -1,0 +1,89 @@
+"""Any set of nodes and edges as PROV: a view at chosen levels, whatever it shows and hides.
+
+What an edge says depends on its ends. Where a run wrote a block, or read one, PROV has the word for it. At coarser levels it has not: a
+job is a plan, and a plan neither uses nor makes anything; and a dataset is not made by one job. So all runs of a job stand as one activity
+(`hw:Runs`), which used what the job reads and had influence on what it writes. Every other edge, lifted ones too, is an influence, which
+says no more than is known and can close no circle that PROV-CONSTRAINTS forbids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.graph.prov.describe import describe, node_or_bare, scalars
+from headwater.graph.prov.statements import Statements
+from headwater.graph.prov.terms import instant
+
+_DATA = frozenset({NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN})
+_ACTIVITIES = frozenset({NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK})
+_BLOCKS = frozenset({NodeKind.VERSION, NodeKind.PARTITION})
+
+
+def describe_view(statements: Statements, nodes: Sequence[Node], edges: Sequence[Edge]) -> None:
+    """Say what the nodes are and what the edges between them mean. An edge may name a node that is not listed."""
+    known = {node.id: node for node in nodes}
+    for identifier in {end for edge in edges for end in (edge.src, edge.dst)} - known.keys():
+        known[identifier] = node_or_bare(identifier, {})
+    for _, node in sorted(known.items()):
+        describe(statements, node)
+    for edge in sorted(edges, key=lambda edge: (edge.kind, edge.src, edge.dst)):
+        _describe_edge(statements, edge, known)
+
+
+def _describe_edge(statements: Statements, edge: Edge, known: Mapping[str, Node]) -> None:
+    source, target = known[edge.src], known[edge.dst]
+    about = scalars({"edge": str(edge.kind), **edge.properties})
+    if edge.kind is EdgeKind.CONTAINS:
+        describe_containment(statements, source, target)
+    elif edge.kind is EdgeKind.REPLAYS:
+        statements.influenced(edge.dst, edge.src, "Replay")
+    elif edge.kind is EdgeKind.DERIVES and source.kind is target.kind is NodeKind.COLUMN:
+        statements.derived(edge.dst, edge.src, None, derivation_of(edge))
+    elif edge.kind is EdgeKind.READS and source.kind in _DATA and target.kind in (_ACTIVITIES | {NodeKind.JOB}):
+        statements.used(_activity(statements, target), edge.src)
+    elif edge.kind is EdgeKind.WRITES and source.kind in _ACTIVITIES and target.kind in _BLOCKS:
+        statements.generated(edge.dst, edge.src, instant(source.properties.get("endedAt")))
+    elif source.kind is NodeKind.JOB or target.kind is NodeKind.JOB:
+        statements.influenced(_activity(statements, target), _activity(statements, source), about=about)
+    else:
+        statements.influenced(edge.dst, edge.src, about=about)
+
+
+def describe_containment(statements: Statements, container: Node, child: Node) -> None:
+    """Say that a container holds a child, in the word that PROV has for things of their kinds."""
+    if container.kind in (NodeKind.SYSTEM, NodeKind.PIPELINE):
+        if child.kind in (NodeKind.PIPELINE, NodeKind.SYSTEM):
+            statements.on_behalf_of(child.id, container.id)
+        elif child.kind is NodeKind.JOB:
+            statements.attributed(child.id, container.id)
+        elif child.kind in _ACTIVITIES:
+            statements.associated(child.id, container.id, None)
+    elif container.kind is NodeKind.JOB and child.kind is NodeKind.RUN:
+        statements.associated(child.id, None, container.id)
+    elif container.kind in _ACTIVITIES and child.kind in _ACTIVITIES:
+        statements.started(child.id, container.id)
+    elif container.kind is NodeKind.RUN and child.kind is NodeKind.OPERATOR:
+        statements.associated(container.id, None, child.id)
+    elif container.kind is NodeKind.DATASET and child.kind is NodeKind.VERSION:
+        statements.specializes(child.id, container.id)
+    elif container.kind in _DATA and child.kind in _DATA:
+        statements.member(container.id, child.id)
+
+
+def derivation_of(edge: Edge) -> dict[str, object]:
+    """What is known of how one column comes from another: the kinds of the transformations."""
+    transformations = edge.properties.get("transformations")
+    listed = transformations if isinstance(transformations, list) else []
+    kinds = [f"{entry.get('type')}/{entry.get('subtype')}" if entry.get("subtype") else str(entry.get("type")) for entry in listed]
+    return {"transformation": ", ".join(dict.fromkeys(kinds)) or None}
+
+
+def _activity(statements: Statements, node: Node) -> str:
+    """The node as it may act: for a job, all its runs together."""
+    if node.kind is not NodeKind.JOB:
+        return node.id
+    runs = node_id("runs", *parse_id(node.id)[1])
+    statements.activity(runs, "Runs", f"All runs of {node.name}", None, None)
+    statements.associated(runs, None, node.id)
+    return runs

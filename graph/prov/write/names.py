@@ -1,0 +1,40 @@
+"""IRIs as each notation writes them: with a prefix where a namespace fits, whole where none does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from json.encoder import encode_basestring_ascii as quoted
+
+from headwater.errors import UnsupportedError
+
+# PROV-N 3.7.1: these may stand in the local part of a name only after a backslash.
+_ESCAPED = re.compile(r"[=':;,()\[\]]")
+
+
+class Names:
+    """Writes IRIs with the prefixes of a document."""
+
+    def __init__(self, namespaces: Mapping[str, str]) -> None:
+        self._namespaces = [(base, f"{prefix}:") for prefix, base in namespaces.items() if prefix]
+
+    def compact(self, iri: str) -> str:
+        """`prefix:local`.
+
+        Raises:
+            UnsupportedError: no namespace of the document fits.
+        """
+        for base, prefix in self._namespaces:
+            if iri.startswith(base):
+                return prefix + iri[len(base) :]
+        raise UnsupportedError(f"The name {iri} lies in no namespace of the document.", hint="Declare its namespace.")
+
+    def in_json(self, iri: str) -> str:
+        """The compact name as a JSON text."""
+        return quoted(self.compact(iri))
+
+    def in_provn(self, iri: str) -> str:
+        """The compact name with what PROV-N wants escaped."""
+        prefix, _, local = self.compact(iri).partition(":")
+        escaped = _ESCAPED.sub(r"\\\g<0>", local)
+        return f"{prefix}:{escaped[:-1]}\\." if escaped.endswith(".") else f"{prefix}:{escaped}"

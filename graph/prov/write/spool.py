@@ -1,0 +1,39 @@
+"""Text that must come later in a document than it comes out of the source: kept in a temporary file once it is more than a little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from tempfile import SpooledTemporaryFile
+
+_IN_MEMORY = 256 * 1024
+_CHUNK = 256 * 1024
+
+
+class Spool:
+    """Append texts, then read them back in order, once."""
+
+    def __init__(self) -> None:
+        # Closed where it is read to its end or forgotten: a generator that is given up closes its spools by reference count.
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
+        self.count = 0
+
+    def add(self, text: str) -> None:
+        """Append one text."""
+        self._file.write(text.encode())
+        self.count += 1
+
+    def drain(self) -> Iterator[str]:
+        """All that was appended, in chunks; the file is gone then."""
+        self._file.seek(0)
+        # Decoded line by line in effect: a chunk ends where a text may not, so the bytes are cut at line ends.
+        rest = b""
+        while chunk := self._file.read(_CHUNK):
+            cut = chunk.rfind(b"\n") + 1
+            if cut:
+                yield (rest + chunk[:cut]).decode()
+                rest = chunk[cut:]
+            else:
+                rest += chunk
+        self._file.close()
+        if rest:
+            yield rest.decode()

@@ -1,0 +1,74 @@
+"""`GET /api/v1/prov`: the notation that is asked for, and refusals before the document begins."""
+
+import json
+
+import pytest
+
+from headwater.graph.prov import NOTATIONS, ProvFormat
+from headwater.graph.prov.constraints import check
+from headwater.graph.prov.read import read
+from tests.stated import REPORT, event
+
+PATH = "/api/v1/prov"
+RUN = f"run:{REPORT}"
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated.*:DeprecationWarning")
+
+
+@pytest.fixture
+def filled(client):
+    """A service that knows a run."""
+    stated = [
+        event(REPORT, "report", kind, f"2026-01-31T10:0{minute}:00Z", "/data/out/clean", "/data/out/report")
+        for kind, minute in (("START", 3), ("COMPLETE", 4))
+    ]
+    assert client.post("/api/v1/lineage", json=stated).status_code == 201
+    for _ in range(200):
+        if client.get(PATH, params={"target": RUN}).status_code == 200:
+            return client
+    raise AssertionError("the run was not projected")
+
+
+@pytest.mark.parametrize("notation", ProvFormat)
+def test_the_media_type_that_is_accepted_chooses_the_notation(filled, notation):
+    media_type = NOTATIONS[notation].media_type
+    answer = filled.get(PATH, params={"target": RUN}, headers={"Accept": f"text/html;q=0.1, {media_type};q=0.9, */*;q=0.2"})
+    assert answer.headers["content-type"].partition(";")[0] == media_type
+    assert check(read(answer.content)) == []
+
+
+def test_a_parameter_goes_before_the_header(filled):
+    answer = filled.get(PATH, params={"target": RUN, "format": "n"}, headers={"Accept": "text/turtle"})
+    assert answer.text.startswith("document\n")
+
+
+def test_without_a_preference_it_is_json(filled):
+    bundle = json.loads(filled.get(PATH, params={"target": "dataset:file:/data/out/report"}).content)["bundle"]
+    assert len(bundle) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "error"),
+    [
+        ({"target": "run:0"}, 404, "NotFound"),
+        ({"target": "dataset:file:/nowhere"}, 404, "NotFound"),
+        ({"target": "job:local:report"}, 400, "InvalidQuery"),
+        ({"target": "/nowhere", "where": "true"}, 404, "NotFound"),
+        ({"target": RUN, "format": "word"}, 400, "InvalidInput"),
+        ({}, 400, "InvalidInput"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_with_a_status(filled, asked, status, error):
+    answer = filled.get(PATH, params=asked)
+    assert (answer.status_code, answer.json()["error"]) == (status, error)
+
+
+@pytest.mark.parametrize("accept", ["text/html", "image/png, application/json;q=0"])
+def test_a_caller_who_accepts_no_notation_is_told_which_there_are(filled, accept):
+    answer = filled.get(PATH, params={"target": RUN}, headers={"Accept": accept})
+    assert answer.status_code == 406
+    assert "text/provenance-notation" in answer.json()["hint"]
+
+
+def test_a_stranger_gets_nothing(stranger):
+    assert stranger.get(PATH, params={"target": RUN}).status_code == 401
