@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.process import Worker
-from bench.suite import Plan
+from bench.suite import Plan, Sample
 
 
 def order(arms: Sequence[str], seed: int, turn: int, case: str) -> list[str]:
@@ -17,21 +17,21 @@ def order(arms: Sequence[str], seed: int, turn: int, case: str) -> list[str]:
 
 
 def measure(
-    plan: Plan, folder: Path, *, rounds: int, warm_up: int, seed: int, said: Callable[[str], None]
-) -> Mapping[str, Mapping[str, Sequence[float]]]:
-    """The wall seconds by arm and case, one a round. Warm-up rounds are run in the same way and forgotten.
+    suite: str, plan: Plan, folder: Path, *, scale: float | None, rounds: int, warm_up: int, seed: int, said: Callable[[str], None]
+) -> Mapping[str, Mapping[str, Sequence[Sample]]]:
+    """The samples by arm and case, one a round. Warm-up rounds are run in the same way and forgotten.
 
     Raises:
         WorkerError: an arm failed; nothing is kept of a suite that did not run to its end.
     """
-    times: dict[str, dict[str, list[float]]] = {arm: {case: [] for case in plan.cases} for arm in plan.arms}
+    samples: dict[str, dict[str, list[Sample]]] = {arm: {case: [] for case in plan.cases} for arm in plan.arms}
     with ExitStack() as stack:
-        workers = {arm: stack.enter_context(Worker(plan.name, arm, folder)) for arm in plan.arms}
+        workers = {arm: stack.enter_context(Worker(suite, arm, folder, scale)) for arm in plan.arms}
         for turn in range(-warm_up, rounds):
             for case in plan.cases:
                 for arm in order(plan.arms, seed, turn, case):
-                    seconds = workers[arm].run(case, turn)
+                    sample = workers[arm].run(case, turn)
                     if turn >= 0:
-                        times[arm][case].append(seconds)
+                        samples[arm][case].append(sample)
             said(f"warm-up {turn + warm_up + 1} of {warm_up}" if turn < 0 else f"round {turn + 1} of {rounds}")
-    return times
+    return samples

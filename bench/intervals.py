@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,3 +41,21 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
         ValueError: the two do not pair up.
     """
     return quantile([a / b for a, b in zip(over, under, strict=True)], 0.5)
+
+
+def resampled(series: Sequence[Sequence[float]], combined: Callable[[Sequence[float]], float]) -> Interval:
+    """What `combined` makes of the medians of several series; each series is resampled by itself.
+
+    Raises:
+        ValueError: there is no series, or one without samples.
+    """
+    if not series or not all(series):
+        raise ValueError("an interval needs samples; there are none")
+    random = np.random.default_rng(_SEED)
+    picked = []
+    for samples in series:
+        values = np.asarray(samples, dtype=float)
+        picked.append(np.median(values[random.integers(0, len(values), size=(_RESAMPLES, len(values)))], axis=1))
+    found = [combined(medians) for medians in np.stack(picked, axis=1)]
+    low, high = np.quantile(found, [0.025, 0.975])
+    return Interval(float(combined([float(np.median(samples)) for samples in series])), float(low), float(high))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bench.results import ROOT
+from bench.suite import Sample
 
 
 class WorkerError(RuntimeError):
@@ -19,13 +20,13 @@ class WorkerError(RuntimeError):
 class Worker:
     """An arm in a process of its own; a context manager. Its output goes to a log below the scratch folder."""
 
-    def __init__(self, suite: str, arm: str, folder: Path) -> None:
+    def __init__(self, suite: str, arm: str, folder: Path, scale: float | None = None) -> None:
         self.arm = arm
         self._log = folder / f"{arm}.log"
         reading, writing = os.pipe()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "bench.worker", suite, arm, str(folder), str(writing)],
+                [sys.executable, "-m", "bench.worker", suite, arm, str(folder), str(writing), "" if scale is None else str(scale)],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -41,8 +42,8 @@ class Worker:
             self.close()
             raise
 
-    def run(self, case: str, turn: int) -> float:
-        """Run a case once; the wall seconds that it took.
+    def run(self, case: str, turn: int) -> Sample:
+        """Run a case once; what it took.
 
         Raises:
             WorkerError: the case failed, or the process ended.
@@ -53,7 +54,7 @@ class Worker:
             self._process.stdin.flush()
         except BrokenPipeError:
             pass  # the answer, or its absence, says more
-        return float(self._answer()["seconds"])
+        return {name: float(value) for name, value in self._answer()["sample"].items()}
 
     def close(self) -> None:
         """End the process: it closes its arm at the end of its input."""

@@ -1,4 +1,4 @@
-"""The shape of `bench/results/<suite>.json`, and when a figure may be used."""
+"""The shape of `bench/results/<suite>.json`."""
 
 from __future__ import annotations
 
@@ -6,70 +6,22 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.intervals import Interval, quantile, ratio
-from bench.suite import Measure, Plan, Statistic
+from bench.figures import Samples, figure, medians
+from bench.suite import Plan
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-_TOLERANCE = 0.03
-_QUANTILES = {Statistic.P50: 0.50, Statistic.P99: 0.99}
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A case of the results: the figure, its control and whether it may be used and meets its target (null: there is none)."""
-
-    name: str
-    measure: str
-    unit: str
-    value: float
-    low: float
-    high: float
-    n: int
-    control: Mapping[str, float]
-    usable: bool
-    target: float | None
-    met: bool | None
-
-
-def quiet(control: Interval) -> bool:
-    """Whether a control's interval holds 1 and stays within ±3 % of it."""
-    return control.low <= 1 <= control.high and control.low >= 1 - _TOLERANCE and control.high <= 1 + _TOLERANCE
-
-
-def figure(measure: Measure, plan: Plan, times: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """A measure, from the times of all rounds."""
-    arm, base, control = (_summed(times[name], measure.cases) for name in (measure.arm, plan.baseline, plan.control))
-    if measure.statistic is Statistic.RATIO:
-        found, unit = ratio(arm, base), "×"
-    else:
-        found, unit = quantile([1000 * seconds for seconds in arm], _QUANTILES[measure.statistic]), "ms"
-    against = ratio(control, base)
-    usable = quiet(against)
-    return Figure(
-        name=measure.name,
-        measure=f"{measure.arm} ÷ {plan.baseline}" if measure.statistic is Statistic.RATIO else measure.statistic.value,
-        unit=unit,
-        value=_rounded(found.value),
-        low=_rounded(found.low),
-        high=_rounded(found.high),
-        n=len(arm),
-        control={name: _rounded(value) for name, value in asdict(against).items()},
-        usable=usable,
-        target=measure.target,
-        met=None if measure.target is None else usable and found.value <= measure.target,
-    )
-
-
-def document(plan: Plan, times: Mapping[str, Mapping[str, Sequence[float]]], *, seed: int) -> dict[str, Any]:
+def document(plan: Plan, samples: Samples, *, seed: int) -> dict[str, Any]:
     """The whole file's content."""
-    figures = [figure(measure, plan, times) for measure in plan.measures]
+    figures = [found for measure in plan.measures if (found := figure(measure, plan, samples)) is not None]
     return {
         "suite": plan.name,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -77,13 +29,11 @@ def document(plan: Plan, times: Mapping[str, Mapping[str, Sequence[float]]], *, 
         "machine": _machine(),
         "cases": [asdict(entry) for entry in figures],
         "summary": {
-            "rounds": max(entry.n for entry in figures),
+            "rounds": max(len(rounds) for cases in samples.values() for rounds in cases.values()),
             "seed": seed,
             "usable": sum(entry.usable for entry in figures),
             "of": len(figures),
-            "median_seconds": {
-                arm: {case: _rounded(quantile(seconds, 0.5).value) for case, seconds in cases.items()} for arm, cases in times.items()
-            },
+            "medians": medians(samples),
         },
     }
 
@@ -94,14 +44,6 @@ def write(content: Mapping[str, Any], folder: Path = RESULTS) -> Path:
     target = folder / f"{content['suite']}.json"
     target.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return target
-
-
-def _summed(times: Mapping[str, Sequence[float]], cases: Sequence[str]) -> list[float]:
-    return [sum(seconds) for seconds in zip(*(times[case] for case in cases), strict=True)]
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 def _commit() -> str:

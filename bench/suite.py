@@ -6,35 +6,55 @@ anything that its users would not wait for, and never does in one arm what it do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+SECONDS = "seconds"
+
+# What one run of a case was: its wall seconds, and whatever else the arm counted, by name. What a control must hold for is timed; a count
+# (bytes, rows) may be there in some of the rounds only.
+Sample: TypeAlias = Mapping[str, float]
 
 
 class Statistic(StrEnum):
-    """What is made of the rounds' times."""
+    """What is made of the rounds' samples."""
 
     RATIO = "ratio"  # the median of an arm's time over the baseline's, round by round
+    GEOMEAN = "geometric mean"  # of the cases' ratios
+    WORST = "worst"  # of the cases' ratios
     P50 = "p50"  # of the arm's own times, in milliseconds
     P99 = "p99"
+    SHARE = "share"  # a count of the arm over another, `per`, each summed over the cases
+    MEDIAN = "median"  # of the cases' medians of a count
+    MOST = "most"  # the greatest of the cases' medians of a count
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A figure: `statistic` of `arm` over the sum of `cases`. `target` is the most it may be."""
+    """A figure: `statistic` of `quantity` of `arm` over the `cases` (their sum, unless it is over each of them).
+
+    `target` is the most it may be. `per` is the other count of a share; `unit` that of a count.
+    """
 
     name: str
     cases: Sequence[str]
     arm: str
     statistic: Statistic
     target: float | None = None
+    quantity: str = SECONDS
+    per: str | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a suite runs. Cases run in this order within a round; `control` does what `baseline` does."""
+    """What a suite runs. Cases run in this order within a round; `control` does what `baseline` does.
+
+    `asked` names the arms that run unless others are asked for; None: all.
+    """
 
     name: str
     arms: Sequence[str]
@@ -44,20 +64,42 @@ class Plan:
     measures: Sequence[Measure]
     rounds: int
     warm_up: int
+    asked: Sequence[str] | None = None
+
+    def only(self, *, arms: Collection[str] | None = None, cases: Collection[str] | None = None) -> Plan:
+        """The plan with some of its arms and cases (baseline and control always run), and the measures that can be made of those.
+
+        Raises:
+            ValueError: there is no such arm or case.
+        """
+        for what, chosen, there in (("arm", arms, self.arms), ("case", cases, self.cases)):
+            if unknown := sorted(set(chosen or ()) - set(there)):
+                raise ValueError(f"{self.name} has no {what} {', '.join(unknown)}; it has {', '.join(there)}")
+        wanted = set(arms or self.asked or self.arms) | {self.baseline, self.control}
+        kept = [case for case in self.cases if not cases or case in cases]
+        measures = [
+            replace(measure, cases=[case for case in measure.cases if case in kept]) for measure in self.measures if measure.arm in wanted
+        ]
+        return replace(
+            self,
+            arms=[arm for arm in self.arms if arm in wanted],
+            cases=kept,
+            measures=[measure for measure in measures if measure.cases],
+        )
 
 
 class Arm(Protocol):
     """One arm, in its worker process."""
 
-    def run(self, case: str, turn: int) -> float:
-        """Run a case once and return its wall seconds. The same `turn` means the same work in every arm."""
+    def run(self, case: str, turn: int) -> Sample:
+        """Run a case once and return what it took, `seconds` among it. The same `turn` means the same work in every arm."""
 
     def close(self) -> None:
         """Release what it holds."""
 
 
 class Suite(Protocol):
-    """A module of bench/suites. `folder` is scratch that all arms share."""
+    """What a module of bench/suites makes, by `suite(scale)`. `folder` is scratch that all arms share."""
 
     plan: Plan
 

@@ -1,8 +1,8 @@
-"""A worker process: one arm, answering line by line. Started by the harness as `python -m bench.worker SUITE ARM FOLDER FD`.
+"""A worker process: one arm, answering line by line. Started by the harness as `python -m bench.worker SUITE ARM FOLDER FD SCALE`.
 
 It reads JSON from standard input and writes one JSON line for each to the descriptor FD; standard output stays free for what runs:
 
-    {"run": "clean", "turn": 3}   →   {"seconds": 4.2}     or   {"error": "…"}
+    {"run": "clean", "turn": 3}   →   {"sample": {"seconds": 4.2}}   or   {"error": "…"}
     end of input                  →   the arm is closed and the process ends
 
 The first line it writes is {"ready": true}.
@@ -32,15 +32,15 @@ def serve(arm: Arm, requests: TextIO, replies: TextIO) -> None:
     for line in requests:
         request = json.loads(line)
         try:
-            reply({"seconds": arm.run(request["run"], request["turn"])})
+            reply({"sample": dict(arm.run(request["run"], request["turn"]))})
         except Exception:  # noqa: BLE001  # whatever a case raises is the harness's to report
             reply({"error": traceback.format_exc()})
 
 
-def main(suite: str, arm_name: str, folder: str, descriptor: str) -> None:
+def main(suite: str, arm_name: str, folder: str, descriptor: str, scale: str) -> None:
     """Start the arm and serve it."""
     with os.fdopen(int(descriptor), "w", encoding="utf-8") as replies:
-        arm = load(suite).arm(arm_name, Path(folder))
+        arm = load(suite, float(scale) if scale else None).arm(arm_name, Path(folder))
         try:
             serve(arm, sys.stdin, replies)
         finally:
@@ -48,4 +48,4 @@ def main(suite: str, arm_name: str, folder: str, descriptor: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5])
+    main(*sys.argv[1:6])

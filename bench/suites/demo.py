@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench.suite import Arm, Measure, Plan, Statistic, Suite
+from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
 
 # In the order in which they need each other's output.
 _JOBS = ("clean", "station_counts", "enrich", "hourly_weather", "report")
@@ -63,7 +63,7 @@ class _DemoArm:
             headwater.attach(spark, mode=name, home=str(self._home), quiet=True)
         spark.stop()
 
-    def run(self, case: str, turn: int) -> float:  # noqa: ARG002  every turn is the same work
+    def run(self, case: str, turn: int) -> Sample:  # noqa: ARG002  every turn is the same work
         from headwater.backend.demo.pipeline import script
 
         program = str(script(case))
@@ -73,12 +73,14 @@ class _DemoArm:
         seconds = time.perf_counter() - began
         if self._home is not None and not any(path.is_file() for path in self._home.rglob("*")):
             raise RuntimeError(f"nothing was captured below {self._home}: the figures would compare plain with plain")
-        return seconds
+        return {SECONDS: seconds}
 
     def close(self) -> None:
         """Nothing is left: the JVM ends with the process."""
 
 
-def suite() -> Suite:
-    """The suite."""
+def suite(scale: float | None = None) -> Suite:
+    """The suite, which has one size."""
+    if scale is not None:
+        raise ValueError("the suite demo has one size only")
     return DemoSuite()

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.suite import Arm, Measure, Plan, Statistic, Suite
+from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
 
 _START_SECONDS = 60
 _TARGET_MS = 300
@@ -71,14 +71,14 @@ class _ServiceArm:
         self._service = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
         self._client = GraphQLClient(_address(home, self._service), Home.at(home).key())
 
-    def run(self, case: str, turn: int) -> float:
+    def run(self, case: str, turn: int) -> Sample:
         variables = self._question(case, random.Random(f"{case}/{turn}"))
         began = time.perf_counter()
         answer = self._client.execute(_QUESTION, **variables)["trace"]
         seconds = time.perf_counter() - began
         if not answer["records"]:
             raise RuntimeError(f"the trace found nothing: {variables} gave {answer}")
-        return seconds
+        return {SECONDS: seconds}
 
     def close(self) -> None:
         """Stop the service."""
@@ -110,6 +110,8 @@ def _address(home: Path, service: subprocess.Popen[bytes]) -> str:
     raise RuntimeError(f"no service on {home} within {_START_SECONDS} s (exit code {service.poll()})")
 
 
-def suite() -> Suite:
-    """The suite."""
+def suite(scale: float | None = None) -> Suite:
+    """The suite, which has one size."""
+    if scale is not None:
+        raise ValueError("the suite trace has one size only")
     return TraceSuite()

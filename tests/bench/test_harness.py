@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import harness, run
+from bench import harness, results, run
 from bench.process import Worker, WorkerError
 from bench.suite import Plan
 
@@ -17,8 +17,8 @@ from pathlib import Path
 from bench.suite import Measure, Plan, Statistic
 
 class Arm:
-    def __init__(self, name, folder):
-        self.name, self.folder = name, folder
+    def __init__(self, name, folder, scale):
+        self.name, self.folder, self.scale = name, folder, scale
         print("noise on standard output is nobody's answer")
     def run(self, case, turn):
         print("more noise")
@@ -28,7 +28,7 @@ class Arm:
             os._exit(9)
         with (self.folder / "ran").open("a") as ran:
             ran.write(f"{self.name} {case} {turn} {os.getpid()}\\n")
-        return {"plain": 1.0, "control": 1.0, "slow": 2.0}[self.name]
+        return {"seconds": {"plain": 1.0, "control": 1.0, "slow": 2.0}[self.name], "scale": self.scale}
     def close(self):
         (self.folder / f"{self.name}-closed").touch()
 
@@ -37,11 +37,13 @@ class Suite:
         measures=(Measure(name="slow", cases=("a", "b"), arm="slow", statistic=Statistic.RATIO),), rounds=2, warm_up=1)
     def prepare(self, folder):
         (folder / "prepared").touch()
+    def __init__(self, scale):
+        self.scale = scale
     def arm(self, name, folder):
-        return Arm(name, folder)
+        return Arm(name, folder, self.scale)
 
-def suite():
-    return Suite()
+def suite(scale):
+    return Suite(scale or 1.0)
 """
 
 
@@ -60,8 +62,8 @@ def _plan(name: str) -> Plan:
 
 
 def test_every_case_runs_once_a_round_in_one_process_an_arm(madeup, tmp_path):
-    times = harness.measure(_plan(madeup), tmp_path, rounds=2, warm_up=1, seed=5, said=lambda _: None)
-    assert times["slow"] == {"a": [2.0, 2.0], "b": [2.0, 2.0]}
+    samples = harness.measure(madeup, _plan(madeup), tmp_path, scale=0.5, rounds=2, warm_up=1, seed=5, said=lambda _: None)
+    assert samples["slow"] == {case: [{"seconds": 2.0, "scale": 0.5}] * 2 for case in "ab"}
     ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
     assert len(ran) == 3 * 2 * 3
     assert sorted({turn for _, _, turn, _ in ran}) == ["-1", "0", "1"]
@@ -86,7 +88,7 @@ def test_a_worker_goes_on_after_a_case_that_failed(madeup, tmp_path):
     with Worker(madeup, "slow", tmp_path) as worker:
         with pytest.raises(WorkerError):
             worker.run("fails", 0)
-        assert worker.run("a", 0) == 2.0
+        assert worker.run("a", 0)["seconds"] == 2.0
 
 
 def test_a_worker_that_dies_is_reported_with_its_log(madeup, tmp_path):
@@ -106,10 +108,31 @@ def test_a_suite_is_run_and_written_from_the_command(madeup, tmp_path, capsys):
 
 
 def test_every_suite_declares_a_plan_that_holds_together():
-    assert {"demo", "trace"} <= set(run.names())
-    for name in ("demo", "trace"):
+    assert set(run.names()) >= {"demo", "tpcds", "tpch", "trace"}
+    for name in run.names():
         plan = _plan(name)
         assert plan.name == name
         assert {plan.baseline, plan.control, *(measure.arm for measure in plan.measures)} <= set(plan.arms)
         assert all(set(measure.cases) <= set(plan.cases) for measure in plan.measures)
         assert len({(measure.name, measure.statistic) for measure in plan.measures}) == len(plan.measures)
+        assert set(plan.asked or ()) <= set(plan.arms)
+
+
+def test_a_part_of_a_suite_does_not_stand_for_the_whole(madeup, monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    assert run.main([madeup, "--cases", "b"]) == 0
+    assert [path.relative_to(tmp_path).parent for path in tmp_path.rglob("*.json")] == [Path("build/bench")]
+
+
+@pytest.mark.parametrize("wrong", [["--arms", "lazy"], ["--cases", "q1"]])
+def test_an_arm_or_case_that_is_not_there_is_refused_before_anything_runs(madeup, wrong, capsys):
+    with pytest.raises(SystemExit):
+        run.main([madeup, *wrong])
+    assert "it has" in capsys.readouterr().err
+
+
+def test_a_suite_of_one_size_says_so(capsys):
+    with pytest.raises(SystemExit):
+        run.main(["demo", "--scale", "2"])
+    assert "one size" in capsys.readouterr().err

@@ -1,0 +1,54 @@
+"""What keeping a capture costs later: compacted in a process of its own, whose processor time is counted.
+
+`python -m bench.spark.keeping MANIFEST SEGMENTS FOLDER` publishes a capture into an association store below FOLDER, as the service does,
+and prints {"kept": bytes, "cpu": seconds}.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.results import ROOT
+
+
+def keep(manifest: Mapping[str, Any], segments: Path, folder: Path) -> tuple[float, float]:
+    """Bytes kept, and the processor seconds that it took to make them of the segments.
+
+    Raises:
+        subprocess.CalledProcessError: the capture cannot be kept; what it said is on standard error.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    stated = folder / f"{manifest['capture']}.json"
+    stated.write_text(json.dumps(manifest), encoding="utf-8")
+    command = [sys.executable, "-m", "bench.spark.keeping", str(stated), str(segments), str(folder)]
+    said = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
+    answer = json.loads(said)
+    return float(answer["kept"]), float(answer["cpu"])
+
+
+def _main(manifest_path: str, segments: str, folder: str) -> None:
+    import duckdb  # noqa: F401  # loading it is no part of keeping
+
+    from headwater.graph.associations import Manifest
+    from headwater.graph.records import AssociationStore
+
+    manifest = Manifest.from_json(json.loads(Path(manifest_path).read_text(encoding="utf-8")), manifest_path)
+    store = AssociationStore(Path(folder) / "associations")
+    began = time.process_time()
+    for entry in manifest.segments:
+        store.stage_segment("default", manifest.capture, entry.name, Path(segments) / entry.name)
+    store.publish("default", manifest)
+    cpu = time.process_time() - began
+    store.close()
+    kept = sum(path.stat().st_size for path in (store.root / "default" / manifest.capture).iterdir())
+    print(json.dumps({"kept": kept, "cpu": cpu}))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:4])

@@ -1,0 +1,58 @@
+"""The measures of a suite over Spark: what capturing costs, in time, processor time, bytes and planning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.suite import Measure, Statistic
+
+_BYTES_SPOOLED, _BYTES_KEPT, _KEPT_SHARE = 9.0, 2.0, 0.10
+_PLANNING_MS, _PLANNING_WORST_MS = 5.0, 25.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """The most that an arm may take of the plain one's time: geometric mean, and worst (or each) case."""
+
+    mean: float | None = None
+    worst: float | None = None
+    each: float | None = None
+
+
+def measures(arms: Sequence[str], cases: Sequence[str], targets: Mapping[str, Target]) -> tuple[Measure, ...]:
+    """For every capturing arm: times, each case and all of them; and what was counted."""
+    return tuple(measure for arm in arms for measure in (*_times(arm, cases, targets.get(arm, Target())), *_counts(arm, cases)))
+
+
+def _times(arm: str, cases: Sequence[str], target: Target) -> list[Measure]:
+    return [
+        Measure(name=f"{arm}, all", cases=cases, arm=arm, statistic=Statistic.GEOMEAN, target=target.mean),
+        Measure(name=f"{arm}, all", cases=cases, arm=arm, statistic=Statistic.WORST, target=target.worst),
+        Measure(name=f"{arm}, all, cpu", cases=cases, arm=arm, statistic=Statistic.GEOMEAN, quantity="cpu_seconds"),
+        Measure(name=f"{arm}, all, cpu", cases=cases, arm=arm, statistic=Statistic.WORST, quantity="cpu_seconds"),
+        *(Measure(name=f"{arm}, {case}", cases=(case,), arm=arm, statistic=Statistic.RATIO, target=target.each) for case in cases),
+    ]
+
+
+def _counts(arm: str, cases: Sequence[str]) -> list[Measure]:
+    def share(name: str, quantity: str, per: str, target: float | None = None, unit: str = "") -> Measure:
+        return Measure(
+            name=f"{arm}, {name}", cases=cases, arm=arm, statistic=Statistic.SHARE, quantity=quantity, per=per, target=target, unit=unit
+        )
+
+    def over_cases(statistic: Statistic, quantity: str, target: float | None, unit: str) -> Measure:
+        return Measure(name=f"{arm}, planning", cases=cases, arm=arm, statistic=statistic, quantity=quantity, target=target, unit=unit)
+
+    return [
+        share("captured", "captured", "cases"),
+        share("spooled an association", "spooled_bytes", "associations", _BYTES_SPOOLED, "bytes"),
+        share("kept an association", "kept_bytes", "associations", _BYTES_KEPT, "bytes"),
+        share("spooled a reference", "spooled_bytes", "references", None, "bytes"),
+        share("kept a reference", "kept_bytes", "references", None, "bytes"),
+        share("kept of the input", "kept_bytes", "input_bytes", _KEPT_SHARE),
+        share("keeping, of the job's cpu", "keeping_cpu_seconds", "cpu_seconds"),
+        share("after the query, of the job's cpu", "cpu_seconds_after", "cpu_seconds"),
+        over_cases(Statistic.MEDIAN, "planning_ms", _PLANNING_MS, "ms"),
+        over_cases(Statistic.MOST, "planning_ms", _PLANNING_WORST_MS, "ms"),
+    ]

@@ -1,0 +1,53 @@
+"""The Spark session of an arm: two threads, as the machine that the figures are for has two cores."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_CONF = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.log.level": "ERROR",
+}
+
+
+def start(folder: Path, *, memory: str = "3g", tables: Mapping[str, Path] | None = None) -> SparkSession:
+    """A session whose scratch is `folder`, with the tables as views."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # The heap has its size from the start: growing it would cost whichever arm comes first.
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory {memory} --driver-java-options -Xms{memory} pyspark-shell"
+    builder = SparkSession.builder.master("local[2]").appName("bench").config("spark.local.dir", str(folder / "local"))
+    for key, value in (_CONF | {"spark.sql.warehouse.dir": str(folder / "warehouse")}).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    register(spark, tables or {})
+    return spark
+
+
+def register(spark: SparkSession, tables: Mapping[str, Path]) -> None:
+    """Make each table, a folder of Parquet files, a view of the session."""
+    for name, path in tables.items():
+        spark.read.parquet(str(path)).createOrReplaceTempView(name)
+
+
+def with_distinct_names(frame: DataFrame) -> DataFrame:
+    """The frame, its columns named c0, c1, … where two have one name: a file cannot hold those."""
+    names = [name.lower() for name in frame.columns]
+    return frame if len(set(names)) == len(names) else frame.toDF(*(f"c{number}" for number in range(len(names))))
+
+
+def java_process(spark: SparkSession) -> int:
+    """The id of the JVM's process."""
+    jvm = spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to its JVM
+    assert jvm is not None  # noqa: S101  # a classic session has one
+    return int(jvm.java.lang.ProcessHandle.current().pid())

@@ -1,0 +1,53 @@
+"""Watches the spool of this process's application: which captures and runs it holds, as they come."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_POLL_SECONDS = 0.005
+
+
+class SpoolWatch:
+    """Of the one application under a home. The log's form is told in `headwater.spark_listener.spool.log`."""
+
+    def __init__(self, home: Path) -> None:
+        self._spool = home / "spool"
+        self._read = 0
+
+    def until_run_ends(self, timeout: float = 60.0) -> list[Mapping[str, Any]]:
+        """Wait until the end of a run is spooled; the manifests that came since the last call.
+
+        Raises:
+            TimeoutError: no run ended: nothing is captured here.
+        """
+        manifests: list[Mapping[str, Any]] = []
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            for item in self._new():
+                if item["kind"] == "capture":
+                    manifests.append(item["body"])
+                elif item["body"].get("eventType") in {"COMPLETE", "FAIL", "ABORT"}:
+                    return manifests
+            time.sleep(_POLL_SECONDS)
+        raise TimeoutError(f"no run ended in {self._spool} within {timeout:.0f} s: is capture on?")
+
+    def segments(self, capture: str) -> Path:
+        """The folder of a capture's segments."""
+        return self._application() / "segments" / capture
+
+    def _new(self) -> list[dict[str, Any]]:
+        log = self._application() / "log"
+        with log.open("rb") as file:
+            file.seek(self._read)
+            lines = file.read()
+        whole = lines[: lines.rfind(b"\n") + 1]
+        self._read += len(whole)
+        return [json.loads(line[9:]) for line in whole.splitlines()]
+
+    def _application(self) -> Path:
+        (folder,) = [path for path in self._spool.iterdir() if path.is_dir()]
+        return folder

@@ -1,0 +1,14 @@
+"""TPC-DS, 99 queries over Parquet at scale factor 0.2 (`--scale 1`), each with its result written: captured against plain."""
+
+from __future__ import annotations
+
+from bench.spark.measures import Target
+from bench.suite import Suite
+from bench.suites.tpch import TpcSuite
+
+_SCALE = 0.2
+
+
+def suite(scale: float | None = None) -> Suite:
+    """The suite, at scale factor 0.2 unless another is asked for."""
+    return TpcSuite("tpcds", 99, scale=scale or _SCALE, usual=_SCALE, rounds=3, targets={"lazy": Target(mean=1.02)})

@@ -1,0 +1,64 @@
+"""TPC-H, 22 queries over Parquet at scale factor 1 (`--scale`), each with its result written: captured against plain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.data.dialect import for_spark
+from bench.data.tpc import benchmark
+from bench.spark.arm import CAPTURING, PLAIN, Program, SparkArm
+from bench.spark.measures import Target, measures
+from bench.suite import Arm, Plan, Suite
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SCALE = 1.0
+_TARGETS = {
+    "active": Target(mean=1.05, worst=1.25),
+    "auto": Target(mean=1.03, worst=1.10),
+    "lazy": Target(mean=1.02),
+}
+
+
+class TpcSuite:
+    """TPC-H or TPC-DS; its queries are the cases, by number: `q1`."""
+
+    def __init__(self, name: str, queries: int, *, scale: float, usual: float, rounds: int, targets: Mapping[str, Target]) -> None:
+        cases = [f"q{number}" for number in range(1, queries + 1)]
+        self._benchmark, self._scale = name, scale
+        self.plan = Plan(
+            name=name if scale == usual else f"{name}-sf{scale:g}",
+            arms=(*PLAIN, *CAPTURING),
+            baseline=PLAIN[0],
+            control=PLAIN[1],
+            cases=cases,
+            measures=measures(CAPTURING, cases, targets),
+            rounds=rounds,
+            warm_up=1,
+            asked=("active",),
+        )
+
+    def prepare(self, folder: Path) -> None:  # noqa: ARG002  # what it makes is kept for the next run
+        """Have the tables made, if they are not there."""
+        benchmark(self._benchmark, self._scale)
+
+    def arm(self, name: str, folder: Path) -> Arm:
+        """Start a JVM, and capture in it unless the arm is a plain one."""
+        made = benchmark(self._benchmark, self._scale)
+        programs = {f"q{number}": _query(for_spark(text)) for number, text in made.queries.items()}
+        return SparkArm(name, folder, programs, made.tables)
+
+
+def _query(text: str) -> Program:
+    def program(spark: SparkSession) -> DataFrame:
+        return spark.sql(text)
+
+    return program
+
+
+def suite(scale: float | None = None) -> Suite:
+    """The suite, at scale factor 1 unless another is asked for."""
+    return TpcSuite("tpch", 22, scale=scale or _SCALE, usual=_SCALE, rounds=3, targets=_TARGETS)
