@@ -68,7 +68,7 @@ class GraphQLClient:
                 f"{self._url} answered {response.status_code}, and not in JSON.", hint="Is this a Headwater service?"
             ) from error
         if errors := body.get("errors"):
-            raise _error(errors[0])
+            raise error_of(errors[0])
         if not response.ok:
             raise HeadwaterError(f"{self._url} answered {response.status_code}: {body.get('message') or body.get('detail') or body}")
         data: dict[str, Any] = body["data"]
@@ -114,7 +114,8 @@ class RestClient:
         raise _BY_CODE.get(f"{said.get('error')}Error", HeadwaterError)(str(said.get("message")), hint=said.get("hint"))
 
 
-def _error(entry: Mapping[str, Any]) -> HeadwaterError:
+def error_of(entry: Mapping[str, Any]) -> HeadwaterError:
+    """The error that an entry of a GraphQL answer stands for."""
     extensions = entry.get("extensions") or {}
     kind = _BY_CODE.get(str(extensions.get("code")), HeadwaterError)
     return kind(str(entry.get("message")), hint=extensions.get("hint"))

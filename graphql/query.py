@@ -20,12 +20,13 @@ from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS,
 from headwater.graphql.mutation import replay_service
 from headwater.graphql.replays import Replay
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, RowPage, RowRef, Service, Trace, references
+from headwater.graphql.view_query import ViewQuery
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 
 
 @strawberry.type
-class Query:
+class Query(ViewQuery):
     """The root of all queries."""
 
     @strawberry.field(description="The state of the service.")

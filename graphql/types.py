@@ -59,14 +59,16 @@ class Node:
         return NodePage.of(await info.context.loaders.children.load(key))
 
 
-@strawberry.type(description="A link, in the direction in which data flows (containment: from the container to the child).")
+@strawberry.type(description="A link, in the direction in which data flows. `first` and `last` are when it was stated, and by which run.")
 class Edge:
-    """One exists for each source, destination and kind."""
+    """One exists for each source, destination and kind. `first` and `last`: when it was first and last stated, and by which run."""
 
     src: strawberry.ID
     dst: strawberry.ID
     kind: EdgeKind
     properties: JSON
+    first: str
+    last: str
 
 
 @strawberry.type(description="One page of nodes. `cursor` fetches the next one; null: this was the last.")
@@ -95,7 +97,14 @@ class LineageGraph:
     def of(cls, graph: Subgraph) -> LineageGraph:
         """The view of a subgraph."""
         edges = [
-            Edge(src=strawberry.ID(edge.src), dst=strawberry.ID(edge.dst), kind=edge.kind, properties=JSON(dict(edge.properties)))
+            Edge(
+                src=strawberry.ID(edge.src),
+                dst=strawberry.ID(edge.dst),
+                kind=edge.kind,
+                properties=JSON(dict(edge.properties)),
+                first=edge.first,
+                last=edge.last,
+            )
             for edge in graph.edges
         ]
         return cls(nodes=[Node.of(node) for node in graph.nodes], edges=edges, truncated=graph.truncated)

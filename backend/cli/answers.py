@@ -13,14 +13,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from headwater.backend.cli.output import note
-from headwater.backend.client import GraphQLClient, RestClient
+from headwater.backend.client import GraphQLClient, RestClient, error_of
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
-from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.prov import GraphReader, ProvFormat
 from headwater.graph.trace import TraceAnswer, TraceRequest
+
+if TYPE_CHECKING:
+    from graphql import GraphQLError
+
+    from headwater.backend.workspace import Workspace
+
+Ask = Callable[..., Awaitable[dict[str, Any]]]  # a GraphQL document and its variables → the data of the answer
 
 _TIMEOUT = 600.0  # seconds: a trace may read many files
 _KNOWN = 1_000  # names looked through for near matches
@@ -38,6 +46,7 @@ class Answers:
     trace: Tracer
     provenance: Exporter
     tenant: str
+    ask: Ask
 
     async def find(self, text: str, *kinds: NodeKind) -> Node:
         """The node that `text` names: an id, a name, a path (relative to the working folder too), or the end of a name from a `/` on.
@@ -91,7 +100,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
         rest = RestClient(url, _key(), timeout=_TIMEOUT)
-        yield Answers(remote, remote.trace, rest.provenance, DEFAULT_TENANT)
+        yield Answers(remote, remote.trace, rest.provenance, DEFAULT_TENANT, remote.ask)
         return
 
     from headwater.backend.provenance import chunks_of, open_export
@@ -110,7 +119,33 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
                 async for chunk in chunks_of(export, format):
                     yield chunk
 
-        yield Answers(workspace.graph, lambda request: workspace.trace(DEFAULT_TENANT, request), provenance, DEFAULT_TENANT)
+        yield Answers(
+            workspace.graph, lambda request: workspace.trace(DEFAULT_TENANT, request), provenance, DEFAULT_TENANT, _ask_here(workspace)
+        )
+
+
+def _ask_here(workspace: Workspace) -> Ask:
+    """Answers the documents that a service would, without one: a command then asks in one way wherever the answer is kept."""
+
+    async def ask(document: str, **variables: Any) -> dict[str, Any]:
+        from headwater.graphql.context import Context
+        from headwater.graphql.schema import schema
+
+        context = Context(
+            tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, holds_key=True, store="",
+            pending=lambda: workspace.projector.pending(DEFAULT_TENANT),
+        )  # fmt: skip
+        result = await schema.execute(document, variable_values=variables, context_value=context)
+        if result.errors:
+            raise _error(result.errors[0])
+        return result.data or {}
+
+    return ask
+
+
+def _error(error: GraphQLError) -> HeadwaterError:
+    """The error as the service's client would raise it."""
+    return error_of({"message": error.message, "extensions": error.extensions})
 
 
 def _key() -> str | None:

@@ -24,7 +24,7 @@ _CHILDREN = f"""query ($id: ID!, $kinds: [NodeKind!], $first: Int!, $after: Stri
   node(id: $id) {{ children(kinds: $kinds, first: $first, after: $after) {{ nodes {{ ...node }} cursor total }} }} }} {_NODE}"""
 _LINEAGE = f"""query ($focus: [ID!]!, $direction: Direction!, $kinds: [EdgeKind!], $depth: Int!, $limit: Int!) {{
   lineage(focus: $focus, direction: $direction, kinds: $kinds, depth: $depth, limit: $limit) {{
-    nodes {{ ...node }} edges {{ src dst kind properties }} truncated }} }} {_NODE}"""
+    nodes {{ ...node }} edges {{ src dst kind properties first last }} truncated }} }} {_NODE}"""
 _TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!,
                     $to: String, $limit: Int!) {{
   trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit) {{
@@ -48,21 +48,24 @@ class RemoteGraph:
         return {identifier: [_node(container) for container in node["containers"]] for identifier, node in found.items()}
 
     async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
-        data = await self._ask(_SEARCH, text=text, kinds=_names(kinds), first=first, after=after)
+        data = await self.ask(_SEARCH, text=text, kinds=_names(kinds), first=first, after=after)
         return _page(data["search"])
 
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
     ) -> Page:
-        data = await self._ask(_CHILDREN, id=parent, kinds=_names(kinds), first=first, after=after)
+        data = await self.ask(_CHILDREN, id=parent, kinds=_names(kinds), first=first, after=after)
         return _page(data["node"]["children"]) if data["node"] else Page(nodes=(), cursor=None, total=0)
 
     async def reach(
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
         asked = {"focus": list(focus), "direction": direction.name, "kinds": _names(kinds), "depth": depth, "limit": limit}
-        found = (await self._ask(_LINEAGE, **asked))["lineage"]
-        edges = [Edge(edge["src"], edge["dst"], EdgeKind[edge["kind"]], edge["properties"]) for edge in found["edges"]]
+        found = (await self.ask(_LINEAGE, **asked))["lineage"]
+        edges = [
+            Edge(edge["src"], edge["dst"], EdgeKind[edge["kind"]], edge["properties"], first=edge["first"], last=edge["last"])
+            for edge in found["edges"]
+        ]
         distance = _distances(focus, edges, direction)
         return Subgraph([_node(node) for node in found["nodes"]], edges, distance, found["truncated"])
 
@@ -71,7 +74,7 @@ class RemoteGraph:
         rows = [{"file": file, "row": row} for file, row in request.rows]
         asked = {"dataset": request.dataset, "where": request.where, "rows": rows or None, "column": request.column, "to": request.to}
         flags = {"semantics": request.semantics.name, "forward": request.forward, "limit": request.limit}
-        return _answer((await self._ask(_TRACE, **asked, **flags))["trace"])
+        return _answer((await self.ask(_TRACE, **asked, **flags))["trace"])
 
     async def _each(self, ids: Sequence[str], fields: str) -> dict[str, Any]:
         """Some fields of many nodes, in few requests; those that do not exist are left out."""
@@ -80,11 +83,12 @@ class RemoteGraph:
             some = ids[start : start + _TOGETHER]
             parameters = ", ".join(f"$i{number}: ID!" for number in range(len(some)))
             parts = " ".join(f"n{number}: node(id: $i{number}) {{ {fields} }}" for number in range(len(some)))
-            data = await self._ask(f"query ({parameters}) {{ {parts} }} {_NODE}", **{f"i{number}": one for number, one in enumerate(some)})
+            data = await self.ask(f"query ({parameters}) {{ {parts} }} {_NODE}", **{f"i{number}": one for number, one in enumerate(some)})
             found |= {one: data[f"n{number}"] for number, one in enumerate(some) if data[f"n{number}"] is not None}
         return found
 
-    async def _ask(self, document: str, **variables: Any) -> dict[str, Any]:
+    async def ask(self, document: str, **variables: Any) -> dict[str, Any]:
+        """The data of the service's answer to a document."""
         return await asyncio.to_thread(self._client.execute, document, **variables)
 
 

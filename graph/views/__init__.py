@@ -1,7 +1,39 @@
-"""Views: end-to-end lineage that zooms and masks, in time, and the lists of impact and cause."""
+"""Views: end-to-end lineage that zooms and masks, in time, the lists of impact and cause, and the lineage of columns."""
 
+from headwater.graph.views.access import Access, AccessKind, field_access
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
+from headwater.graph.views.difference import Difference, difference
+from headwater.graph.views.fields import FieldEdge, FieldLineage, FieldOperation, ReachingTag, Way, field_lineage, reaching_tags
+from headwater.graph.views.impact import Affected, Impact, impact, impact_of_records
 from headwater.graph.views.request import Mask, MaskBy, ViewRequest
 from headwater.graph.views.viewing import View, view
 
-__all__ = ["Levels", "Mask", "MaskBy", "Members", "Sight", "Totals", "View", "ViewRequest", "VisibleEdge", "VisibleNode", "view"]
+__all__ = [
+    "Access",
+    "AccessKind",
+    "Affected",
+    "Difference",
+    "FieldEdge",
+    "FieldLineage",
+    "FieldOperation",
+    "Impact",
+    "Levels",
+    "Mask",
+    "MaskBy",
+    "Members",
+    "ReachingTag",
+    "Sight",
+    "Totals",
+    "View",
+    "ViewRequest",
+    "VisibleEdge",
+    "VisibleNode",
+    "Way",
+    "difference",
+    "field_access",
+    "field_lineage",
+    "impact",
+    "impact_of_records",
+    "reaching_tags",
+    "view",
+]

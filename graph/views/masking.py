@@ -33,15 +33,20 @@ def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) ->
 
 def tags_of(node: Node) -> set[str]:
     """Tags that are stated of the node as such, as `key` and `key=value` (OpenLineage's tags facet), or a list of texts."""
-    found: set[str] = set()
-    stated = node.properties.get("tags")
-    entries = stated.get("tags", ()) if isinstance(stated, Mapping) else stated
-    for entry in entries if isinstance(entries, Sequence) and not isinstance(entries, str) else ():
-        if isinstance(entry, str):
-            found.add(entry)
-        elif isinstance(entry, Mapping) and not entry.get("field") and isinstance(entry.get("key"), str):
-            found |= {entry["key"], f"{entry['key']}={entry.get('value')}"}
-    return found
+    return _tags(node, None)
+
+
+def field_tags(column: Node, dataset: Node | None) -> set[str]:
+    """Tags of a column: its own, and those that its dataset's facet states of the field."""
+    return tags_of(column) | (_tags(dataset, column.name) if dataset else set())
+
+
+def owners_of(node: Node) -> list[str]:
+    """Who owns a node: the names in OpenLineage's ownership facet, or a list of texts `owners`."""
+    facet, plain = node.properties.get("ownership"), node.properties.get("owners")
+    entries = facet.get("owners") if isinstance(facet, Mapping) else None
+    named = [entry.get("name") for entry in _list(entries) if isinstance(entry, Mapping)]
+    return [name for name in dict.fromkeys([*named, *_list(plain)]) if isinstance(name, str)]
 
 
 def layer_of(node: Node) -> str | None:
@@ -57,7 +62,12 @@ def _matches(mask: Mask, identifier: str, chain: Chain, nodes: Nodes) -> bool:
         return kind_of(identifier) in mask.values
     if mask.by is MaskBy.NAMESPACE:
         return any(_like(mask.values, parse_id(each)[1][0]) for each in chain(identifier) if kind_of(each) in _NAMESPACED)
-    return any(_one(mask, container, nodes) for container in chain(identifier))
+    containers = chain(identifier)
+    if mask.by is MaskBy.TAG and kind_of(identifier) is NodeKind.COLUMN and (column := nodes.get(identifier)):
+        dataset = nodes.get(containers[1])
+        if not field_tags(column, dataset).isdisjoint(mask.values):
+            return True
+    return any(_one(mask, container, nodes) for container in containers)
 
 
 def _one(mask: Mask, identifier: str, nodes: Nodes) -> bool:
@@ -71,6 +81,21 @@ def _one(mask: Mask, identifier: str, nodes: Nodes) -> bool:
     if mask.by is MaskBy.LAYER:
         return layer_of(node) in mask.values
     return not tags_of(node).isdisjoint(mask.values)
+
+
+def _tags(node: Node, field: str | None) -> set[str]:
+    stated = node.properties.get("tags")
+    found: set[str] = set()
+    for entry in _list(stated.get("tags") if isinstance(stated, Mapping) else stated):
+        if isinstance(entry, str) and field is None:
+            found.add(entry)
+        elif isinstance(entry, Mapping) and (entry.get("field") or None) == field and isinstance(entry.get("key"), str):
+            found |= {entry["key"], f"{entry['key']}={entry.get('value')}"}
+    return found
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.backend.cli.lineage import app
-from headwater.errors import NotFoundError
+from headwater.errors import InvalidQueryError, NotFoundError
 
 
 def lineage(*arguments: object) -> str:
@@ -34,7 +34,8 @@ def test_json_is_a_graph_with_edges_as_data_flows(lived_in):
     assert {node["name"]: node["distance"] for node in graph["nodes"]} == {
         "clean": 0, "/data/raw/weather.csv": -1, "/data/out/clean": 1, "report": 2, "/data/out/report": 3,
     }  # fmt: skip
-    assert {"src": "job:local:clean", "dst": "dataset:file:/data/out/clean", "kind": "writes"} in graph["edges"]
+    made = {"src": "job:local:clean", "dst": "dataset:file:/data/out/clean", "kind": "writes", "weight": 1, "direct": True, "via": 0}
+    assert made in graph["edges"]
 
 
 def test_csv_lists_what_is_reached_by_distance(lived_in):
@@ -80,3 +81,56 @@ def test_an_empty_home_says_how_to_begin(tmp_path):
     with pytest.raises(NotFoundError) as raised:
         lineage("report", "--home", tmp_path)
     assert "headwater run" in str(raised.value.hint)
+
+
+def test_levels_and_masks_zoom_and_hide(lived_in):
+    shown = json.loads(lineage("/data/out/report", "--home", lived_in, "--mask", "kind=job", "--mask", "name=*clean", "-f", "json"))
+    assert [(edge["src"], edge["via"], edge["direct"]) for edge in shown["edges"]] == [("dataset:file:/data/raw/weather.csv", 3, False)]
+    zoomed = json.loads(lineage("/data/out/report", "--home", lived_in, "--level", "platform", "--level", "pipeline", "-f", "json"))
+    assert {node["id"]: node["members"] for node in zoomed["nodes"]} == {"platform:file": 3, "pipeline:local:flights": 2}
+
+
+def test_dot_and_mermaid_draw_the_same_graph(lived_in):
+    asked = ("/data/out/report", "--home", lived_in, "--ends")
+    assert lineage(*asked, "--format", "dot").splitlines() == [
+        "digraph lineage {",
+        "  rankdir=LR;",
+        '  "dataset:file:/data/out/report" [label="/data/out/report", shape=box, penwidth=2];',
+        '  "dataset:file:/data/raw/weather.csv" [label="/data/raw/weather.csv", shape=box];',
+        '  "dataset:file:/data/raw/weather.csv" -> "dataset:file:/data/out/report" [label="via 3"];',
+        "}",
+    ]
+    assert lineage(*asked, "--format", "mermaid").splitlines() == [
+        "flowchart LR",
+        '  n0["/data/out/report"]',
+        '  n1["/data/raw/weather.csv"]',
+        "  n1 -->|via 3| n0",
+    ]
+
+
+def test_between_two_is_listed(lived_in):
+    rows = list(csv.DictReader(io.StringIO(lineage("--home", lived_in, "--between", "raw/weather.csv", "out/clean", "--format", "csv"))))
+    assert {row["name"] for row in rows} == {"clean"}
+
+
+def test_as_of_before_a_job_ran_it_is_not_there(lived_in):
+    asked = ("out/clean", "--home", lived_in, "-f", "csv")
+    assert "report" not in lineage(*asked, "--direction", "downstream", "--as-of", "2026-01-31T10:02:30Z")
+    changed = lineage(*asked, "--changes", "2026-01-31T10:02:30Z", "2026-02-01").splitlines()
+    assert "added,dataset,/data/out/report" in changed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["out/clean", "--mask", "colour=red"], "is no mask"),
+        (["out/clean", "--level", "job", "--level", "run"], "two levels of actors"),
+        (["out/clean", "--level", "column"], "has no column"),
+        (["out/clean", "--open", "report"], "opens nothing"),
+        ([], "Nothing is named"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(lived_in, arguments, why):
+    with pytest.raises(InvalidQueryError, match=why) as raised:
+        lineage(*arguments, "--home", lived_in)
+    assert raised.value.hint

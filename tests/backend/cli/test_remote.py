@@ -64,6 +64,9 @@ def test_every_question_has_the_same_answer_from_both(service, lived_in):
             "reach": (sorted(node.id for node in reached.nodes), sorted(map(str, reached.edges)), reached.distance, reached.truncated),
             "children": ([*page.nodes, *rest.nodes], page.total),
             "ancestors": await graph.ancestors(tenant, runs),
+            "view": await answers.ask(
+                f'{{ view(view: {{focus: ["{CLEANED}"]}}) {{ nodes {{ node {{ id }} }} edges {{ src dst via }} }} }}'
+            ),
             "found": await answers.find("/data/out/report", NodeKind.DATASET),
             "prov": await statements(answers, TraceRequest(dataset=CLEANED)),
         }

@@ -12,6 +12,7 @@ export type Direction =
 
 /** CONTAINS joins a container and its child; the others are flows of data. */
 export type EdgeKind =
+  | 'ACCESSES'
   | 'CONTAINS'
   | 'DERIVES'
   | 'READS'

@@ -1,0 +1,200 @@
+"""A lineage as text: tree, table, CSV, JSON, DOT (Graphviz) and Mermaid."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from headwater.backend.cli.output import Format, emit, emit_json
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.views.request import DATA
+
+Item = Mapping[str, Any]
+
+_COLUMNS = ("direction", "distance", "kind", "name")
+_DATA = {kind.name for kind in DATA}
+
+
+class LineageFormat(StrEnum):
+    """How a lineage is printed."""
+
+    TREE = "tree"
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    DOT = "dot"
+    MERMAID = "mermaid"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A whole view, as GraphQL answers it; each node with the fields of its `node` beside its own."""
+
+    nodes: Sequence[Item]
+    edges: Sequence[Item]
+    totals: Mapping[str, int]
+    notes: Sequence[str]
+
+
+def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> None:
+    """Print a view. `focus` None: what lies between two."""
+    if format is LineageFormat.JSON:
+        emit_json(_as_json(focus, shown))
+    elif format is LineageFormat.DOT:
+        sys.stdout.write("".join(f"{line}\n" for line in _dot(shown)))
+    elif format is LineageFormat.MERMAID:
+        sys.stdout.write("".join(f"{line}\n" for line in _mermaid(shown)))
+    elif format is LineageFormat.TREE and focus is not None:
+        _print_trees(focus, shown)
+    else:
+        # Between two there is no one root to grow a tree from.
+        plain = Format.CSV if format is LineageFormat.CSV else Format.TABLE
+        emit(list(_rows(shown)), columns=_COLUMNS if plain is Format.TABLE else (*_COLUMNS, "id"), format=plain)
+
+
+def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
+    """Print a difference: JSON as it is, else a table."""
+    if format is LineageFormat.JSON:
+        emit_json(found)
+        return
+    rows: list[dict[str, Any]] = []
+    for change in ("Added", "Removed"):
+        rows += [
+            {"change": change.lower(), "kind": node["kind"].lower(), "name": node["name"], "id": node["id"]}
+            for node in found[f"nodes{change}"]
+        ]
+        rows += [{"change": change.lower(), "kind": "link", "name": f"{edge['src']} → {edge['dst']}"} for edge in found[f"edges{change}"]]
+    emit(rows, columns=("change", "kind", "name"), format=Format.CSV if format is LineageFormat.CSV else Format.TABLE)
+
+
+def _as_json(focus: Node | None, shown: Shown) -> dict[str, Any]:
+    """The lineage as a graph: `edges` run the way data flows; `distance` is negative upstream."""
+    return {
+        "focus": focus.id if focus else None,
+        "nodes": [
+            {"id": item["id"], "kind": item["kind"].lower(), "name": item["name"], "distance": _distance(item), "members": item["members"]}
+            for item in shown.nodes
+        ],
+        "edges": [{**edge, "kind": _kind(edge["src"], edge["dst"])} for edge in shown.edges],
+        "truncated": shown.totals["beyond"],
+        "totals": shown.totals,
+        "notes": shown.notes,
+    }
+
+
+def _distance(item: Item) -> int:
+    distance: int = item["distance"]
+    return -distance if item["upstream"] else distance
+
+
+def _kind(src: str, dst: str) -> str:
+    """What a link is: a read, a write, or one between two of a kind."""
+    ends = [end.partition(":")[0].upper() in _DATA for end in (src, dst)]
+    return {(True, False): "reads", (False, True): "writes"}.get((ends[0], ends[1]), "leads")
+
+
+def _rows(shown: Shown) -> Iterator[dict[str, Any]]:
+    for direction in ("upstream", "downstream"):
+        reached = [item for item in shown.nodes if item[direction] and not item["focus"]]
+        for item in sorted(reached, key=lambda item: (item["distance"], item["name"])):
+            yield {
+                "direction": direction, "distance": item["distance"], "kind": item["kind"].lower(), "name": item["name"], "id": item["id"],
+            }  # fmt: skip
+
+
+def _dot(shown: Shown) -> Iterator[str]:
+    yield "digraph lineage {"
+    yield "  rankdir=LR;"
+    for item in shown.nodes:
+        shape = "box" if item["kind"] in _DATA else "ellipse"
+        bold = ", penwidth=2" if item["focus"] else ""
+        yield f"  {_quoted(item['id'])} [label={_quoted(item['name'])}, shape={shape}{bold}];"
+    for edge in shown.edges:
+        said = _said(edge)
+        yield f"  {_quoted(edge['src'])} -> {_quoted(edge['dst'])}{f' [label={_quoted(said)}]' if said else ''};"
+    yield "}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _mermaid(shown: Shown) -> Iterator[str]:
+    yield "flowchart LR"
+    numbers = {item["id"]: f"n{number}" for number, item in enumerate(shown.nodes)}
+    for item in shown.nodes:
+        label = item["name"].replace("#", "#35;").replace('"', "#quot;").replace("<", "#lt;").replace("\n", " ")
+        left, right = ("[", "]") if item["kind"] in _DATA else ("([", "])")
+        yield f'  {numbers[item["id"]]}{left}"{label}"{right}'
+    for edge in shown.edges:
+        said = _said(edge)
+        yield f"  {numbers[edge['src']]} -->{f'|{said}|' if said else ''} {numbers[edge['dst']]}"
+
+
+def _said(edge: Item) -> str:
+    """What stands at a link: via how many masked nodes, else its weight where it stands for several flows."""
+    if edge["via"]:
+        return f"via {edge['via']}"
+    return str(edge["weight"]) if edge["weight"] > 1 else ""
+
+
+def _print_trees(focus: Node, shown: Shown) -> None:
+    from rich.console import Console
+    from rich.tree import Tree
+
+    out = Console()
+    nodes = {item["id"]: item for item in shown.nodes}
+    roots = [item["id"] for item in shown.nodes if item["focus"]]
+    for direction in ("upstream", "downstream"):
+        upstream = direction == "upstream"
+        if not any(nodes[root][direction] for root in roots):
+            continue  # not asked for
+        kept = {identifier: item for identifier, item in nodes.items() if item[direction]}
+        following = _following(shown.edges, kept, upstream=upstream)
+        tree = Tree(_label(focus.kind.name, focus.name, "came from" if upstream else "went to"), guide_style="dim")
+        if roots != [focus.id]:
+            following[focus.id] = [root for root in roots if following.get(root)]
+        _grow(tree, focus.id, kept, following, {focus.id})
+        if not tree.children:
+            tree.add("[dim]nothing that is known[/]")
+        out.print(tree, soft_wrap=True)
+
+
+def _following(edges: Sequence[Item], kept: Mapping[str, Item], *, upstream: bool) -> dict[str, list[str]]:
+    """What follows each node, away from the focus."""
+    following: dict[str, list[str]] = {}
+    for edge in edges:
+        near, far = (edge["dst"], edge["src"]) if upstream else (edge["src"], edge["dst"])
+        if near in kept and far in kept:
+            following.setdefault(near, []).append(far)
+    return following
+
+
+def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[str, Sequence[str]], shown: set[str]) -> None:
+    """Add what follows `parent`, depth first; what is in the tree already is named and not opened again."""
+    stack = [(tree, parent)]
+    while stack:
+        branch, current = stack.pop()
+        opened = []
+        for identifier in sorted(following.get(current, ()), key=lambda found: nodes[found]["name"]):
+            again = identifier in shown
+            item = nodes[identifier]
+            twig = branch.add(_label(item["kind"], item["name"], "see above" if again and following.get(identifier) else ""))
+            if not again:
+                shown.add(identifier)
+                opened.append((twig, identifier))
+        stack += reversed(opened)
+
+
+def _label(kind: str, name: str, remark: str) -> Any:
+    from rich.text import Text
+
+    from headwater.backend.cli.trace_story import dataset_of
+
+    label = Text.assemble((dataset_of(name), "bold") if kind in _DATA else (name, "bold magenta"))
+    if kind not in {NodeKind.DATASET.name, NodeKind.JOB.name, NodeKind.PIPELINE.name}:
+        label.append(f"  {kind.lower()}", "dim")
+    return label.append(f"  {remark}", "dim") if remark else label

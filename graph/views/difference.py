@@ -1,0 +1,73 @@
+"""What changed in a lineage between two instants: the two views, compared at the levels and under the masks asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import Node, NodeKind, Stamp, bare_name
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.request import ViewRequest
+from headwater.graph.views.viewing import View, view
+
+Ends = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Nodes and links that one instant has and the other has not. `kept` counts the links that both have."""
+
+    before: str
+    after: str
+    nodes_added: Sequence[Node]
+    nodes_removed: Sequence[Node]
+    edges_added: Sequence[Ends]
+    edges_removed: Sequence[Ends]
+    kept: int
+    notes: Sequence[str]
+
+
+async def difference(graph: GraphStore, tenant: str, request: ViewRequest, *, before: str, after: str) -> Difference:
+    """What the later of two instants adds to the view and takes away.
+
+    Raises:
+        InvalidQueryError: neither instant has the levels asked for, or the first is not before the second.
+    """
+    first, second = Stamp.at(before, "").time, Stamp.at(after, "").time
+    if first >= second:
+        raise InvalidQueryError(f"{before} is not before {after}.", field="before", hint="Give the earlier instant first.")
+    notes: list[str] = []
+    old, new = [await _at(graph, tenant, request, instant) for instant in (first, second)]
+    if isinstance(old, InvalidQueryError) and isinstance(new, InvalidQueryError):
+        raise new
+    for instant, found in ((first, old), (second, new)):
+        notes += (
+            [f"As of {instant}: {found}"] if isinstance(found, InvalidQueryError) else [f"As of {instant}: {note}" for note in found.notes]
+        )
+    nodes = [set() if isinstance(found, InvalidQueryError) else set(found.node_ids()) for found in (old, new)]
+    edges = [set() if isinstance(found, InvalidQueryError) else found.all_edges() for found in (old, new)]
+    return Difference(
+        before=first,
+        after=second,
+        nodes_added=await _nodes(graph, tenant, nodes[1] - nodes[0]),
+        nodes_removed=await _nodes(graph, tenant, nodes[0] - nodes[1]),
+        edges_added=sorted(edges[1] - edges[0]),
+        edges_removed=sorted(edges[0] - edges[1]),
+        kept=len(edges[0] & edges[1]),
+        notes=list(dict.fromkeys(notes)),
+    )
+
+
+async def _at(graph: GraphStore, tenant: str, request: ViewRequest, instant: str) -> View | InvalidQueryError:
+    """The view as of an instant; what it was refused for, where it had no such level yet."""
+    try:
+        return await view(graph, tenant, replace(request, as_of=instant, since=None, until=None, after=None))
+    except InvalidQueryError as error:
+        return error
+
+
+async def _nodes(graph: GraphStore, tenant: str, ids: set[str]) -> list[Node]:
+    known = {node.id: node for node in await graph.get(tenant, sorted(ids))}
+    return [known.get(identifier) or Node(identifier, NodeKind(kind_of(identifier)), bare_name(identifier)) for identifier in sorted(ids)]

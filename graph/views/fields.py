@@ -1,0 +1,186 @@
+"""The lineage of a column, in the two forms that CDAP drew: simple (where it comes from, and by what) and detailed (each step on the way).
+
+And the tags that reach a column along it: what holds a person's name holds it still after a rename, an upper-casing, a join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
+from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
+from headwater.graph.views.columns import dataset_of
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.masking import field_tags
+
+_BY = "by:"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOperation:
+    """What a job does to make one column from another, in OpenLineage's words."""
+
+    job: str | None
+    type: str
+    subtype: str | None
+    description: str | None
+    masking: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FieldEdge:
+    """From column to column. In the simple form from an end to the focus (forward: from the focus to an end), over `hops` steps."""
+
+    src: str
+    dst: str
+    operations: Sequence[FieldOperation]
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldLineage:
+    """Columns, nearest first, and how they derive. `truncated` counts the columns that the limit kept out."""
+
+    nodes: Sequence[Node]
+    edges: Sequence[FieldEdge]
+    truncated: int
+
+
+class Way(IntEnum):
+    """How a tag reaches a column: the best of all ways counts."""
+
+    DIRECT = 0  # its values flow there
+    MASKED = 1  # … through an operation that hides them (a hash, a count)
+    INDIRECT = 2  # they only decide about it (a filter, a join)
+
+
+@dataclass(frozen=True, slots=True)
+class ReachingTag:
+    """A tag that a column, or one that it derives from, bears."""
+
+    tag: str
+    origin: str
+    distance: int
+    way: Way
+
+
+async def field_lineage(
+    graph: GraphStore,
+    tenant: str,
+    column: str,
+    *,
+    direction: Direction = Direction.UPSTREAM,
+    detailed: bool = False,
+    depth: int = 50,
+    limit: int = 5_000,
+) -> FieldLineage:
+    """Where a column comes from (or, downstream, what is made of it).
+
+    Raises:
+        NotFoundError: the column is not known.
+        InvalidQueryError: the id is no column's, or the direction is both.
+    """
+    if direction is Direction.BOTH:
+        raise InvalidQueryError("The lineage of a column goes one way.", field="direction", hint="Ask for upstream, or for downstream.")
+    reached = await _reach(graph, tenant, column, direction, depth, limit)
+    if detailed:
+        edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1) for edge in reached.edges]
+        return FieldLineage(reached.nodes, edges, reached.truncated)
+    return _simple(reached, column, direction)
+
+
+async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, depth: int = 50, limit: int = 5_000) -> list[ReachingTag]:
+    """The tags that reach a column, by the best way of each, nearest first. Raises as `field_lineage`."""
+    reached = await _reach(graph, tenant, column, Direction.UPSTREAM, depth, limit)
+    nodes = {node.id: node for node in reached.nodes}
+    datasets = {node.id: node for node in await graph.get(tenant, sorted({dataset_of(identifier) for identifier in nodes}))}
+    best: dict[str, Way] = {}
+    for way in Way:
+        usable = [edge for edge in reached.edges if _way(edge) <= way]
+        for identifier in _before(column, usable):
+            best.setdefault(identifier, way)
+    found = [
+        ReachingTag(tag, identifier, reached.distance[identifier], way)
+        for identifier, way in best.items()
+        for tag in field_tags(nodes[identifier], datasets.get(dataset_of(identifier)))
+    ]
+    return sorted(found, key=lambda tag: (tag.way, tag.distance, tag.tag, tag.origin))
+
+
+def operations_of(edge: Edge) -> list[FieldOperation]:
+    """What each job does on a derivation; what nobody says how is one operation of type UNKNOWN."""
+    found: list[FieldOperation] = []
+    stated: list[tuple[str | None, Any]] = [
+        (name.removeprefix(_BY), value) for name, value in sorted(edge.properties.items()) if name.startswith(_BY)
+    ]
+    for job, transformations in stated or [(None, edge.properties.get("transformations"))]:
+        steps = [step for step in transformations or () if isinstance(step, Mapping)]
+        found += [_operation(job, step) for step in steps] or [FieldOperation(job, "UNKNOWN", None, None, masking=False)]
+    return found
+
+
+def _operation(job: str | None, step: Mapping[str, Any]) -> FieldOperation:
+    return FieldOperation(
+        job, str(step.get("type") or "UNKNOWN"), step.get("subtype") or None, step.get("description") or None, step.get("masking") is True
+    )
+
+
+async def _reach(graph: GraphStore, tenant: str, column: str, direction: Direction, depth: int, limit: int) -> Subgraph:
+    if not await graph.get(tenant, [column]):
+        raise NotFoundError(f"Nothing is known of {column}.", hint="See the columns that its dataset contains.")
+    if kind_of(column) is not NodeKind.COLUMN:
+        raise InvalidQueryError(f"{column} is no column.", field="column", hint="An id of a column reads column:NAMESPACE:DATASET:COLUMN.")
+    return await graph.reach(tenant, [column], direction=direction, kinds=[EdgeKind.DERIVES], depth=depth, limit=limit)
+
+
+def _simple(reached: Subgraph, column: str, direction: Direction) -> FieldLineage:
+    """One edge for each end, with all operations on its ways. In a cycle that nothing enters, every column is an end."""
+    upstream = direction is Direction.UPSTREAM
+    steps: dict[str, list[Edge]] = {}
+    for edge in reached.edges:
+        steps.setdefault(edge.src if upstream else edge.dst, []).append(edge)
+    further = {edge.dst if upstream else edge.src for edge in reached.edges if edge.src != edge.dst}
+    ends = [node for node in reached.nodes if node.id != column and node.id not in further]
+    if not ends:
+        ends = [node for node in reached.nodes if node.id != column]
+    edges = []
+    for end in ends:
+        operations: dict[FieldOperation, None] = {}
+        seen, waiting = {end.id}, [end.id]
+        while waiting:
+            for edge in steps.get(waiting.pop(0), ()):
+                operations |= dict.fromkeys(operations_of(edge))
+                other = edge.dst if upstream else edge.src
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
+        src, dst = (end.id, column) if upstream else (column, end.id)
+        edges.append(FieldEdge(src, dst, list(operations), reached.distance[end.id]))
+    focus = [node for node in reached.nodes if node.id == column]
+    return FieldLineage([*focus, *ends], edges, reached.truncated)
+
+
+def _before(column: str, edges: Iterable[Edge]) -> list[str]:
+    sources: dict[str, list[str]] = {}
+    for edge in edges:
+        sources.setdefault(edge.dst, []).append(edge.src)
+    found, waiting = {column}, [column]
+    while waiting:
+        for other in sources.get(waiting.pop(), ()):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return sorted(found)
+
+
+def _way(edge: Edge) -> Way:
+    """The best way of a derivation. Where nobody says how, values flow: a tag is kept rather than lost."""
+    ways = [
+        Way.INDIRECT if operation.type == "INDIRECT" else Way.MASKED if operation.masking else Way.DIRECT
+        for operation in operations_of(edge)
+    ]
+    return min(ways, default=Way.DIRECT)

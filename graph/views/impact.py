@@ -1,0 +1,189 @@
+"""Lists of impact and cause: everything downstream or upstream of something, nearest first, with what one needs to act on it.
+
+The counts are exact for what depth and limit allow, and what lies beyond is said. Rows are made portion by portion, so that a list of any
+length can be streamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name
+from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.trace.answer import Grain, TraceAnswer
+from headwater.graph.views.fetch import FLOWS
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.masking import owners_of
+from headwater.graph.views.request import MAX_REACHED
+from headwater.graph.views.times import run_of, time_of
+
+_PORTION = 500
+_KINDS = {
+    NodeKind.DATASET: FLOWS, NodeKind.JOB: FLOWS, NodeKind.VERSION: FLOWS, NodeKind.PARTITION: FLOWS, NodeKind.RUN: FLOWS,
+    NodeKind.COLUMN: (EdgeKind.DERIVES,),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """A node of the list. `path` leads from the focus to it, both included.
+
+    `last_run` is the run that last stated a flow into it (of a job: any flow), at `updated`. `records` counts the records of a record set
+    that it holds; None where the list is not of records, or they are known only coarsely.
+    """
+
+    node: Node
+    distance: int
+    path: Sequence[str]
+    owners: Sequence[str]
+    last_run: str | None
+    updated: str | None
+    records: int | None = None
+
+
+@dataclass(slots=True)
+class Impact:
+    """A list: its length is `total`; `beyond` counts nodes one hop further than depth or limit allowed.
+
+    `exact` is false where a trace of records was a superset or lacks something, for the `reasons` given.
+    """
+
+    graph: GraphStore
+    tenant: str
+    order: Sequence[str]
+    distance: dict[str, int]
+    came_from: dict[str, str]
+    beyond: int = 0
+    records: dict[str, int] | None = None
+    exact: bool = True
+    reasons: Sequence[str] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """How many nodes are affected."""
+        return len(self.order)
+
+    async def rows(self, start: int = 0, count: int | None = None) -> AsyncIterator[Affected]:
+        """Rows from `start` on."""
+        end = self.total if count is None else min(self.total, start + count)
+        for begin in range(start, end, _PORTION):
+            ids = self.order[begin : min(begin + _PORTION, end)]
+            known = {node.id: node for node in await self.graph.get(self.tenant, ids)}
+            stated = await self._last_statements(ids)
+            for identifier in ids:
+                node = known.get(identifier) or Node(identifier, kind_of(identifier), bare_name(identifier))
+                last = stated.get(identifier, "")
+                yield Affected(
+                    node=node,
+                    distance=self.distance[identifier],
+                    path=self._path(identifier),
+                    owners=owners_of(node),
+                    last_run=f"run:{run_of(last)}" if run_of(last) else None,
+                    updated=time_of(last) or None,
+                    records=self.records.get(identifier) if self.records else None,
+                )
+
+    async def _last_statements(self, ids: Sequence[str]) -> dict[str, str]:
+        """The last statement of a flow into each node; of a job, of a flow on either side."""
+        kinds = [EdgeKind.READS, EdgeKind.WRITES, EdgeKind.DERIVES]
+        edges = await self.graph.neighbours(self.tenant, ids, direction=Direction.UPSTREAM, kinds=kinds)
+        actors = [identifier for identifier in ids if kind_of(identifier) in (NodeKind.JOB, NodeKind.RUN)]
+        if actors:
+            edges += await self.graph.neighbours(self.tenant, actors, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
+        asked, last = set(ids), dict[str, str]()
+        for edge in edges:
+            for end in {edge.dst, *({edge.src} & set(actors))} & asked:
+                last[end] = max(last.get(end, ""), edge.last)
+        return last
+
+    def _path(self, identifier: str) -> list[str]:
+        path = [identifier]
+        while (before := self.came_from.get(path[-1])) is not None:
+            path.append(before)
+        return path[::-1]
+
+
+async def impact(
+    graph: GraphStore,
+    tenant: str,
+    focus: Sequence[str],
+    *,
+    direction: Direction = Direction.DOWNSTREAM,
+    depth: int = 100,
+    limit: int = MAX_REACHED,
+) -> Impact:
+    """Everything that nodes (datasets, jobs, versions, partitions, runs; or columns) lead to, or come from.
+
+    Raises:
+        NotFoundError: a node is not known.
+        InvalidQueryError: the direction is both, or the nodes are of kinds that no one flow joins.
+    """
+    if direction is Direction.BOTH:
+        raise InvalidQueryError("A list goes one way.", field="direction", hint="Ask for downstream (impact) or upstream (causes).")
+    known = {node.id for node in await graph.get(tenant, focus)}
+    if missing := [identifier for identifier in focus if identifier not in known]:
+        raise NotFoundError(f"Nothing is known of {missing[0]}.", hint="Search for its name, or see what a container holds.")
+    flows = {_KINDS.get(kind_of(identifier)) for identifier in focus}
+    kinds = flows.pop() if len(flows) == 1 else None
+    if kinds is None:
+        raise InvalidQueryError(
+            "The focus is of kinds that no flow joins.", field="focus", hint=f"Name columns alone, or: {', '.join(list(_KINDS)[:-1])}."
+        )
+    cone = await graph.cone(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
+    hops = cone.upstream if direction is Direction.UPSTREAM else cone.downstream
+    came_from: dict[str, str] = {}
+    for src, dst in cone.edges:
+        near, far = (dst, src) if direction is Direction.UPSTREAM else (src, dst)
+        if hops[far] == hops[near] + 1:
+            before, here = cone.ids[near], cone.ids[far]
+            came_from[here] = min(before, came_from.get(here, before))
+    distance = {cone.ids[number]: away for number, away in hops.items()}
+    order = sorted((identifier for identifier, away in distance.items() if away), key=lambda identifier: (distance[identifier], identifier))
+    return Impact(graph, tenant, order, distance, came_from, cone.beyond)
+
+
+def impact_of_records(graph: GraphStore, tenant: str, answer: TraceAnswer, *, forward: bool) -> Impact:
+    """What a trace of records went through: jobs and datasets, with the number of records in each that are part of it."""
+    distance, came_from = _walk(sorted({record.dataset for record in answer.selected}), _steps(answer, forward=forward))
+    order = sorted((identifier for identifier, away in distance.items() if away), key=lambda identifier: (distance[identifier], identifier))
+    reasons = [f"{item.what}: {item.reason}" for item in answer.incomplete]
+    if answer.total > len(answer.records):
+        reasons.append(f"{answer.total - len(answer.records):,} more records were traced than are counted by dataset.")
+    return Impact(graph, tenant, order, distance, came_from, 0, _records(answer, forward=forward), answer.exact, reasons)
+
+
+def _steps(answer: TraceAnswer, *, forward: bool) -> dict[str, set[str]]:
+    """What follows each dataset and job on the path of a trace."""
+    steps: dict[str, set[str]] = {}
+    for hop in answer.path:
+        for one, other in [*((source, hop.job) for source in hop.inputs), (hop.job, hop.output)]:
+            near, far = (one, other) if forward else (other, one)
+            steps.setdefault(near, set()).add(far)
+    return steps
+
+
+def _walk(start: Sequence[str], steps: Mapping[str, set[str]]) -> tuple[dict[str, int], dict[str, str]]:
+    """Distance of all that the steps lead to, and the node before each on a shortest path."""
+    distance, came_from = dict.fromkeys(start, 0), dict[str, str]()
+    frontier = list(start)
+    for near in frontier:  # grows while it is walked: breadth first
+        for far in sorted(steps.get(near, ())):
+            if far not in distance:
+                distance[far], came_from[far] = distance[near] + 1, near
+                frontier.append(far)
+    return distance, came_from
+
+
+def _records(answer: TraceAnswer, *, forward: bool) -> dict[str, int]:
+    """How many records of each dataset are part of the trace, where they are known one by one."""
+    records: dict[str, int] = {}
+    for record in answer.records:
+        if record.row is not None:
+            records[record.dataset] = records.get(record.dataset, 0) + 1
+    if not forward:
+        for hop in answer.path:
+            if hop.grain is Grain.RECORD:
+                records.setdefault(hop.output, hop.records)
+    return records

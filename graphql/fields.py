@@ -1,0 +1,119 @@
+"""Columns through the schema: who accessed them, their lineage in two forms, the tags that reach them."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+import strawberry
+
+from headwater.graph import views as domain
+from headwater.graphql.types import Info, Node
+
+strawberry.enum(domain.AccessKind, description="What a job did with a column.")
+strawberry.enum(domain.Way, name="TagWay", description="DIRECT: values flow there. MASKED: hidden on the way. INDIRECT: they only decide.")
+
+
+@strawberry.type(description="A job's access to a column, between `first` and `last`. `ways` are OpenLineage's words for how it is read.")
+class FieldAccess:
+    """`decidesOnly`: it never became a value of the result.
+
+    `certain` is false where it is only known to span the window, or the job states no columns.
+    """
+
+    job: strawberry.ID
+    kind: domain.AccessKind
+    ways: list[str]
+    decides_only: bool
+    first: str | None
+    last: str | None
+    runs: list[strawberry.ID]
+    certain: bool
+
+    @classmethod
+    def of(cls, access: domain.Access) -> FieldAccess:
+        """The view of an access."""
+        return cls(
+            job=strawberry.ID(access.job),
+            kind=access.kind,
+            ways=list(access.ways),
+            decides_only=access.decides_only,
+            first=access.first,
+            last=access.last,
+            runs=[strawberry.ID(run) for run in access.runs],
+            certain=access.certain,
+        )
+
+
+@strawberry.type(description="What a job does to make one column from another, in OpenLineage's words.")
+class FieldOperation:
+    """`masking`: the values cannot be told from the result."""
+
+    job: strawberry.ID | None
+    type: str
+    subtype: str | None
+    description: str | None
+    masking: bool
+
+
+@strawberry.type(description="From column to column. In the simple form between an end and the column asked for, over `hops` steps.")
+class FieldEdge:
+    """`operations` are all those on the ways that the edge stands for."""
+
+    src: strawberry.ID
+    dst: strawberry.ID
+    operations: list[FieldOperation]
+    hops: int
+
+
+@strawberry.type(description="A tag that reaches a column along its lineage, from the column `origin`.")
+class ReachingTag:
+    """The best way of several counts."""
+
+    tag: str
+    origin: strawberry.ID
+    distance: int
+    way: domain.Way
+
+
+@strawberry.type(description="The lineage of a column. `truncated` counts the columns that the limit kept out.")
+class FieldLineage:
+    """Simple or detailed, as asked."""
+
+    nodes: list[Node]
+    edges: list[FieldEdge]
+    truncated: int
+    column: strawberry.Private[str]
+
+    @strawberry.field(description="The tags that the column, and what it derives from, bear.")
+    async def tags(self, info: Info) -> list[ReachingTag]:
+        """Worked out only when asked for."""
+        found = await domain.reaching_tags(info.context.graph, info.context.tenant, self.column)
+        return [ReachingTag(tag=tag.tag, origin=strawberry.ID(tag.origin), distance=tag.distance, way=tag.way) for tag in found]
+
+    @classmethod
+    def of(cls, found: domain.FieldLineage, column: str) -> FieldLineage:
+        """The view of a column's lineage."""
+        return cls(
+            nodes=[Node.of(node) for node in found.nodes],
+            edges=[
+                FieldEdge(
+                    src=strawberry.ID(edge.src),
+                    dst=strawberry.ID(edge.dst),
+                    hops=edge.hops,
+                    operations=[
+                        FieldOperation(
+                            job=strawberry.ID(step.job) if step.job else None,
+                            type=step.type,
+                            subtype=step.subtype,
+                            description=step.description,
+                            masking=step.masking,
+                        )
+                        for step in edge.operations
+                    ],
+                )
+                for edge in found.edges
+            ],
+            truncated=found.truncated,
+            column=column,
+        )

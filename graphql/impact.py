@@ -1,0 +1,94 @@
+"""Lists of impact and cause through the schema."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+import strawberry
+
+from headwater.graph import views as domain
+from headwater.graph.stores.protocol import Direction
+from headwater.graph.trace.answer import TraceRequest
+from headwater.graph.trace.engine import trace as run_trace
+from headwater.graphql.limits import MAX_HOPS, MAX_PAGE, MAX_RECORDS, bounded
+from headwater.graphql.types import Info, Node, RowRef, references
+
+
+@strawberry.type(description="A node that is affected, or a cause. `path` leads to it from the focus, both included.")
+class Affected:
+    """`lastRun` last stated a flow into it, at `updated`; `records` counts the records of a record set in it, where they are known."""
+
+    node: Node
+    distance: int
+    path: list[strawberry.ID]
+    owners: list[str]
+    last_run: strawberry.ID | None
+    updated: str | None
+    records: int | None
+
+
+@strawberry.type(description="A page of a list of impact or cause; `cursor` fetches the next. `total` is exact within depth and limit.")
+class ImpactPage:
+    """`exact` is false where a trace of records was a superset or lacks something, for the `reasons` given."""
+
+    rows: list[Affected]
+    total: int
+    beyond: int
+    exact: bool
+    reasons: list[str]
+    cursor: str | None
+
+    @classmethod
+    async def of(cls, info: Info, found: domain.Impact, start: int, first: int) -> ImpactPage:
+        """One page of a list."""
+        rows = [row async for row in found.rows(start, first)]
+        info.context.loaders.budget.spend(len(rows))
+        return cls(
+            rows=[
+                Affected(
+                    node=Node.of(row.node),
+                    distance=row.distance,
+                    path=[strawberry.ID(identifier) for identifier in row.path],
+                    owners=list(row.owners),
+                    last_run=strawberry.ID(row.last_run) if row.last_run else None,
+                    updated=row.updated,
+                    records=row.records,
+                )
+                for row in rows
+            ],
+            total=found.total,
+            beyond=found.beyond,
+            exact=found.exact,
+            reasons=list(found.reasons),
+            cursor=str(start + len(rows)) if start + len(rows) < found.total else None,
+        )
+
+
+@strawberry.input(description="Records of a dataset, by a predicate or by file and row: what a trace begins with.")
+class RecordSet:
+    """As the arguments of `trace`."""
+
+    dataset: str
+    where: str | None = None
+    rows: list[RowRef] | None = None
+
+
+async def impact_page(
+    info: Info, focus: list[strawberry.ID], records: RecordSet | None, direction: Direction, depth: int, first: int, after: str | None
+) -> ImpactPage:
+    """A page of the list for nodes or for a record set."""
+    context = info.context
+    size = bounded(first, "first", low=1, high=MAX_PAGE)
+    start = bounded(int(after), "after", low=0, high=2**31) if after and after.isdigit() else 0
+    if records is None:
+        hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
+        return await ImpactPage.of(
+            info, await domain.impact(context.graph, context.tenant, focus, direction=direction, depth=hops), start, size
+        )
+    forward = direction is Direction.DOWNSTREAM
+    request = TraceRequest(
+        dataset=records.dataset, where=records.where, rows=references(records.rows), forward=forward, limit=MAX_RECORDS, values=False
+    )
+    answer = await run_trace(context.graph, context.records, context.tenant, request)
+    return await ImpactPage.of(info, domain.impact_of_records(context.graph, context.tenant, answer, forward=forward), start, size)

@@ -1,0 +1,69 @@
+"""The questions of views, lists and columns. Each checks its bounds, asks the domain, and wraps the answer."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+import strawberry
+from strawberry import UNSET
+
+from headwater.graph import views as domain
+from headwater.graph.stores.protocol import Direction
+from headwater.graphql.fields import FieldAccess, FieldLineage
+from headwater.graphql.impact import ImpactPage, RecordSet, impact_page
+from headwater.graphql.limits import MAX_HOPS, MAX_NODES, bounded
+from headwater.graphql.types import Info
+from headwater.graphql.view_input import MAX_EDGES, ViewInput
+from headwater.graphql.view_types import LineageView, ViewDifference
+
+
+@strawberry.type
+class ViewQuery:
+    """The questions of views; the root query inherits them."""
+
+    @strawberry.field(description="Lineage around a focus, zoomed to levels and masked; what leads to what stays as it is in the graph.")
+    async def view(self, info: Info, view: ViewInput, first: int = 2000, edges: int = 20_000, after: str | None = UNSET) -> LineageView:
+        """One page."""
+        size = bounded(first, "first", low=1, high=MAX_NODES)
+        links = bounded(edges, "edges", low=1, high=MAX_EDGES)
+        return await LineageView.of(info, view.request(first=size, edges=links, after=after or None))
+
+    @strawberry.field(description="What changed in a view between two instants.")
+    async def view_difference(self, info: Info, view: ViewInput, before: str, after: str) -> ViewDifference:
+        """The view's own time is not used."""
+        return await ViewDifference.of(info, view.request(), before, after)
+
+    @strawberry.field(description="Everything downstream (impact) or upstream (causes) of nodes, or of a record set; nearest first.")
+    async def impact(
+        self,
+        info: Info,
+        focus: list[strawberry.ID] | None = UNSET,
+        records: RecordSet | None = UNSET,
+        direction: Direction = Direction.DOWNSTREAM,
+        depth: int = 100,
+        first: int = 100,
+        after: str | None = UNSET,
+    ) -> ImpactPage:
+        """Of `records` where they are given."""
+        return await impact_page(info, list(focus or ()), records or None, direction, depth, first, after or None)
+
+    @strawberry.field(description="Which jobs read, wrote, created or dropped a column, in a window; earliest first.")
+    async def field_access(
+        self, info: Info, column: strawberry.ID, since: str | None = UNSET, until: str | None = UNSET
+    ) -> list[FieldAccess]:
+        """Instants are ISO 8601."""
+        found = await domain.field_access(info.context.graph, info.context.tenant, column, since=since or None, until=until or None)
+        return [FieldAccess.of(access) for access in found]
+
+    @strawberry.field(description="The lineage of a column: simple (its ends, with the operations between) or detailed (each step).")
+    async def field_lineage(
+        self, info: Info, column: strawberry.ID, direction: Direction = Direction.UPSTREAM, detailed: bool = False, depth: int = 50
+    ) -> FieldLineage:
+        """Upstream: what it is made of; downstream: what is made of it."""
+        hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
+        found = await domain.field_lineage(
+            info.context.graph, info.context.tenant, column, direction=direction, detailed=detailed, depth=hops
+        )
+        info.context.loaders.budget.spend(len(found.nodes))
+        return FieldLineage.of(found, column)

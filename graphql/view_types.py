@@ -1,0 +1,184 @@
+"""The answers of views and of their differences. The logic is in `graph/views`; what costs more than the view waits until asked for."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+import strawberry
+from strawberry import UNSET
+
+from headwater.graph import views as domain
+from headwater.graph.model import NodeKind
+from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.types import Info, Node
+
+
+@strawberry.type(description="A visible node. `members` are the nodes below it that take part; `distance` is that of the nearest, in hops.")
+class ViewNode:
+    """`upstream` and `downstream` are exact: a member really leads to the focus, or is led to."""
+
+    node: Node
+    distance: int
+    members: int
+    focus: bool
+    upstream: bool
+    downstream: bool
+    made: strawberry.Private[domain.View]
+
+    @strawberry.field(description="Whether what enters it leaves it by every link; a path through such nodes is one of data.")
+    async def wholly(self) -> bool:
+        """Worked out only when asked for."""
+        return self.made.wholly(self.node.id)
+
+
+@strawberry.type(description="Two members that a link joins.")
+class MemberPair:
+    """A node that is its own only member stands for itself."""
+
+    src: strawberry.ID
+    dst: strawberry.ID
+
+
+@strawberry.type(description="What a link stands for. `withheld` counts the masked nodes that the asker may not know.")
+class LinkMembers:
+    """One page of pairs; the masked nodes are those of the whole link."""
+
+    pairs: list[MemberPair]
+    total: int
+    cursor: str | None
+    masked: list[Node]
+    masked_total: int
+    withheld: int
+
+
+@strawberry.type(description="A link: `weight` flows out of `src` arrive at `dst`, directly or via masked nodes. `via` null: not counted.")
+class ViewEdge:
+    """`direct`: one of the flows passes nothing that is masked."""
+
+    src: strawberry.ID
+    dst: strawberry.ID
+    weight: int
+    direct: bool
+    via: int | None
+    made: strawberry.Private[domain.View]
+
+    @strawberry.field(description="The members that the link joins, and the masked nodes between.")
+    async def members(self, info: Info, first: int = 100, after: str | None = UNSET) -> LinkMembers:
+        """Worked out only when asked for."""
+        found = await self.made.members(self.src, self.dst, first=bounded(first, "first", low=1, high=MAX_PAGE), after=after or None)
+        info.context.loaders.budget.spend(len(found.pairs) + len(found.masked))
+        return LinkMembers(
+            pairs=[MemberPair(src=strawberry.ID(src), dst=strawberry.ID(dst)) for src, dst in found.pairs],
+            total=found.total,
+            cursor=found.cursor,
+            masked=[Node.of(node) for node in found.masked],
+            masked_total=found.masked_total,
+            withheld=found.withheld,
+        )
+
+
+@strawberry.type(description="Counts of the whole view, not of the page. `beyond`: nodes one hop further than depth or limit allowed.")
+class ViewTotals:
+    """`reached` counts what the view was computed on."""
+
+    nodes: int
+    edges: int
+    reached: int
+    masked: int
+    beyond: int
+
+
+@strawberry.type(description="The levels that a lineage has, outermost first.")
+class ViewLevels:
+    """Any other level is refused."""
+
+    data: list[NodeKind]
+    actors: list[NodeKind]
+
+
+@strawberry.type(
+    description="Lineage around a focus, at levels, masked. Pages follow by `cursor`, nearest nodes first, with links to those before."
+)
+class LineageView:
+    """Nothing is cut silently: totals are of the whole, and `notes` say what is overstated or lacking."""
+
+    nodes: list[ViewNode]
+    edges: list[ViewEdge]
+    totals: ViewTotals
+    cursor: str | None
+    notes: list[str]
+    made: strawberry.Private[domain.View]
+
+    @strawberry.field(description="The levels that there are to choose from.")
+    async def levels(self) -> ViewLevels:
+        """Worked out only when asked for."""
+        found = await self.made.levels()
+        return ViewLevels(data=list(found.data), actors=list(found.actors))
+
+    @classmethod
+    async def of(cls, info: Info, request: domain.ViewRequest) -> LineageView:
+        """The view of a view."""
+        made = await domain.view(info.context.graph, info.context.tenant, request)
+        nodes, edges = await made.nodes(), made.edges()
+        info.context.loaders.budget.spend(len(nodes))
+        totals = made.totals
+        return cls(
+            nodes=[
+                ViewNode(
+                    node=Node.of(shown.node),
+                    distance=shown.distance,
+                    members=shown.members,
+                    focus=shown.focus,
+                    upstream=shown.upstream,
+                    downstream=shown.downstream,
+                    made=made,
+                )
+                for shown in nodes
+            ],
+            edges=[
+                ViewEdge(
+                    src=strawberry.ID(edge.src),
+                    dst=strawberry.ID(edge.dst),
+                    weight=edge.weight,
+                    direct=edge.direct,
+                    via=edge.via,
+                    made=made,
+                )
+                for edge in edges
+            ],
+            totals=ViewTotals(nodes=totals.nodes, edges=totals.edges, reached=totals.reached, masked=totals.masked, beyond=totals.beyond),
+            cursor=made.cursor,
+            notes=list(made.notes),
+            made=made,
+        )
+
+
+@strawberry.type(description="What the later of two instants adds to a view, and takes away. `kept` counts the links that both have.")
+class ViewDifference:
+    """Instants are ISO 8601, UTC."""
+
+    before: str
+    after: str
+    nodes_added: list[Node]
+    nodes_removed: list[Node]
+    edges_added: list[MemberPair]
+    edges_removed: list[MemberPair]
+    kept: int
+    notes: list[str]
+
+    @classmethod
+    async def of(cls, info: Info, request: domain.ViewRequest, before: str, after: str) -> ViewDifference:
+        """The view of a difference."""
+        found = await domain.difference(info.context.graph, info.context.tenant, request, before=before, after=after)
+        info.context.loaders.budget.spend(len(found.nodes_added) + len(found.nodes_removed))
+        return cls(
+            before=found.before,
+            after=found.after,
+            nodes_added=[Node.of(node) for node in found.nodes_added],
+            nodes_removed=[Node.of(node) for node in found.nodes_removed],
+            edges_added=[MemberPair(src=strawberry.ID(src), dst=strawberry.ID(dst)) for src, dst in found.edges_added],
+            edges_removed=[MemberPair(src=strawberry.ID(src), dst=strawberry.ID(dst)) for src, dst in found.edges_removed],
+            kept=found.kept,
+            notes=list(found.notes),
+        )
