@@ -142,6 +142,11 @@ class IngestLog:
         )
         return [Entry(offset, EntryKind(kind), key.hex(), received, body) for offset, kind, key, received, body in rows]
 
+    def key_at(self, tenant: str, offset: int) -> str:
+        """The key of the entry at an offset, in hexadecimal; "" where the tenant has none there."""
+        rows = self._rows("SELECT key FROM entry WHERE offset = ? AND tenant = ?", offset, tenant)
+        return bytes(rows[0][0]).hex() if rows else ""
+
     def latest(self, tenant: str) -> int:
         """Offset of the tenant's last entry; 0 where there is none."""
         return int(self._rows("SELECT coalesce(max(offset), 0) FROM entry WHERE tenant = ?", tenant)[0][0])

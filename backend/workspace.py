@@ -7,6 +7,7 @@ open at once: all of them may append and read, one of them projects (`ProjectorR
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from headwater.backend.intake.receive import EventIntake
 from headwater.backend.projector import Projector
 from headwater.backend.role import ProjectorRole
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
+from headwater.errors import UnavailableError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.registry import open_store
@@ -29,6 +31,7 @@ from headwater.spark_listener.delivery.leftovers import Delivered, deliver_lefto
 
 T = TypeVar("T")
 _POLL = 0.1
+_log = logging.getLogger("headwater.workspace")
 
 
 @dataclass(slots=True)
@@ -46,8 +49,8 @@ class Workspace:
     role: ProjectorRole = field(repr=False)
 
     @classmethod
-    async def open(cls, settings: Settings) -> Workspace:
-        """Open a home, making what is not there yet.
+    async def open(cls, settings: Settings, *, without_graph: bool = False) -> Workspace:
+        """Open a home, making what is not there yet. `without_graph`: also while the graph store is away; asking it is refused until then.
 
         Raises:
             ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
@@ -55,7 +58,13 @@ class Workspace:
         """
         home = settings.folder.create()
         graph = graph_store(settings)
-        await graph.open()
+        try:
+            await graph.open()
+        except UnavailableError as error:
+            if not without_graph:
+                await graph.close()
+                raise
+            _log.warning("the graph store is away; events are taken in, and projected when it is back: %s", error)
         log = IngestLog(home.log)
         records = AssociationStore(home.associations)
         return cls(

@@ -97,7 +97,7 @@ def _shared_server(folder: Path) -> Iterator[Neo4jServer]:
         with _locked(folder / "start.lock"):
             process = None
             if not state.exists():
-                server, process = _start(folder / f"neo4j-{os.getpid()}")
+                server, process = start(folder / f"neo4j-{os.getpid()}")
                 state.write_text(json.dumps(asdict(server)))
             else:
                 server = Neo4jServer(**json.loads(state.read_text()))
@@ -109,53 +109,65 @@ def _shared_server(folder: Path) -> Iterator[Neo4jServer]:
                 with _locked(folder / "start.lock"):
                     fcntl.flock(users, fcntl.LOCK_EX)
                     state.unlink()
-                    _stop(process)
+                    stop(process)
 
 
-def _start(home: Path) -> tuple[Neo4jServer, subprocess.Popen[bytes]]:
+def start(
+    home: Path, *, port: int | None = None, heap: str = "768m", page_cache: str = "128m"
+) -> tuple[Neo4jServer, subprocess.Popen[bytes]]:
+    """Start a server on `home`, new or stopped, and wait until it answers; `stop` ends it."""
     jars = fetch()
-    port = _free_port()
-    (home / "conf").mkdir(parents=True)
+    port = port or free_port()
+    (home / "conf").mkdir(parents=True, exist_ok=True)
     (home / "conf" / "neo4j.conf").write_text(
         f"server.bolt.listen_address=127.0.0.1:{port}\nserver.bolt.advertised_address=127.0.0.1:{port}\n"
-        "server.http.enabled=false\nserver.https.enabled=false\ndbms.usage_report.enabled=false\nserver.memory.pagecache.size=128m\n"
+        "server.http.enabled=false\nserver.https.enabled=false\ndbms.usage_report.enabled=false\n"
+        f"server.memory.pagecache.size={page_cache}\n"
     )
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     entry = ["org.neo4j.server.CommunityEntryPoint", f"--home-dir={home}", f"--config-dir={home / 'conf'}", "--console-mode"]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(
-            ["java", "-Xmx768m", *opened, "-cp", f"{jars}/*", *entry],
+            ["java", f"-Xmx{heap}", *opened, "-cp", f"{jars}/*", *entry],
             stdout=log,
             stderr=subprocess.STDOUT,
             preexec_fn=_die_with_parent,  # noqa: PLW1509 - one call of the C library, which takes no lock
         )
     server = Neo4jServer(f"bolt://127.0.0.1:{port}", "neo4j", _PASSWORD)
     try:
-        _await(server, process, home / "server.log")
+        _await(server, process, home)
     except BaseException:
-        _stop(process)
+        stop(process)
         raise
     return server, process
 
 
-def _await(server: Neo4jServer, process: subprocess.Popen[bytes], log: Path) -> None:
+def _await(server: Neo4jServer, process: subprocess.Popen[bytes], home: Path) -> None:
     """Wait for the server, and change the password that it is born with."""
     deadline = time.monotonic() + _UP_SECONDS
-    with neo4j.GraphDatabase.driver(server.uri, auth=("neo4j", "neo4j")) as driver:
+    changed = home / "password-changed"
+    with neo4j.GraphDatabase.driver(
+        server.uri, auth=("neo4j", server.password if changed.exists() else "neo4j"), max_transaction_retry_time=0
+    ) as driver:
         while True:
             try:
-                driver.execute_query("ALTER CURRENT USER SET PASSWORD FROM 'neo4j' TO $new", new=server.password, database_="system")
+                if changed.exists():
+                    driver.execute_query("RETURN 1")
+                else:
+                    driver.execute_query("ALTER CURRENT USER SET PASSWORD FROM 'neo4j' TO $new", new=server.password, database_="system")
+                    changed.touch()
                 return
             except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.TransientError, neo4j.exceptions.DatabaseUnavailable):
                 if process.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"Neo4j did not come up:\n{log.read_text()[-4000:]}") from None
+                    raise RuntimeError(f"Neo4j did not come up:\n{(home / 'server.log').read_text()[-4000:]}") from None
                 time.sleep(0.25)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a server, giving it time to write its checkpoint."""
     process.terminate()
     try:
-        process.wait(20)
+        process.wait(60)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -166,7 +178,8 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

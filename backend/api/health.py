@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -12,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 import headwater
 from headwater.backend.api.context import Service, service
 from headwater.backend.settings import DEFAULT_TENANT
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, UnavailableError
 
 router = APIRouter(tags=["health"])
 
@@ -46,5 +47,7 @@ async def metrics(parts: Annotated[Service, Depends(service)]) -> Response:
     """Measures for Prometheus."""
     counts = await asyncio.to_thread(parts.workspace.log.counts, DEFAULT_TENANT)
     parts.metrics.dead_letters.set(counts["dead_letters"])
-    parts.metrics.pending.set(await parts.workspace.projector.pending(DEFAULT_TENANT))
+    # Without the store nobody knows how much waits: the last number stays, and the state of the service is /readyz's to tell.
+    with suppress(UnavailableError):
+        parts.metrics.pending.set(await parts.workspace.projector.pending(DEFAULT_TENANT))
     return Response(parts.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -25,7 +25,9 @@ _COMMANDS = {
     "export": LazyCommand("headwater.backend.cli.export", "Write provenance as W3C PROV.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
-    "store": LazyCommand("headwater.backend.cli.store", "Rebuild or check the graph.", group=True),
+    "store": LazyCommand(
+        "headwater.backend.cli.store", "Keep the graph: migrate, check, rebuild, back up, restore, export, import.", group=True
+    ),
 }
 
 

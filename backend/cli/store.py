@@ -1,19 +1,79 @@
-"""`headwater store`: rebuild the graph from the log, or check that it is what the log says."""
+"""`headwater store`: keep the graph and what belongs to it: migrate, check, rebuild, back up, restore, export, import."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from headwater.backend.backup import Kept, back_up
+from headwater.backend.backup import restore as restore_backup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
+from headwater.backend.graph_file import export_graph, import_graph
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.backend.store_check import Finding, check_store
-from headwater.backend.workspace import Workspace
+from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import UnavailableError
+from headwater.graph.stores.portable import Tail
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Rebuild or check the graph.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Keep the graph: migrate, check, rebuild, back up, restore, export, import."
+)
+
+
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="The graph file; a name that ends in .gz is packed.", show_default=False)]
+_Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The backup's folder.", show_default=False)]
+_BUSY = UnavailableError("Another process projects the log of this home.", hint="Stop the service (Ctrl-C), then try again.")
+
+
+@app.command()
+def migrate(home: Home = None) -> None:
+    """Bring the graph store's tables, constraints and indexes up to date.
+
+    Every start does so by itself; this does it ahead of one, which a large store may want. Prints the numbers of the migrations taken.
+    """
+    taken = asyncio.run(_migrate(load_settings(home=home)))
+    note("The store is up to date." if not taken else f"Migrations taken: {', '.join(map(str, taken))}.")
+
+
+@app.command()
+def backup(folder: _Folder, home: Home = None, format: OutputFormat = Format.TABLE) -> None:
+    """Copy log, associations and graph into a new folder. The service may run on.
+
+    The key and what lies in the spool are not in it.
+    """
+    kept = asyncio.run(_back_up(load_settings(home=home), folder))
+    emit(_kept_rows(kept), columns=_KEPT, format=format)
+
+
+@app.command()
+def restore(folder: _Folder, home: Home = None, format: OutputFormat = Format.TABLE) -> None:
+    """Bring a backup into a new home and its graph store, and compare the graph's fingerprint with the backup's."""
+    kept = asyncio.run(restore_backup(load_settings(home=home), folder))
+    emit(_kept_rows(kept), columns=_KEPT, format=format)
+
+
+@app.command(name="export")
+def export_(file: _File, home: Home = None) -> None:
+    """Write the graph to a file, which any store can import. Prints its fingerprint."""
+    tail = asyncio.run(_export(load_settings(home=home), file))
+    note(f"{tail.nodes} nodes and {tail.edges} edges are in {file}.")
+    typer.echo(tail.fingerprint)
+
+
+@app.command(name="import")
+def import_(file: _File, home: Home = None) -> None:
+    """Merge the graph in a file into the home's store. Prints the store's fingerprint. No service may run on the home.
+
+    To move a graph to Neo4j: export it, set HEADWATER_STORE to the new store, import it. Importing a file twice changes nothing.
+    """
+    tail, fingerprint = asyncio.run(_import(load_settings(home=home), file))
+    note(f"{tail.nodes} nodes and {tail.edges} edges came from {file}.")
+    typer.echo(fingerprint)
 
 
 @app.command()
@@ -46,7 +106,7 @@ def check(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
 async def _rebuild(settings: Settings) -> tuple[int, str]:
     async with await Workspace.open(settings) as workspace:
         if not workspace.role.take():
-            raise UnavailableError("Another process projects the log of this home.", hint="Stop the service (Ctrl-C), then try again.")
+            raise _BUSY
         entries = await workspace.projector.rebuild(DEFAULT_TENANT)
         return entries, await workspace.graph.fingerprint(DEFAULT_TENANT)
 
@@ -55,3 +115,39 @@ async def _check(settings: Settings) -> list[Finding]:
     async with await Workspace.open(settings) as workspace:
         await workspace.settle()
         return await check_store(workspace, DEFAULT_TENANT)
+
+
+_KEPT = ("tenant", "nodes", "edges", "fingerprint")
+
+
+def _kept_rows(kept: Mapping[str, Kept]) -> list[dict[str, object]]:
+    return [
+        {"tenant": tenant, "nodes": entry.nodes, "edges": entry.edges, "fingerprint": entry.fingerprint} for tenant, entry in kept.items()
+    ]
+
+
+async def _migrate(settings: Settings) -> list[int]:
+    settings.folder.create()
+    store = graph_store(settings)
+    try:
+        return await store.open()
+    finally:
+        await store.close()
+
+
+async def _back_up(settings: Settings, folder: Path) -> Mapping[str, Kept]:
+    async with await Workspace.open(settings) as workspace:
+        return await back_up(workspace, folder)
+
+
+async def _export(settings: Settings, file: Path) -> Tail:
+    async with await Workspace.open(settings) as workspace:
+        return await export_graph(workspace.log, workspace.graph, DEFAULT_TENANT, file)
+
+
+async def _import(settings: Settings, file: Path) -> tuple[Tail, str]:
+    async with await Workspace.open(settings) as workspace:
+        if not workspace.role.take():
+            raise _BUSY
+        tail = await import_graph(workspace.log, workspace.graph, DEFAULT_TENANT, file)
+        return tail, await workspace.graph.fingerprint(DEFAULT_TENANT)

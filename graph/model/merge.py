@@ -78,9 +78,13 @@ class Facts:
     @classmethod
     def load(cls, name: str, properties: str, stamps: str) -> Facts:
         """The inverse of `dump`; `name` is the node's (for an edge, anything)."""
-        values: dict[str, Any] = json.loads(properties)
+        return cls.read(name, json.loads(properties), json.loads(stamps))
+
+    @classmethod
+    def read(cls, name: str, values: Mapping[str, Any], stamps: Iterable[tuple[int, str, str, list[str]]]) -> Facts:
+        """As `load`, from what its texts say."""
         facts = cls()
-        for rank, time, key, names in json.loads(stamps):
+        for rank, time, key, names in stamps:
             for fact in names:
                 facts.values[fact] = name if fact == NAME else values.get(fact)
                 facts.precedence[fact] = (rank, time, key)

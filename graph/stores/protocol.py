@@ -9,12 +9,13 @@ The tenant is a required first argument everywhere, so that forgetting it does n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.model.merge import Changes
 
 
 class Direction(StrEnum):
@@ -36,13 +37,19 @@ class Direction(StrEnum):
 class Subgraph:
     """Nodes that were reached, nearest first (then by id), and every edge of the kinds followed that joins two of them.
 
-    `truncated` counts the nodes that a limit kept out (0: nothing is missing); `distance` is in hops.
+    `truncated` counts the nodes that a limit kept out (0: nothing is missing); beyond `COUNTED` of them it is not counted on, and
+    `counted` is false. `distance` is in hops.
     """
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
     distance: dict[str, int]
     truncated: int = 0
+    counted: bool = True
+
+
+# How many nodes beyond a limit are visited for the sake of their number.
+COUNTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,18 @@ class Cone:
 
 
 @dataclass(frozen=True, slots=True)
+class Portion:
+    """Some of a graph as a store keeps it.
+
+    Nodes are (id, name, properties, stamps), edges (source, destination, kind, properties, stamps, first, last). Properties and stamps
+    are canonical JSON texts, `first` and `last` as those of an `Edge`.
+    """
+
+    nodes: Sequence[tuple[str, str, str, str]]
+    edges: Sequence[tuple[str, str, str, str, str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page of nodes. `cursor` fetches the next one; None: this was the last."""
 
@@ -77,8 +96,8 @@ class Page:
 class GraphStore(Protocol):
     """See the module's docstring for what a store must do. All verbs may raise `UnavailableError` (transient)."""
 
-    async def open(self) -> None:
-        """Connect, and bring constraints, indexes and tables up to date (numbered migrations)."""
+    async def open(self) -> list[int]:
+        """Connect, and bring constraints, indexes and tables up to date; the numbers of the migrations that were missing."""
 
     async def close(self) -> None: ...
 
@@ -142,6 +161,12 @@ class GraphStore(Protocol):
 
     async def fingerprint(self, tenant: str) -> str:
         """Hash of the whole content, independent of the order in which it came. Equal graphs have equal fingerprints, in every store."""
+
+    def dump(self, tenant: str) -> AsyncIterator[Portion]:
+        """All that the tenant has, portion by portion, an edge with its destination. What is written meanwhile may be in it or not."""
+
+    async def absorb(self, tenant: str, changes: Changes, *, offset: int | None = None) -> None:
+        """As `apply`, of facts that bear their stamps already."""
 
     async def drop(self, tenant: str) -> None:
         """Forget the tenant's graph and offset; the projector rebuilds it from the log."""

@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from typing import Any, LiteralString, TypeVar
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
-from neo4j.exceptions import AuthError, ClientError, DriverError, Neo4jError
+from neo4j.exceptions import AuthError, ClientError, DriverError, Neo4jError, ServiceUnavailable
 from neo4j.exceptions import ConfigurationError as DriverConfigurationError
 
 from headwater.errors import ConfigurationError, UnavailableError
 
 T = TypeVar("T")
+
+# Seconds until a caller is told that the server is away: whoever can wait longer (the projector) tries again by itself.
+_PATIENCE = 5.0
 Work = Callable[[AsyncManagedTransaction], Awaitable[T]]
 
 
@@ -26,11 +29,18 @@ class Connections:
         self._driver: AsyncDriver | None = None
 
     async def open(self) -> None:
-        """Connect."""
+        """Connect. Where the server does not answer, this raises and may be repeated, and what is asked later is tried at the server."""
         await self.close()
         with _translated(self._uri):
-            # A label that no node bears yet is no mistake in a new database.
-            self._driver = AsyncGraphDatabase.driver(self._uri, auth=self._auth, notifications_disabled_classifications=["UNRECOGNIZED"])
+            self._driver = AsyncGraphDatabase.driver(
+                self._uri,
+                auth=self._auth,
+                connection_timeout=_PATIENCE,
+                connection_acquisition_timeout=2 * _PATIENCE,
+                max_transaction_retry_time=_PATIENCE,
+                # A label that no node bears yet is no mistake in a new database.
+                notifications_disabled_classifications=["UNRECOGNIZED"],
+            )
             await self._driver.verify_connectivity()
 
     async def close(self) -> None:
@@ -84,6 +94,7 @@ def _translated(uri: str) -> Iterator[None]:
     except (Neo4jError, DriverError) as error:
         if isinstance(error, ClientError) and "DatabaseNotFound" in (error.code or ""):
             raise ConfigurationError(f"Neo4j at {uri} has no such database: {error.message}.", hint="Name one that exists.") from error
-        if error.is_retryable():
+        # A connection that broke while a transaction was committed leaves open whether it was: merging again is right in both cases.
+        if error.is_retryable() or isinstance(error, ServiceUnavailable):
             raise UnavailableError(f"Neo4j at {uri} does not answer now: {error}.") from error
         raise

@@ -18,8 +18,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 
 
-async def migrate(connections: Connections) -> None:
-    """Take the steps that the database has not taken. Safe when several processes start at once.
+async def migrate(connections: Connections) -> list[int]:
+    """Take the steps that the database has not taken; their numbers. Safe when several processes start at once.
 
     Raises:
         ConfigurationError: a newer Headwater has been here.
@@ -38,3 +38,4 @@ async def migrate(connections: Connections) -> None:
             "MERGE (m:HeadwaterMigration {name: 'graph'}) SET m.number = CASE WHEN m.number > $number THEN m.number ELSE $number END",
             number=number,
         )
+    return list(range(version + 1, len(MIGRATIONS) + 1))

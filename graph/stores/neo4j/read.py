@@ -14,8 +14,9 @@ from headwater.graph.stores.fingerprint import Fingerprint
 from headwater.graph.stores.neo4j.connections import rows
 from headwater.graph.stores.neo4j.vocabulary import KIND
 from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
-from headwater.graph.stores.protocol import Page
+from headwater.graph.stores.protocol import Page, Portion
 
+_PORTION = 2_000
 _COLUMNS: LiteralString = "n.id, n.kind, n.name, n.properties"
 _NEXT: LiteralString = " AND (n.folded > $folded OR n.folded = $folded AND n.id > $id) RETURN n.folded, "
 # A composite index serves only where each of its properties has a predicate; without this, it is a scan over all tenants.
@@ -101,6 +102,33 @@ async def fingerprint(transaction: AsyncManagedTransaction, tenant: str) -> str:
     async for src, dst, relationship, properties, first, last in edges:
         result.edges([(src, dst, KIND[relationship], properties, first, last)])
     return result.hexdigest()
+
+
+async def dump(transaction: AsyncManagedTransaction, *, tenant: str, after: str) -> tuple[Portion, str | None]:
+    """The nodes whose ids follow `after`, the edges into them, and the last of these ids (None: there are no more)."""
+    nodes = await rows(
+        transaction,
+        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id > $after "
+        "RETURN n.id, n.name, n.properties, n.stamps ORDER BY n.id LIMIT $limit",
+        tenant=tenant,
+        after=after,
+        limit=_PORTION,
+    )
+    last = nodes[-1][0] if nodes else after
+    edges = await rows(
+        transaction,
+        "MATCH (d:Container) WHERE d.tenant = $tenant AND d.id > $after AND d.id <= $last MATCH (s:Container)-[e]->(d) "
+        "WHERE s.tenant = $tenant RETURN s.id, d.id, type(e), coalesce(e.properties, '{}'), coalesce(e.stamps, '[]'), "
+        "coalesce(e.first, ''), coalesce(e.last, '')",
+        tenant=tenant,
+        after=after,
+        last=last,
+    )
+    portion = Portion(
+        [(identifier, name, properties, stamps) for identifier, name, properties, stamps in nodes],
+        [(src, dst, KIND[relationship], *rest) for src, dst, relationship, *rest in edges],
+    )
+    return portion, last if len(nodes) == _PORTION else None
 
 
 async def offset(transaction: AsyncManagedTransaction, tenant: str) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
-from headwater.graph.model.merge import collect
+from headwater.graph.model.merge import Changes, collect
 from headwater.graph.stores.neo4j import cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.migrations import migrate
-from headwater.graph.stores.protocol import Cone, Direction, Page, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
 
 
 class Neo4jStore:
@@ -18,15 +19,17 @@ class Neo4jStore:
     def __init__(self, uri: str, *, user: str | None = None, password: str | None = None, database: str | None = None) -> None:
         self._connections = Connections(uri, user=user, password=password, database=database)
 
-    async def open(self) -> None:
+    async def open(self) -> list[int]:
         await self._connections.open()
-        await migrate(self._connections)
+        return await migrate(self._connections)
 
     async def close(self) -> None:
         await self._connections.close()
 
     async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
-        changes = collect(batches)
+        await self.absorb(tenant, collect(batches), offset=offset)
+
+    async def absorb(self, tenant: str, changes: Changes, *, offset: int | None = None) -> None:
         await self._connections.write_with(lambda transaction: write.write_changes(transaction, tenant, changes, offset))
 
     async def offset(self, tenant: str) -> int:
@@ -77,6 +80,12 @@ class Neo4jStore:
 
     async def fingerprint(self, tenant: str) -> str:
         return await self._connections.read_with(lambda transaction: read.fingerprint(transaction, tenant))
+
+    async def dump(self, tenant: str) -> AsyncIterator[Portion]:
+        last: str | None = ""
+        while last is not None:
+            portion, last = await self._connections.read_with(partial(read.dump, tenant=tenant, after=last))
+            yield portion
 
     async def drop(self, tenant: str) -> None:
         await write.drop_tenant(self._connections, tenant)

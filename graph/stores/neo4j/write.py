@@ -1,8 +1,8 @@
 """Applying batches to Neo4j: lock and read the touched elements, merge, write back, all in the caller's transaction.
 
-Per-property stamps need a read between two writes. The first statement writes to every node that is touched, which locks it until the
-end of the transaction; so what is read cannot change, and the edges between locked nodes cannot be made twice. Nodes are locked in the
-order of their ids.
+Per-property stamps need a read between two writes where an element was there. The first statement writes to every node that is
+touched, which locks it until the end of the transaction; so what is read cannot change, and the edges between locked nodes cannot be
+made twice. Nodes are locked in the order of their ids.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, LiteralString, TypeVar
 from neo4j import AsyncManagedTransaction
 
 from headwater.graph.model import EdgeKind, bare_name, kind_of
-from headwater.graph.model.merge import Changes, EdgeKey, Facts, merged
+from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts, merged
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP, label
 from headwater.graph.stores.paging import fold
@@ -23,28 +23,36 @@ T = TypeVar("T")
 
 _PORTION = 5_000
 
+# Rows are lists, whose names need not travel. What is created is complete at once; only what was there and says otherwise comes back.
 _LOCK_NODES: LiteralString = """
     UNWIND $rows AS row
-    MERGE (n:Container {tenant: $tenant, id: row.id})
-    ON CREATE SET n:$(row.label), n.kind = row.kind, n.name = row.name, n.folded = row.folded, n.properties = '{}', n.stamps = '[]'
-    SET n.kind = row.kind
-    WITH n, row WHERE row.stated
+    MERGE (n:Container {tenant: $tenant, id: row[0]})
+    ON CREATE SET n:$(row[1]), n.kind = row[2], n.name = row[3], n.folded = row[4], n.properties = row[5], n.stamps = row[6]
+    ON MATCH SET n.kind = row[2]
+    WITH n, row WHERE row[6] <> '[]' AND (n.stamps <> row[6] OR n.properties <> row[5] OR n.name <> row[3])
     RETURN n.id, n.name, n.properties, n.stamps
     """
 _SET_NODES: LiteralString = """
     UNWIND $rows AS row
-    MATCH (n:Container {tenant: $tenant, id: row.id})
-    SET n.name = row.name, n.folded = row.folded, n.properties = row.properties, n.stamps = row.stamps
+    MATCH (n:Container {tenant: $tenant, id: row[0]})
+    SET n.name = row[1], n.folded = row[2], n.properties = row[3], n.stamps = row[4]
     """
+# Each end is looked up once, and an edge names both by their place among the ids.
 _ENDS: LiteralString = """
+    UNWIND range(0, size($ids) - 1) AS place
+    MATCH (n:Container {tenant: $tenant, id: $ids[place]})
+    WITH n ORDER BY place
+    WITH collect(n) AS ends
     UNWIND $rows AS row
-    MATCH (s:Container {tenant: $tenant, id: row.src})
-    MATCH (d:Container {tenant: $tenant, id: row.dst})
+    WITH ends[row[0]] AS s, ends[row[1]] AS d, row
     """
 # A null compares as neither: a statement without a time changes none.
-_SEE: LiteralString = """
-    SET e.first = CASE WHEN row.first < coalesce(e.first, '~') THEN row.first ELSE e.first END,
-        e.last = CASE WHEN row.last > coalesce(e.last, '') THEN row.last ELSE e.last END
+_MERGED: LiteralString = """
+    ON CREATE SET e.first = row[2], e.last = row[3], e.properties = row[4], e.stamps = row[5]
+    ON MATCH SET e.first = CASE WHEN row[2] < coalesce(e.first, '~') THEN row[2] ELSE e.first END,
+        e.last = CASE WHEN row[3] > coalesce(e.last, '') THEN row[3] ELSE e.last END
+    WITH e, row WHERE row[5] IS NOT NULL AND (coalesce(e.stamps, '[]') <> row[5] OR coalesce(e.properties, '{}') <> row[4])
+    RETURN row[0], row[1], coalesce(e.properties, '{}'), coalesce(e.stamps, '[]')
     """
 
 
@@ -76,14 +84,14 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
 
 
 async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]) -> None:
-    touched = [_bare(identifier, stated=bool(nodes[identifier])) for identifier in sorted(nodes)]
-    updates: list[dict[str, str]] = []
-    for portion in _portions(touched):
-        for identifier, name, properties, stamps in await rows(transaction, _LOCK_NODES, tenant=tenant, rows=portion):
+    updates: list[list[str]] = []
+    for portion in _portions(sorted(nodes)):
+        stated = [_stated(identifier, nodes[identifier]) for identifier in portion]
+        for identifier, name, properties, stamps in await rows(transaction, _LOCK_NODES, tenant=tenant, rows=stated):
             if after := merged(name, properties, stamps, nodes[identifier]):
-                updates.append({"id": identifier, "name": after[0], "folded": fold(after[0]), "properties": after[1], "stamps": after[2]})
-    for portion in _portions(updates):
-        await rows(transaction, _SET_NODES, tenant=tenant, rows=portion)
+                updates.append([identifier, after[0], fold(after[0]), after[1], after[2]])
+    for changed in _portions(updates):
+        await rows(transaction, _SET_NODES, tenant=tenant, rows=changed)
 
 
 async def _write_edges(
@@ -94,40 +102,28 @@ async def _write_edges(
     seen: Mapping[EdgeKey, tuple[str, str]],
 ) -> None:
     relationship = RELATIONSHIP[kind]
-    merge: LiteralString = _ENDS + "MERGE (s)-[e:" + relationship + "]->(d)" + _SEE
-    bare = [_timed(key, seen) for key, facts in edges.items() if not facts]
-    for portion in _portions(bare):
-        await rows(transaction, merge, tenant=tenant, rows=portion)
-    stated = [_timed(key, seen) for key, facts in edges.items() if facts]
-    updates: list[dict[str, str | None]] = []
-    for portion in _portions(stated):
-        known = await rows(
-            transaction,
-            merge + " RETURN row.src, row.dst, coalesce(e.properties, '{}'), coalesce(e.stamps, '[]')",
-            tenant=tenant,
-            rows=portion,
-        )
-        for src, dst, properties, stamps in known:
-            if after := merged("", properties, stamps, edges[src, dst, kind]):
-                updates.append({"src": src, "dst": dst, "properties": after[1], "stamps": after[2]})
-    for portion in _portions(updates):
-        await rows(
-            transaction,
-            _ENDS + "MATCH (s)-[e:" + relationship + "]->(d) SET e.properties = row.properties, e.stamps = row.stamps",
-            tenant=tenant,
-            rows=portion,
-        )
+    for portion in _portions(edges.items()):
+        ids = list(dict.fromkeys(end for (src, dst, _), _ in portion for end in (src, dst)))
+        places = {identifier: place for place, identifier in enumerate(ids)}
+        stated = [
+            [places[edge[0]], places[edge[1]], *seen.get(edge, (None, None)), *(facts.dump() if facts else (None, None))]
+            for edge, facts in portion
+        ]
+        merge: LiteralString = _ENDS + "MERGE (s)-[e:" + relationship + "]->(d)" + _MERGED
+        updates: list[list[Any]] = []
+        for src, dst, properties, stamps in await rows(transaction, merge, tenant=tenant, ids=ids, rows=stated):
+            if after := merged("", properties, stamps, edges[ids[src], ids[dst], kind]):
+                updates.append([src, dst, after[1], after[2]])
+        if updates:
+            change: LiteralString = _ENDS + "MATCH (s)-[e:" + relationship + "]->(d) SET e.properties = row[2], e.stamps = row[3]"
+            await rows(transaction, change, tenant=tenant, ids=ids, rows=updates)
 
 
-def _timed(key: EdgeKey, seen: Mapping[EdgeKey, tuple[str, str]]) -> dict[str, str | None]:
-    first, last = seen.get(key, (None, None))
-    return {"src": key[0], "dst": key[1], "first": first, "last": last}
-
-
-def _bare(identifier: str, *, stated: bool) -> dict[str, Any]:
-    """What a node is at first, before anything is stated of it."""
-    kind, name = kind_of(identifier), bare_name(identifier)
-    return {"id": identifier, "kind": kind.value, "label": label(kind), "name": name, "folded": fold(name), "stated": stated}
+def _stated(identifier: str, facts: Facts) -> list[str]:
+    """A node as the first statement that names it leaves it."""
+    kind = kind_of(identifier)
+    name = facts.values.get(NAME) or bare_name(identifier)
+    return [identifier, label(kind), kind.value, name, fold(name), *facts.dump()]
 
 
 def _portions(items: Iterable[T]) -> Iterator[Sequence[T]]:

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from headwater.graph.model import EdgeKind, NodeKind
-from headwater.graph.stores.cone import ConeBuilder
 from headwater.graph.stores.protocol import Cone, Direction
+from headwater.graph.stores.sqlite.vocabulary import CODE, KIND, codes
+from headwater.graph.stores.sqlite.walk import (
+    DST,
+    FAR,
+    NO_EDGES,
+    ROW,
+    SRC,
+    Numbers,
+    array,
+    edges_at,
+    first_by_id,
+    greatest_key,
+    keys_of,
+)
 
-_STEP = {Direction.UPSTREAM: ("dst", "src"), Direction.DOWNSTREAM: ("src", "dst")}
+_UNKNOWN = -1
 
 
 def cone(
@@ -25,76 +41,142 @@ def cone(
     facts: bool,
 ) -> Cone:
     """See `GraphStore.cone`."""
-    start = connection.execute(
-        "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
-        (json.dumps(list(focus)), tenant),
-    )
-    builder = ConeBuilder([key for (key,) in start], direction, depth, limit, lambda keys: _by_id(connection, keys), facts)
-    marks = ", ".join("?" * len(kinds))
-    # Two ends joined by two kinds are two edges, which cones that meet must tell apart.
-    about = ", e.kind, e.first, e.last" if facts else ", e.kind" if direction is Direction.BOTH else ""
-    while level := builder.level():
-        way, frontier = level
-        near, far = _STEP[way]
-        builder.take(
-            connection.execute(
-                f"""
-                SELECT e.{near}, e.{far}{about} FROM json_each(?) AS level
-                CROSS JOIN edge AS e ON e.tenant = ? AND e.{near} = level.value AND e.kind IN ({marks})
-                """,
-                (json.dumps(frontier), tenant, *kinds),
-            ).fetchall()
-        )
-    ids = _ids(connection, builder.keys)
+    walk = _Walk(connection, codes(kinds), depth, limit)
+    walk.go(keys_of(connection, tenant, focus), direction)
+    edges = walk.edges()
+    ids = _ids(connection, walk.keys())
+    reached = len(ids)
     prefixes = tuple(f"{kind}:" for kind in contained)
-    inner = [number for number, identifier in enumerate(ids) if identifier.startswith(prefixes)] if prefixes else []
-    contains = _containers(connection, tenant, builder.keys, inner, ids)
+    inner = np.array(
+        [number for number, identifier in enumerate(ids) if identifier.startswith(prefixes)] if prefixes else [], dtype=np.int64
+    )
+    containment = walk.containers(inner)
+    ids += _ids(connection, walk.keys()[reached:])
     return Cone(
         ids=ids,
-        reached=len(builder.keys),
-        edges=builder.edges,
-        facts=builder.facts,
-        contains=contains,
-        upstream=builder.distance.get(Direction.UPSTREAM, {}),
-        downstream=builder.distance.get(Direction.DOWNSTREAM, {}),
-        beyond=len(builder.beyond),
+        reached=reached,
+        edges=walk.numbered(edges),
+        facts=_facts(connection, edges) if facts else [],
+        contains=walk.numbered(containment),
+        upstream=walk.distance.get(Direction.UPSTREAM, {}),
+        downstream=walk.distance.get(Direction.DOWNSTREAM, {}),
+        beyond=walk.beyond(),
     )
 
 
-def _containers(
-    connection: sqlite3.Connection, tenant: str, known: Sequence[int], inner: Sequence[int], ids: list[str]
-) -> list[tuple[int, int]]:
-    """Steps from the nodes numbered `inner` up to their outermost containers; ids of containers that are new are added to `ids`."""
-    numbers = {key: number for number, key in enumerate(known)}
-    keys = list(known)
-    contains: list[tuple[int, int]] = []
-    frontier, climbed = [keys[number] for number in inner], set(inner)
-    while frontier:
-        steps = connection.execute(
-            """
-            SELECT e.src, e.dst FROM json_each(?) AS asked
-            CROSS JOIN edge AS e ON e.tenant = ? AND e.dst = asked.value AND e.kind = 'contains'
-            """,
-            (json.dumps(frontier), tenant),
-        ).fetchall()
-        frontier = []
-        for container, child in steps:
-            number = numbers.get(container)
-            if number is None:
-                number = numbers[container] = len(keys)
-                keys.append(container)
-            if number not in climbed:
-                climbed.add(number)
-                frontier.append(container)
-            contains.append((number, numbers[child]))
-    ids += _ids(connection, keys[len(ids) :])
-    return contains
+@dataclass(slots=True)
+class _Walk:
+    """Numbers nodes in the order in which they are met, nearest first; each is expanded once a way, also those of the last level."""
+
+    connection: sqlite3.Connection
+    flows: Sequence[int]
+    depth: int
+    limit: int
+    distance: dict[Direction, dict[int, int]] = field(default_factory=dict)
+    _number: Numbers = field(init=False)  # by key
+    _levels: list[Numbers] = field(default_factory=list)
+    _size: int = 0
+    _met: list[Numbers] = field(default_factory=lambda: [NO_EDGES])
+    _beyond: list[Numbers] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._number = np.full(greatest_key(self.connection) + 1, _UNKNOWN, dtype=np.int64)
+
+    def go(self, start: Numbers, direction: Direction) -> None:
+        """Walk."""
+        start = self._take(start)
+        reached = {way: self._go(start, way) for way in direction.ways()}
+        if len(reached) > 1:
+            # What leads from one cone into the other past the focus was not on the way of either.
+            down = np.setdiff1d(reached[Direction.DOWNSTREAM], reached[Direction.UPSTREAM])
+            self._met.append(edges_at(self.connection, Direction.UPSTREAM, down, self.flows))
+
+    def keys(self) -> Numbers:
+        """The keys in the order of their numbers."""
+        return np.concatenate(self._levels)
+
+    def numbered(self, edges: Numbers) -> list[tuple[int, int]]:
+        """Edges as pairs of numbers."""
+        return list(zip(self._number[edges[:, SRC]].tolist(), self._number[edges[:, DST]].tolist(), strict=True))
+
+    def edges(self) -> Numbers:
+        """The edges among what was reached, each once."""
+        met = np.concatenate(self._met)
+        kept = met[(self._number[met[:, SRC]] != _UNKNOWN) & (self._number[met[:, DST]] != _UNKNOWN)]
+        once: Numbers = kept[np.sort(np.unique(kept[:, ROW], return_index=True)[1])]
+        return once
+
+    def beyond(self) -> int:
+        """How many nodes depth or limit kept out that are one hop away."""
+        return len(np.unique(np.concatenate(self._beyond))) if self._beyond else 0
+
+    def containers(self, inner: Numbers) -> Numbers:
+        """Containment edges from the nodes numbered `inner` up to their outermost containers, which get numbers."""
+        level = self.keys()[inner]
+        climbed = np.zeros(len(self._number), dtype=bool)
+        pairs = [NO_EDGES]
+        while len(level):
+            climbed[level] = True
+            pairs.append(edges_at(self.connection, Direction.UPSTREAM, level, [CODE[EdgeKind.CONTAINS]]))
+            above = np.unique(pairs[-1][:, SRC])
+            self._add(above[self._number[above] == _UNKNOWN])
+            level = above[~climbed[above]]
+        return np.concatenate(pairs)
+
+    def _go(self, start: Numbers, way: Direction) -> Numbers:
+        reached = np.zeros(len(self._number), dtype=bool)
+        reached[start] = True
+        frontier, hops = start, 0
+        distance = dict.fromkeys(self._number[start].tolist(), 0)
+        while len(frontier):
+            found = edges_at(self.connection, way, frontier, self.flows)
+            self._met.append(found)
+            far = np.unique(found[:, FAR[way]])
+            if hops == self.depth:
+                self._beyond.append(far[self._number[far] == _UNKNOWN])
+                break
+            frontier, hops = self._take(far[~reached[far]]), hops + 1
+            reached[frontier] = True
+            distance.update(dict.fromkeys(self._number[frontier].tolist(), hops))
+        self.distance[way] = distance
+        return np.flatnonzero(reached)
+
+    def _take(self, keys: Numbers) -> Numbers:
+        """Number what is new as far as the limit allows; returns those of the keys that have a number."""
+        new = keys[self._number[keys] == _UNKNOWN]
+        room = self.limit - self._size
+        if len(new) > room:
+            kept = first_by_id(self.connection, new, room)
+            self._beyond.append(np.setdiff1d(new, kept))
+            new = kept
+        self._add(new)
+        self._size += len(new)
+        numbered: Numbers = keys[self._number[keys] != _UNKNOWN]
+        return numbered
+
+    def _add(self, keys: Numbers) -> None:
+        count = sum(map(len, self._levels))
+        self._number[keys] = np.arange(count, count + len(keys))
+        self._levels.append(keys)
 
 
-def _ids(connection: sqlite3.Connection, keys: Iterable[int]) -> list[str]:
-    rows = connection.execute("SELECT n.id FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value", (json.dumps(list(keys)),))
-    return [identifier for (identifier,) in rows]
+def _ids(connection: sqlite3.Connection, keys: Numbers) -> list[str]:
+    """The ids of keys, read in the order of the file."""
+    order = np.argsort(keys)
+    (found,) = connection.execute(
+        "SELECT json_group_array(n.id) FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value", (array(keys[order]),)
+    ).fetchone()
+    place = np.empty(len(keys), dtype=np.int64)
+    place[order] = np.arange(len(keys))
+    listed = json.loads(found)
+    return [listed[row] for row in place.tolist()]
 
 
-def _by_id(connection: sqlite3.Connection, keys: list[int]) -> list[int]:
-    return [key for _, key in sorted(zip(_ids(connection, keys), keys, strict=True))]
+def _facts(connection: sqlite3.Connection, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
+    rows = connection.execute(
+        "SELECT e.key, e.kind, coalesce(e.first, ''), coalesce(e.last, '') "
+        "FROM json_each(?) AS kept CROSS JOIN edge AS e ON e.key = kept.value",
+        (array(np.sort(edges[:, ROW])),),
+    )
+    facts = {key: (KIND[kind], first, last) for key, kind, first, last in rows}
+    return [facts[row] for row in edges[:, ROW].tolist()]

@@ -45,11 +45,42 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE edge ADD COLUMN first TEXT",
         "ALTER TABLE edge ADD COLUMN last TEXT",
     ),
+    # 3. Walks read narrow rows. A node's facts move to a table of their own. What is known of an edge stays in the table, and the two
+    #    indexes hold the edge itself: three numbers each (the tenant is its nodes', the kind one of `vocabulary`) and the row's.
+    (
+        "CREATE TABLE fact (key INTEGER PRIMARY KEY REFERENCES node (key), properties TEXT NOT NULL, stamps TEXT NOT NULL)",
+        "INSERT INTO fact SELECT key, properties, stamps FROM node WHERE stamps <> '[]' ORDER BY key",
+        "ALTER TABLE node DROP COLUMN properties",
+        "ALTER TABLE node DROP COLUMN stamps",
+        "DROP INDEX edge_by_src",
+        "ALTER TABLE edge RENAME TO edge_2",
+        """
+        CREATE TABLE edge (
+          key INTEGER PRIMARY KEY,
+          dst INTEGER NOT NULL REFERENCES node (key),
+          kind INTEGER NOT NULL,
+          src INTEGER NOT NULL REFERENCES node (key),
+          first TEXT,
+          last TEXT,
+          properties TEXT,
+          stamps TEXT
+        )
+        """,
+        """
+        INSERT INTO edge (dst, kind, src, first, last, properties, stamps)
+        SELECT dst, CASE kind WHEN 'contains' THEN 0 WHEN 'reads' THEN 1 WHEN 'writes' THEN 2 WHEN 'derives' THEN 3 WHEN 'replays' THEN 4
+            WHEN 'accesses' THEN 5 END, src, first, last, nullif(properties, '{}'), nullif(stamps, '[]')
+        FROM edge_2 ORDER BY 1, 2, 3
+        """,
+        "DROP TABLE edge_2",
+        "CREATE UNIQUE INDEX edge_by_dst ON edge (dst, kind, src)",
+        "CREATE INDEX edge_by_src ON edge (src, kind, dst)",
+    ),
 )
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Take the steps that the file has not taken, in a transaction of the caller that holds the write lock.
+def migrate(connection: sqlite3.Connection) -> list[int]:
+    """Take the steps that the file has not taken, in a transaction of the caller that holds the write lock; their numbers.
 
     Raises:
         ConfigurationError: a newer Headwater wrote the file.
@@ -64,3 +95,4 @@ def migrate(connection: sqlite3.Connection) -> None:
         for statement in step:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    return list(range(version + 1, len(MIGRATIONS) + 1))

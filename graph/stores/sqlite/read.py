@@ -7,21 +7,27 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import Any
 
-from headwater.graph.model import Node, NodeKind
+from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.model.properties import stored
 from headwater.graph.stores.containment import climb
 from headwater.graph.stores.fingerprint import Fingerprint
 from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
-from headwater.graph.stores.protocol import Page
+from headwater.graph.stores.protocol import Page, Portion
+from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 
-_COLUMNS = "n.id, n.kind, n.name, n.properties"
+_COLUMNS = "n.id, n.kind, n.name, f.properties"
+_FACTS = "LEFT JOIN fact AS f ON f.key = n.key"
+_PORTION = 2_000
+_CONTAINS = CODE[EdgeKind.CONTAINS]
 _KINDS = {kind.value: kind for kind in NodeKind}
 
 
 def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> list[Node]:
     """The nodes that exist, in the order asked for."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
+        f"SELECT {_COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value {_FACTS}",
         (json.dumps(ids), tenant),
     )
     return [to_node(row) for row in rows]
@@ -32,15 +38,16 @@ def search(connection: sqlite3.Connection, tenant: str, text: str, kinds: Sequen
     position = decode_cursor(after)
     folded = fold(text)
     wanted = sorted(set(kinds or NodeKind))
-    matching = "FROM node AS n WHERE n.tenant = ? AND n.kind = ? AND (? = '' OR instr(n.folded, ?) > 0)"
+    matching = "WHERE n.tenant = ? AND n.kind = ? AND (? = '' OR instr(n.folded, ?) > 0)"
     total = 0
     runs: list[Iterable[tuple[str, ...]]] = []
     for kind in wanted:
         bound = (tenant, kind, folded, folded)
-        total += connection.execute(f"SELECT count(*) {matching}", bound).fetchone()[0]
+        total += connection.execute(f"SELECT count(*) FROM node AS n {matching}", bound).fetchone()[0]
         runs.append(
             connection.execute(
-                f"SELECT n.folded, {_COLUMNS} {matching} AND (n.folded, n.id) > (?, ?) ORDER BY n.folded, n.id LIMIT ?",
+                f"SELECT n.folded, {_COLUMNS} FROM node AS n {_FACTS} {matching} AND (n.folded, n.id) > (?, ?) "
+                "ORDER BY n.folded, n.id LIMIT ?",
                 (*bound, *position, first + 1),
             )
         )
@@ -52,12 +59,11 @@ def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Se
     wanted = list(kinds or NodeKind)
     contained = f"""
         FROM node AS p
-        CROSS JOIN edge AS e ON e.tenant = p.tenant AND e.src = p.key AND e.kind = 'contains'
-        CROSS JOIN node AS n ON n.key = e.dst
+        CROSS JOIN edge AS e ON e.src = p.key AND e.kind = {_CONTAINS}
+        CROSS JOIN node AS n ON n.key = e.dst {_FACTS}
         WHERE p.tenant = ? AND p.id = ? AND n.kind IN ({", ".join("?" * len(wanted))}) AND NOT EXISTS (
-          SELECT 1 FROM edge AS second
-          CROSS JOIN edge AS first ON first.tenant = second.tenant AND first.dst = second.src AND first.kind = 'contains'
-          WHERE second.tenant = e.tenant AND second.dst = e.dst AND second.kind = 'contains' AND second.src <> e.src AND first.src = e.src)
+          SELECT 1 FROM edge AS second CROSS JOIN edge AS first ON first.dst = second.src AND first.kind = {_CONTAINS}
+          WHERE second.dst = e.dst AND second.kind = {_CONTAINS} AND second.src <> e.src AND first.src = e.src)
         """
     bound = (tenant, parent, *wanted)
     total = connection.execute(f"SELECT count(*) {contained}", bound).fetchone()[0]
@@ -78,7 +84,7 @@ def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -
         steps = connection.execute(
             f"""
             SELECT asked.value, {_COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS c ON c.tenant = ? AND c.id = asked.value
-            CROSS JOIN edge AS e ON e.tenant = c.tenant AND e.dst = c.key AND e.kind = 'contains' CROSS JOIN node AS n ON n.key = e.src
+            CROSS JOIN edge AS e ON e.dst = c.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.src {_FACTS}
             """,
             (json.dumps(frontier), tenant),
         )
@@ -100,15 +106,34 @@ def counts(connection: sqlite3.Connection, tenant: str) -> dict[str, int]:
 def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
     """The hash of all that the tenant has."""
     result = Fingerprint()
-    result.nodes(connection.execute("SELECT id, name, properties FROM node WHERE tenant = ?", (tenant,)))
-    result.edges(
-        connection.execute(
-            "SELECT s.id, d.id, e.kind, e.properties, coalesce(e.first, ''), coalesce(e.last, '') FROM edge AS e "
-            "JOIN node AS s ON s.key = e.src JOIN node AS d ON d.key = e.dst WHERE e.tenant = ?",
-            (tenant,),
-        )
+    result.nodes(
+        connection.execute(f"SELECT n.id, n.name, coalesce(f.properties, '{{}}') FROM node AS n {_FACTS} WHERE n.tenant = ?", (tenant,))
     )
+    edges = connection.execute(
+        "SELECT s.id, d.id, e.kind, coalesce(e.properties, '{}'), coalesce(e.first, ''), coalesce(e.last, '') "
+        "FROM node AS d CROSS JOIN edge AS e ON e.dst = d.key "
+        "CROSS JOIN node AS s ON s.key = e.src WHERE d.tenant = ?",
+        (tenant,),
+    )
+    result.edges((src, dst, KIND[kind], *rest) for src, dst, kind, *rest in edges)
     return result.hexdigest()
+
+
+def dump(connection: sqlite3.Connection, *, tenant: str, after: int) -> tuple[Portion, int | None]:
+    """The nodes whose keys follow `after`, the edges into them, and the last of these keys (None: there are no more)."""
+    nodes = connection.execute(
+        f"SELECT n.key, n.id, n.name, coalesce(f.properties, '{{}}'), coalesce(f.stamps, '[]') FROM node AS n {_FACTS} "
+        "WHERE n.key > ? AND n.tenant = ? ORDER BY n.key LIMIT ?",
+        (after, tenant, _PORTION),
+    ).fetchall()
+    edges = connection.execute(
+        "SELECT s.id, d.id, e.kind, coalesce(e.properties, '{}'), coalesce(e.stamps, '[]'), coalesce(e.first, ''), coalesce(e.last, '') "
+        "FROM node AS d CROSS JOIN edge AS e ON e.dst = d.key CROSS JOIN node AS s ON s.key = e.src "
+        "WHERE d.key > ? AND d.key <= ? AND d.tenant = ?",
+        (after, nodes[-1][0] if nodes else after, tenant),
+    )
+    portion = Portion([row[1:] for row in nodes], [(src, dst, KIND[kind], *rest) for src, dst, kind, *rest in edges])
+    return portion, nodes[-1][0] if len(nodes) == _PORTION else None
 
 
 def offset(connection: sqlite3.Connection, tenant: str) -> int:
@@ -117,10 +142,10 @@ def offset(connection: sqlite3.Connection, tenant: str) -> int:
     return row[0] if row else 0
 
 
-def to_node(row: tuple[str, ...]) -> Node:
-    """A node from (id, kind, name, properties)."""
+def to_node(row: tuple[Any, ...]) -> Node:
+    """A node from (id, kind, name, properties); properties are None where nothing was stated."""
     identifier, kind, name, properties = row
-    return Node(identifier, _KINDS[kind], name, json.loads(properties) if properties != "{}" else {})
+    return Node(identifier, _KINDS[kind], name, stored(properties))
 
 
 def _page(rows: Iterable[tuple[str, ...]], first: int, total: int) -> Page:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
-from headwater.graph.model.merge import collect
-from headwater.graph.stores.protocol import Cone, Direction, Page, Subgraph
+from headwater.graph.model.merge import Changes, collect
+from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
 from headwater.graph.stores.sqlite import cones, read, traverse, write
 from headwater.graph.stores.sqlite.connections import Connections
 from headwater.graph.stores.sqlite.migrations import migrate
@@ -18,14 +19,16 @@ class SqliteStore:
     def __init__(self, path: str) -> None:
         self._connections = Connections(path)
 
-    async def open(self) -> None:
-        await self._connections.write(migrate)
+    async def open(self) -> list[int]:
+        return await self._connections.write(migrate)
 
     async def close(self) -> None:
         await self._connections.close()
 
     async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
-        changes = collect(batches)
+        await self.absorb(tenant, collect(batches), offset=offset)
+
+    async def absorb(self, tenant: str, changes: Changes, *, offset: int | None = None) -> None:
         await self._connections.write(lambda connection: write.write_changes(connection, tenant, changes, offset))
 
     async def offset(self, tenant: str) -> int:
@@ -74,6 +77,12 @@ class SqliteStore:
 
     async def fingerprint(self, tenant: str) -> str:
         return await self._connections.read(lambda connection: read.fingerprint(connection, tenant))
+
+    async def dump(self, tenant: str) -> AsyncIterator[Portion]:
+        last: int | None = 0
+        while last is not None:
+            portion, last = await self._connections.read(partial(read.dump, tenant=tenant, after=last))
+            yield portion
 
     async def drop(self, tenant: str) -> None:
         await self._connections.write(lambda connection: write.drop_tenant(connection, tenant))

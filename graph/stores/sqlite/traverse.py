@@ -1,40 +1,42 @@
-"""Walking the SQLite file: one hop, and all that can be reached, level by level.
-
-A level is one statement over the keys of the level before (`json_each`). Only keys travel until it is known which nodes are kept.
-"""
+"""Following edges in the SQLite file: one hop, and all that can be reached."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
+
+import numpy as np
 
 from headwater.graph.model import Edge, EdgeKind
-from headwater.graph.stores.protocol import Direction, Subgraph
+from headwater.graph.model.properties import stored
+from headwater.graph.stores.protocol import COUNTED, Direction, Subgraph
 from headwater.graph.stores.sqlite.read import to_node
+from headwater.graph.stores.sqlite.vocabulary import KIND, any_of, codes
+from headwater.graph.stores.sqlite.walk import DST, FAR, NO_EDGES, ROW, SRC, Numbers, array, edges_at, first_by_id, greatest_key, keys_of
 
-_KINDS = {kind.value: kind for kind in EdgeKind}  # a look-up costs a tenth of EdgeKind(…), and large answers have thousands
-_STEP = {Direction.UPSTREAM: ("dst", "src"), Direction.DOWNSTREAM: ("src", "dst")}
+_NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}
+_FAR_AWAY = np.iinfo(np.int64).max
 
 
 def neighbours(
     connection: sqlite3.Connection, tenant: str, ids: Sequence[str], direction: Direction, kinds: Sequence[EdgeKind]
 ) -> list[Edge]:
     """Edges of the kinds that begin (downstream) or end (upstream) at one of the ids."""
-    found: dict[tuple[str, str, str], tuple[str, str | None, str | None]] = {}
+    found: dict[tuple[str, str, int], tuple[str | None, str | None, str | None]] = {}
     for way in direction.ways():
-        near, _ = _STEP[way]
         rows = connection.execute(
             f"""
             SELECT s.id, d.id, e.kind, e.properties, e.first, e.last
             FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value
-            CROSS JOIN edge AS e ON e.tenant = n.tenant AND e.{near} = n.key AND e.kind IN ({_marks(kinds)})
+            CROSS JOIN edge AS e ON e.{_NEAR[way]} = n.key AND e.kind IN {any_of(kinds)}
             CROSS JOIN node AS s ON s.key = e.src CROSS JOIN node AS d ON d.key = e.dst
             """,
-            (json.dumps(list(ids)), tenant, *kinds),
+            (json.dumps(list(ids)), tenant),
         )
         found.update(((src, dst, kind), (properties, first, last)) for src, dst, kind, properties, first, last in rows)
-    return [_to_edge(*ends, *rest) for ends, rest in found.items()]
+    return [_to_edge(*ends, *about) for ends, about in found.items()]
 
 
 def reach(
@@ -47,84 +49,83 @@ def reach(
     limit: int,
 ) -> Subgraph:
     """See `GraphStore.reach`."""
-    start = {
-        key
-        for (key,) in connection.execute(
-            "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
-            (json.dumps(list(focus)), tenant),
-        )
-    }
-    distance: dict[int, int] = {}
+    start, flows, greatest = keys_of(connection, tenant, focus), codes(kinds), greatest_key(connection)
+    hops = np.full(greatest + 1, _FAR_AWAY)
+    met, counted = [NO_EDGES], True
     for way in direction.ways():
-        for key, hops in _cone(connection, tenant, start, way, kinds, depth).items():
-            distance[key] = min(hops, distance.get(key, hops))
-    rows = _nearest(connection, distance, limit)
-    nodes = [(row[0], to_node(row[1:])) for row in rows]
-    ids = {key: node.id for key, node in nodes}
-    nodes.sort(key=lambda entry: (distance[entry[0]], entry[1].id))
+        edges, whole = _cone(connection, start, way, flows, depth, limit, hops)
+        met.append(edges)
+        counted &= whole
+    reached = np.flatnonzero(hops != _FAR_AWAY)
+    kept = _nearest(connection, reached, hops[reached], limit)
+    rows = connection.execute(
+        "SELECT n.key, n.id, n.kind, n.name, f.properties FROM json_each(?) AS kept "
+        "CROSS JOIN node AS n ON n.key = kept.value LEFT JOIN fact AS f ON f.key = n.key",
+        (array(kept),),
+    )
+    nodes = [(distance, row[1], to_node(row[1:]), row[0]) for distance, row in zip(hops[kept].tolist(), rows, strict=True)]
+    nodes.sort(key=itemgetter(0, 1))
+    ids = {key: identifier for _, identifier, _, key in nodes}
     return Subgraph(
-        nodes=[node for _, node in nodes],
-        edges=_edges_among(connection, tenant, ids, kinds),
-        distance={node.id: distance[key] for key, node in nodes},
-        truncated=len(distance) - len(nodes),
+        nodes=[node for _, _, node, _ in nodes],
+        edges=_edges(connection, ids, _among(connection, kept, np.concatenate(met), direction, flows, greatest)),
+        distance={identifier: distance for distance, identifier, _, _ in nodes},
+        truncated=len(reached) - len(kept),
+        counted=counted,
     )
 
 
 def _cone(
-    connection: sqlite3.Connection, tenant: str, start: Iterable[int], way: Direction, kinds: Sequence[EdgeKind], depth: int
-) -> dict[int, int]:
-    """Every key within `depth` hops, with its distance."""
-    near, far = _STEP[way]
-    statement = f"""
-        SELECT DISTINCT e.{far} FROM json_each(?) AS level
-        CROSS JOIN edge AS e ON e.tenant = ? AND e.{near} = level.value AND e.kind IN ({_marks(kinds)})
-        """
-    distance = dict.fromkeys(start, 0)
-    frontier = list(distance)
-    for hops in range(1, depth + 1):
-        rows = connection.execute(statement, (json.dumps(frontier), tenant, *kinds))
-        frontier = [key for (key,) in rows if key not in distance]
-        if not frontier:
+    connection: sqlite3.Connection, start: Numbers, way: Direction, flows: Sequence[int], depth: int, limit: int, hops: Numbers
+) -> tuple[Numbers, bool]:
+    """Notes hops by key, and returns the edges met and whether every node was visited."""
+    reached = np.zeros(len(hops), dtype=bool)
+    reached[start], hops[start] = True, 0
+    frontier, size, met = start, len(start), [NO_EDGES]
+    for distance in range(1, depth + 1):
+        if size > limit + COUNTED:
+            return np.concatenate(met), False
+        met.append(edges_at(connection, way, frontier, flows))
+        far = met[-1][:, FAR[way]]
+        frontier = np.unique(far[~reached[far]])
+        if not len(frontier):
             break
-        distance.update(dict.fromkeys(frontier, hops))
-    return distance
+        reached[frontier] = True
+        hops[frontier] = np.minimum(hops[frontier], distance)
+        size += len(frontier)
+    return np.concatenate(met), True
 
 
-def _nearest(connection: sqlite3.Connection, distance: dict[int, int], limit: int) -> list[tuple[int, str, str, str, str]]:
-    """Rows of the `limit` nearest nodes, the first ids going first where a level does not fit whole."""
-    ordered = sorted(distance, key=distance.__getitem__)
-    if len(ordered) > limit:
-        edge = distance[ordered[limit]]
-        whole = [key for key in ordered[:limit] if distance[key] < edge]
-        last = connection.execute(
-            "SELECT key FROM node WHERE key IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",
-            (json.dumps([key for key in ordered if distance[key] == edge]), limit - len(whole)),
-        )
-        ordered = whole + [key for (key,) in last]
-    return connection.execute(
-        "SELECT n.key, n.id, n.kind, n.name, n.properties FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value",
-        (json.dumps(ordered),),
-    ).fetchall()
+def _nearest(connection: sqlite3.Connection, keys: Numbers, hops: Numbers, limit: int) -> Numbers:
+    """The `limit` nearest keys, in their order; where a level does not fit whole, those whose ids come first."""
+    if len(keys) <= limit:
+        return keys
+    edge = np.sort(hops)[limit]
+    whole = keys[hops < edge]
+    return np.sort(np.concatenate([whole, first_by_id(connection, keys[hops == edge], limit - len(whole))]))
 
 
-def _edges_among(connection: sqlite3.Connection, tenant: str, ids: dict[int, str], kinds: Sequence[EdgeKind]) -> list[Edge]:
-    keys = json.dumps(list(ids))
-    # The plus keeps the planner from probing the index for every pair of nodes.
+def _among(
+    connection: sqlite3.Connection, kept: Numbers, met: Numbers, direction: Direction, flows: Sequence[int], greatest: int
+) -> Numbers:
+    """The edges among the kept: those met, and those that no step went over (into the last level, from one cone into the other)."""
+    if direction is Direction.BOTH:
+        found = edges_at(connection, Direction.UPSTREAM, kept, flows)
+    else:
+        near = DST if direction is Direction.UPSTREAM else SRC
+        found = np.concatenate([met, edges_at(connection, direction, np.setdiff1d(kept, met[:, near]), flows)])
+    inside = np.zeros(greatest + 1, dtype=bool)
+    inside[kept] = True
+    return found[inside[found[:, SRC]] & inside[found[:, DST]]]
+
+
+def _edges(connection: sqlite3.Connection, ids: dict[int, str], found: Numbers) -> list[Edge]:
     rows = connection.execute(
-        f"""
-        SELECT e.src, e.dst, e.kind, e.properties, e.first, e.last FROM json_each(?) AS kept
-        CROSS JOIN edge AS e ON e.tenant = ? AND e.dst = kept.value AND e.kind IN ({_marks(kinds)})
-        WHERE +e.src IN (SELECT value FROM json_each(?))
-        """,
-        (keys, tenant, *kinds, keys),
+        "SELECT e.src, e.dst, e.kind, e.properties, e.first, e.last FROM json_each(?) AS kept CROSS JOIN edge AS e ON e.key = kept.value",
+        (array(np.sort(found[:, ROW])),),
     )
-    return [_to_edge(ids[src], ids[dst], *rest) for src, dst, *rest in rows]
+    return [_to_edge(ids[src], ids[dst], *about) for src, dst, *about in rows]
 
 
-def _to_edge(src: str, dst: str, kind: str, properties: str, first: str | None, last: str | None) -> Edge:
-    about = json.loads(properties) if properties != "{}" else {}
-    return Edge(src, dst, _KINDS[kind], about, first=first or "", last=last or "")
-
-
-def _marks(kinds: Sequence[EdgeKind]) -> str:
-    return ", ".join("?" * len(kinds))
+def _to_edge(src: str, dst: str, kind: int, properties: str | None, first: str | None, last: str | None) -> Edge:
+    return Edge(src, dst, KIND[kind], stored(properties), {}, first or "", last or "")

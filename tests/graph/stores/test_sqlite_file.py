@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import ConfigurationError, UnavailableError
-from headwater.graph.stores import open_store
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
+from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.sqlite import connections
+from headwater.graph.stores.sqlite.migrations import MIGRATIONS
 from tests.graph.stores.samples import PIPELINE, dataset
 
 WRITER = """
 import asyncio, sys
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
-from headwater.graph.stores import open_store
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
+from headwater.graph.stores import Direction, open_store
 
 async def main(url, name):
     store = open_store(url)
@@ -97,4 +100,39 @@ async def test_a_lock_that_stays_is_reported_as_transient(tmp_path: Path, monkey
         await store.apply("t", [PIPELINE])
     finally:
         other.close()
+        await store.close()
+
+
+async def test_a_file_of_an_older_headwater_is_brought_up_to_date_and_loses_nothing(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "graph.db", isolation_level=None) as file:
+        for statement in MIGRATIONS[0]:
+            file.execute(statement)
+        file.execute("PRAGMA user_version = 1")
+        stamps = '[[0,"2026-01-01T00:00:01.000000Z","k",["","rows"]]]'
+        file.execute("INSERT INTO node VALUES (1, 't', 'dataset:f:a', 'dataset', 'A', 'a', '{\"rows\":1}', ?)", (stamps,))
+        file.execute("INSERT INTO node VALUES (2, 't', 'job:n:j', 'job', 'j', 'j', '{}', '[]')")
+        file.execute("INSERT INTO edge (tenant, dst, kind, src) VALUES ('t', 2, 'reads', 1)")
+        how = '[[0,"2026-01-01T00:00:01.000000Z","k",["how"]]]'
+        file.execute("INSERT INTO edge VALUES ('t', 1, 'writes', 2, '{\"how\":\"x\"}', ?)", (how,))
+    file.close()
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    assert await store.open() == list(range(2, len(MIGRATIONS) + 1))
+    assert await store.open() == []
+    try:
+        assert await store.get("t", ["dataset:f:a", "job:n:j"]) == [
+            Node("dataset:f:a", NodeKind.DATASET, "A", {"rows": 1}),
+            Node("job:n:j", NodeKind.JOB, "j"),
+        ]
+        edges = await store.neighbours("t", ["job:n:j"], direction=Direction.BOTH, kinds=list(EdgeKind))
+        assert {(edge.src, edge.dst, edge.kind): dict(edge.properties) for edge in edges} == {
+            ("dataset:f:a", "job:n:j", EdgeKind.READS): {},
+            ("job:n:j", "dataset:f:a", EdgeKind.WRITES): {"how": "x"},
+        }
+        older = Stamp("2026-01-01T00:00:00.000000Z", "k")
+        late = Edge("job:n:j", "dataset:f:a", EdgeKind.WRITES, {"how": "older", "by": "y"})
+        await store.apply("t", [GraphBatch(older, [Node("dataset:f:a", NodeKind.DATASET, "older", {"rows": 0})], [late])])
+        assert [node.name for node in await store.get("t", ["dataset:f:a"])] == ["A"]
+        (edge,) = await store.neighbours("t", ["job:n:j"], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
+        assert edge.properties == {"how": "x", "by": "y"}
+    finally:
         await store.close()

@@ -1,0 +1,173 @@
+"""`headwater store backup` and `restore`: everything that one home knows, in a folder.
+
+A backup must be sound while the service works on: the graph is read first, then the log, then the associations, so that each holds
+at least what those before it refer to; and taking log entries into a graph that has them already changes nothing. It must hold no
+secret: the key, and what is in the spool, stay behind.
+
+    backup.json                what is in it
+    graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
+    ingest.db, associations/   as in the home
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from headwater.backend.graph_file import export_graph, import_graph
+from headwater.backend.home import Home
+from headwater.backend.ingest_log import IngestLog
+from headwater.backend.settings import Settings
+from headwater.backend.workspace import Workspace, graph_store
+from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.graph.records.staging import FOLDER as STAGING
+
+_FORMAT, _VERSION = "headwater-backup", 1
+_INDEX, _LOG, _ASSOCIATIONS, _CATALOG = "backup.json", "ingest.db", "associations", "catalog.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A tenant in a backup."""
+
+    nodes: int
+    edges: int
+    fingerprint: str
+
+
+async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
+    """Write a backup of a workspace into a new folder; what it holds, by tenant.
+
+    Raises:
+        ConfigurationError: the folder is there and not empty, or cannot be written.
+    """
+    _require_empty(folder, "Name a new one.")
+    kept: dict[str, Kept] = {}
+    for tenant in workspace.log.tenants():
+        tail = await export_graph(workspace.log, workspace.graph, tenant, folder / _graph_file(tenant))
+        kept[tenant] = Kept(tail.nodes, tail.edges, tail.fingerprint)
+    await asyncio.to_thread(_copy_files, workspace.home, folder)
+    index = {"format": _FORMAT, "version": _VERSION, "made": datetime.now(UTC).isoformat(timespec="seconds")}
+    text = json.dumps(index | {"tenants": {tenant: asdict(entry) for tenant, entry in kept.items()}}, indent=2) + "\n"
+    (folder / _INDEX).write_text(text, encoding="utf-8")  # last: a folder without it is no backup
+    return kept
+
+
+async def restore(settings: Settings, folder: Path) -> Mapping[str, Kept]:
+    """Bring a backup into a home that has no log yet, and into its graph store; what came, by tenant.
+
+    Raises:
+        ConfigurationError: the folder is no backup, or the home or the store holds something already.
+        InvalidInputError: a graph file in it is damaged.
+    """
+    kept = _read_index(folder)
+    home = settings.folder.create()
+    if home.log.exists() or any(home.associations.glob("*/")):
+        raise ConfigurationError(f"The home {home.path} holds a log already.", hint="Restore into a new home: --home FOLDER.")
+    store = graph_store(settings)
+    await store.open()
+    try:
+        for tenant in kept:
+            if await store.counts(tenant) or await store.offset(tenant):
+                raise ConfigurationError(
+                    f"The graph store holds a graph of tenant {tenant} already.", hint="Restore into an empty one (HEADWATER_STORE)."
+                )
+        await asyncio.to_thread(_bring_files, folder, home)
+        log = IngestLog(home.log)
+        try:
+            for tenant, expected in kept.items():
+                await import_graph(log, store, tenant, folder / _graph_file(tenant))
+                found = await store.fingerprint(tenant)
+                if found != expected.fingerprint:
+                    raise HeadwaterError(
+                        f"The graph of tenant {tenant} has the fingerprint {found} now; the backup says {expected.fingerprint}.",
+                        hint="The log is restored: `headwater store check` compares, `headwater store rebuild` makes the graph again.",
+                    )
+        finally:
+            log.close()
+    finally:
+        await store.close()
+    return kept
+
+
+def _copy_files(home: Home, folder: Path) -> None:
+    _copy_database(home.log, folder / _LOG)
+    target = folder / _ASSOCIATIONS
+    target.mkdir(mode=0o700)
+    for tenant in sorted(path for path in home.associations.iterdir() if path.is_dir()):
+        # What is staged comes first: what is published meanwhile is copied after it.
+        for capture in sorted((path for path in tenant.iterdir() if path.is_dir()), key=lambda path: path.name != STAGING):
+            _copy_capture(capture, target / tenant.name / capture.name)
+    if (home.associations / _CATALOG).exists():
+        _copy_database(home.associations / _CATALOG, target / _CATALOG)
+
+
+def _copy_capture(source: Path, target: Path) -> None:
+    """A folder of the associations. What is staged may be published, and so vanish, meanwhile: it is among the kept captures then."""
+    try:
+        shutil.copytree(source, target)
+    except (FileNotFoundError, shutil.Error):
+        if source.name != STAGING:
+            raise
+
+
+def _bring_files(folder: Path, home: Home) -> None:
+    shutil.copytree(folder / _ASSOCIATIONS, home.associations, dirs_exist_ok=True)
+    draft = home.log.with_name(".ingest.db.restoring")
+    shutil.copyfile(folder / _LOG, draft)
+    draft.chmod(0o600)
+    draft.rename(home.log)
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """A consistent copy of a SQLite file that others may be writing to."""
+    origin, copy = sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True), sqlite3.connect(target)
+    try:
+        origin.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without side files
+    finally:
+        copy.close()
+        origin.close()
+    target.chmod(0o600)
+
+
+def _read_index(folder: Path) -> Mapping[str, Kept]:
+    try:
+        index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+        sound = index["format"] == _FORMAT
+        kept = {tenant: Kept(**entry) for tenant, entry in index["tenants"].items()}
+        version = index["version"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{folder} is no backup: {_INDEX} is missing or damaged ({type(error).__name__}).",
+            hint="Name a folder that `headwater store backup` wrote.",
+        ) from error
+    if not sound or version != _VERSION:
+        raise ConfigurationError(
+            f"{folder} holds a backup of version {version!r}; this Headwater reads version {_VERSION}.", hint="Upgrade Headwater."
+        )
+    missing = [name for name in (_LOG, _ASSOCIATIONS, *map(_graph_file, kept)) if not (folder / name).exists()]
+    if missing:
+        raise ConfigurationError(f"The backup in {folder} lacks {', '.join(missing)}.", hint="Copy the whole folder.")
+    return kept
+
+
+def _require_empty(folder: Path, hint: str) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held = next(folder.iterdir(), None)
+    except OSError as error:
+        raise ConfigurationError(f"The folder {folder} cannot be made: {error.strerror}.", hint=hint) from error
+    if held is not None:
+        raise ConfigurationError(f"The folder {folder} is not empty: {held.name} is in it.", hint=hint)
+
+
+def _graph_file(tenant: str) -> str:
+    return f"graph-{quote(tenant, safe='')}.ndjson.gz"

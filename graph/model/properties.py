@@ -1,0 +1,42 @@
+"""Properties as a store keeps them: JSON text, read when somebody looks.
+
+A walk returns thousands of nodes of which a reader opens a few; reading the JSON of all would cost more than the walk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class StoredProperties(Mapping[str, Any]):
+    """A mapping over the text of a JSON object. Equal to any mapping with the same items."""
+
+    __slots__ = ("_read", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._read: dict[str, Any] | None = None
+
+    def _values(self) -> dict[str, Any]:
+        if self._read is None:
+            self._read = json.loads(self._text)
+        return self._read
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values())
+
+    def __len__(self) -> int:
+        return len(self._values())
+
+    def __repr__(self) -> str:
+        return repr(self._values())
+
+
+def stored(text: str | None) -> Mapping[str, Any]:
+    """The properties that a store keeps as `text`; None, or an empty object, are none."""
+    return StoredProperties(text) if text and text != "{}" else {}

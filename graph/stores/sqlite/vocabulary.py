@@ -1,0 +1,27 @@
+"""Kinds of edges as the file keeps them: small numbers, never given again to another kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.graph.model import EdgeKind
+
+CODE: dict[EdgeKind, int] = {
+    EdgeKind.CONTAINS: 0,
+    EdgeKind.READS: 1,
+    EdgeKind.WRITES: 2,
+    EdgeKind.DERIVES: 3,
+    EdgeKind.REPLAYS: 4,
+    EdgeKind.ACCESSES: 5,
+}
+KIND = {code: kind for kind, code in CODE.items()}
+
+
+def codes(kinds: Sequence[EdgeKind]) -> list[int]:
+    """The kinds' numbers, in order."""
+    return sorted({CODE[EdgeKind(kind)] for kind in kinds})
+
+
+def any_of(kinds: Sequence[EdgeKind]) -> str:
+    """The kinds as a list of SQL: numbers of this module, never a text of a user."""
+    return f"({', '.join(map(str, codes(kinds)))})"

@@ -1,0 +1,71 @@
+"""Walking the SQLite file by its own keys, level by level: what reach and cones are made from.
+
+A level is one statement over the keys of the level before (`json_each`), in their order, so that neighbouring rows are read from one
+page; the two indexes of the edges answer it alone. Its answer is columns of numbers in one text (`group_concat`): a Python object for
+each of a hundred thousand edges would cost five times what the file does.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.graph.stores.protocol import Direction
+
+Numbers = NDArray[np.int64]
+
+# Columns of the rows of edges.
+SRC, DST, KIND_CODE, ROW = range(4)
+NO_EDGES: Numbers = np.empty((0, 4), dtype=np.int64)
+_NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}
+FAR = {Direction.UPSTREAM: SRC, Direction.DOWNSTREAM: DST}
+
+
+def keys_of(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> Numbers:
+    """The keys of the ids that exist, in the order of the ids."""
+    rows = connection.execute(
+        "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value",
+        (json.dumps(list(ids)), tenant),
+    )
+    return np.array(list(dict.fromkeys(key for (key,) in rows)), dtype=np.int64)
+
+
+def greatest_key(connection: sqlite3.Connection) -> int:
+    """What a table by key must be long."""
+    return int(connection.execute("SELECT coalesce(max(key), 0) FROM node").fetchone()[0])
+
+
+def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kinds: Sequence[int]) -> Numbers:
+    """Edges of the kinds whose near end is one of the keys, as rows of `SRC`, `DST`, `KIND_CODE` and `ROW`."""
+    if not len(keys) or not kinds:
+        return NO_EDGES
+    (found,) = connection.execute(
+        f"SELECT group_concat(e.src || ',' || e.dst || ',' || e.kind || ',' || e.key) FROM json_each(?) AS level "
+        f"CROSS JOIN edge AS e ON e.{_NEAR[way]} = level.value AND {_among(kinds)}",
+        (array(np.sort(keys)),),
+    ).fetchone()
+    return np.fromstring(found, dtype=np.int64, sep=",").reshape(-1, 4) if found else NO_EDGES
+
+
+def array(keys: Numbers) -> str:
+    """Keys as a parameter of a statement."""
+    return json.dumps(keys.tolist(), separators=(",", ":"))
+
+
+def first_by_id(connection: sqlite3.Connection, keys: Numbers, count: int) -> Numbers:
+    """Those `count` of the keys whose ids come first."""
+    rows = connection.execute(
+        "SELECT n.key FROM json_each(?) AS asked CROSS JOIN node AS n ON n.key = asked.value ORDER BY n.id LIMIT ?", (array(keys), count)
+    )
+    return np.array([key for (key,) in rows], dtype=np.int64)
+
+
+def _among(kinds: Sequence[int]) -> str:
+    """The kinds as a condition: numbers of `vocabulary`, as one range of the index where they follow one another."""
+    if list(kinds) == list(range(kinds[0], kinds[-1] + 1)):
+        return f"e.kind BETWEEN {kinds[0]} AND {kinds[-1]}"
+    return f"e.kind IN ({', '.join(map(str, kinds))})"

@@ -1,0 +1,123 @@
+"""`headwater store`: what keeps a home and its graph, as an operator types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.neo4j_server import Neo4jServer, neo4j_server
+
+__all__ = ["neo4j_server"]
+
+
+def headwater(*arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "headwater", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def home(lived_in: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(lived_in, tmp_path / "home"))
+
+
+def fingerprint(home: Path) -> str:
+    checks = json.loads(headwater("store", "check", "--home", str(home), "-f", "json").stdout)
+    return next(check["detail"] for check in checks if check["check"] == "graph").removeprefix("fingerprint ")
+
+
+def test_a_backup_becomes_the_same_home_elsewhere(home: Path, tmp_path: Path) -> None:
+    before = fingerprint(home)
+    shown = json.loads(headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home), "-f", "json").stdout)
+    assert [entry["fingerprint"] for entry in shown] == [before]
+    headwater("store", "restore", str(tmp_path / "backup"), "--home", str(tmp_path / "new"))
+    assert fingerprint(tmp_path / "new") == before
+    asked = ["lineage", "/data/out/report", "--format", "json", "--home"]
+    assert headwater(*asked, str(tmp_path / "new")).stdout == headwater(*asked, str(home)).stdout
+
+
+def test_a_backup_holds_no_secret_and_is_its_owners_alone(home: Path, tmp_path: Path) -> None:
+    (home / "key").write_text("hw_a-very-secret-key\n")
+    headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
+    files = [path for path in (tmp_path / "backup").rglob("*") if path.is_file()]
+    assert {"backup.json", "ingest.db", "graph-default.ndjson.gz"} <= {path.name for path in files}
+    assert not any(b"a-very-secret-key" in path.read_bytes() for path in files)
+    assert (tmp_path / "backup").stat().st_mode & 0o077 == 0
+
+
+def test_a_backup_overwrites_nothing(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "backup").mkdir()
+    (tmp_path / "backup" / "mine").touch()
+    assert "mine is in it" in headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home), code=2).stderr
+
+
+def test_a_restoration_overwrites_nothing(home: Path, tmp_path: Path) -> None:
+    headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
+    assert "holds a log already" in headwater("store", "restore", str(tmp_path / "backup"), "--home", str(home), code=2).stderr
+
+
+@pytest.mark.parametrize("lost", ["backup.json", "ingest.db", "graph-default.ndjson.gz"])
+def test_a_backup_that_lacks_something_is_refused(home: Path, tmp_path: Path, lost: str) -> None:
+    headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
+    (tmp_path / "backup" / lost).unlink()
+    said = headwater("store", "restore", str(tmp_path / "backup"), "--home", str(tmp_path / "new"), code=2).stderr
+    assert lost in said.replace("\n", "")
+    assert not (tmp_path / "new" / "ingest.db").exists()
+
+
+@pytest.mark.parametrize("name", ["graph.ndjson", "graph.ndjson.gz"])
+def test_a_graph_moves_to_another_store_and_is_projected_on(home: Path, tmp_path: Path, name: str) -> None:
+    printed = headwater("store", "export", str(tmp_path / name), "--home", str(home)).stdout.strip()
+    other = f"sqlite:///{tmp_path}/moved.db"
+    assert headwater("store", "import", str(tmp_path / name), "--home", str(home), HEADWATER_STORE=other).stdout.strip() == printed
+    checks = json.loads(headwater("store", "check", "--home", str(home), "-f", "json", HEADWATER_STORE=other).stdout)
+    assert {check["check"]: check["ok"] for check in checks}["projected"]  # the offset came along
+
+
+def test_a_graph_of_another_home_leaves_this_ones_log_to_be_projected(home: Path, tmp_path: Path) -> None:
+    headwater("store", "export", str(tmp_path / "graph.ndjson"), "--home", str(home))
+    headwater("store", "import", str(tmp_path / "graph.ndjson"), "--home", str(tmp_path / "new"))
+    checks = json.loads(headwater("store", "check", "--home", str(tmp_path / "new"), "-f", "json", code=1).stdout)
+    by_name = {check["check"]: check for check in checks}
+    assert by_name["projected"]["detail"] == "0 of 0"
+    assert not by_name["graph"]["ok"]  # it holds what its log does not say
+
+
+def test_a_cut_file_is_refused(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "graph.ndjson"
+    headwater("store", "export", str(file), "--home", str(home))
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    assert "it was cut" in headwater("store", "import", str(file), "--home", str(tmp_path / "new"), code=2).stderr
+
+
+def test_migrating_says_what_it_did(home: Path, tmp_path: Path) -> None:
+    assert "Migrations taken: 1" in headwater("store", "migrate", "--home", str(tmp_path / "new")).stderr
+    assert "up to date" in headwater("store", "migrate", "--home", str(home)).stderr
+
+
+@pytest.mark.neo4j
+def test_a_graph_moves_from_sqlite_to_neo4j_and_back(home: Path, tmp_path: Path, neo4j_server: Neo4jServer) -> None:
+    server = {
+        "HEADWATER_STORE": neo4j_server.uri,
+        "HEADWATER_STORE_USER": neo4j_server.user,
+        "HEADWATER_STORE_PASSWORD": neo4j_server.password,
+    }
+    there, back = tmp_path / "there.ndjson", tmp_path / "back.ndjson"
+    first = headwater("store", "export", str(there), "--home", str(home)).stdout
+    assert headwater("store", "import", str(there), "--home", str(home), **server).stdout == first
+    assert headwater("store", "export", str(back), "--home", str(home), **server).stdout == first
+    assert headwater("store", "import", str(back), "--home", str(home), HEADWATER_STORE=f"sqlite:///{tmp_path}/again.db").stdout == first
+    headwater("store", "check", "--home", str(home), **server)

@@ -1,0 +1,108 @@
+"""A service over Neo4j, while the server is away and when it is back: a real service, a real server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.backend.events import body, run_event
+from tests.backend.service import ServiceProcess
+from tests.neo4j_server import Neo4jServer, free_port, start, stop
+
+pytestmark = pytest.mark.neo4j
+_PATIENCE = 120.0
+
+
+class _Server:
+    """A Neo4j server that goes and comes back, always at one address."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.settings = {
+            "HEADWATER_STORE": f"bolt://127.0.0.1:{self.port}",
+            "HEADWATER_STORE_USER": "neo4j",
+            "HEADWATER_STORE_PASSWORD": Neo4jServer("", "neo4j", "headwater-tests").password,
+        }
+
+    def come(self) -> None:
+        _, self._process = start(self._home, port=self.port)
+
+    def go(self, *, kill: bool = False) -> None:
+        if self._process is not None:
+            if kill:
+                self._process.kill()
+            stop(self._process)
+            self._process = None
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[_Server]:
+    server = _Server(tmp_path / "neo4j")
+    yield server
+    server.go()
+
+
+def send(client: httpx.Client, numbers: range) -> None:
+    answer = client.post("/api/v1/lineage", content=body(*(run_event(number) for number in numbers)), timeout=30)
+    assert (answer.status_code, answer.json()["accepted"]) == (201, len(numbers))
+
+
+def runs(client: httpx.Client) -> int | dict[str, object]:
+    """The number of runs in the graph, or the error that stands for it."""
+    answer = client.post("/graphql", json={"query": "{ service { runs pending } }"}, timeout=60).json()
+    if answer.get("errors"):
+        error: dict[str, object] = answer["errors"][0]
+        return error
+    return int(answer["data"]["service"]["runs"])
+
+
+def await_runs(client: httpx.Client, number: int) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while (found := runs(client)) != number:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.5)
+
+
+@pytest.mark.timeout(400)
+def test_a_service_starts_without_its_graph_and_loses_nothing_while_it_is_away(server: _Server, tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path / "home", **server.settings) as service, service.client() as client:
+        send(client, range(20))
+        refused = runs(client)
+        assert isinstance(refused, dict)
+        assert "does not answer" in str(refused["message"])
+        assert refused["extensions"]["transient"] is True  # type: ignore[index]
+        ready = client.get("/readyz", timeout=60)
+        assert (ready.status_code, ready.json()["checks"]["log"]) == (503, "ok")
+        assert "does not answer" in ready.json()["checks"]["graph"]
+        assert client.get("/metrics", timeout=60).status_code == 200
+
+        server.come()
+        await_runs(client, 20)
+        assert client.get("/readyz", timeout=60).status_code == 200
+
+        server.go(kill=True)
+        send(client, range(20, 50))
+        assert isinstance(runs(client), dict)
+
+        server.come()
+        await_runs(client, 50)
+        send(client, range(50, 60))
+        await_runs(client, 60)
+    checked = subprocess.run(
+        [sys.executable, "-m", "headwater", "store", "check", "--home", str(tmp_path / "home")],
+        env={**os.environ, **server.settings},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
