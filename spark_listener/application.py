@@ -66,7 +66,8 @@ class Application:
             from headwater.spark_listener.capture import Bridge
 
             mode = self._settings.mode if self._obstacle is None else Mode.COARSE
-            self._bridge = Bridge.install(session, mode=str(mode), segments=self._settings.segments or str(self.folder.segments))
+            segments = self._settings.segments or str(self.folder.segments)
+            self._bridge = Bridge.install(session, mode=str(mode), segments=segments, budget=self._settings.derivation_budget)
             self._listener.drain_from(self._bridge)
         else:
             self._bridge.adopt(session)
@@ -101,7 +102,7 @@ class Application:
 
 def _obstacle(context: Any, settings: Settings) -> dict[str, Any] | None:
     """Why record capture cannot work on this master at all, if it cannot."""
-    if settings.mode is not Mode.ACTIVE or _LOCAL.match(str(context.master)) or settings.segments:
+    if not settings.mode.records or _LOCAL.match(str(context.master)) or settings.segments:
         return None
     reason = f"executors of {context.master} may not share a disk with the driver; set HEADWATER_SEGMENTS to a location that all reach"
     return {"operator": "capture", "reason": reason, "kind": "refused"}

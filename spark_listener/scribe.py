@@ -89,7 +89,7 @@ class Scribe:
         """An RDD was saved: a coarse run."""
         inputs = [bare_input(path) for path in saved.inputs]
         outputs = [bare_output(path) for path in saved.outputs]
-        off = self._mode != "active"
+        off = not self._mode.records
         problems = [*([] if off else [_RDD]), *({"operator": "RDD", "reason": reason, "kind": "missing"} for reason in saved.problems)]
         run = RunName(
             self._application.namespace,
@@ -125,7 +125,7 @@ class Scribe:
             problems.append(
                 {"operator": None, "reason": f"{self._folder.log.damaged} line(s) of the spool's log were damaged", "kind": "missing"}
             )
-        status = "off" if self._mode != "active" else "partial" if problems else "complete"
+        status = "off" if not self._mode.records else "partial" if problems else "complete"
         cost = {
             "driver_ms": round(self._tally.driver_seconds * 1000, 1),
             "bytes": float(self._tally.bytes),

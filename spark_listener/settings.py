@@ -19,18 +19,26 @@ _MIB = 1024 * 1024
 
 
 class Mode(StrEnum):
-    """How much is captured: nothing, datasets and columns, or records too."""
+    """How much is captured: nothing; datasets and columns; or records too, written while the job runs or, in part, left to the trace."""
 
     OFF = "off"
     COARSE = "coarse"
+    LAZY = "lazy"
     ACTIVE = "active"
+    AUTO = "auto"
+
+    @property
+    def records(self) -> bool:
+        """Whether records are captured."""
+        return self in {Mode.LAZY, Mode.ACTIVE, Mode.AUTO}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Every setting; the variable of each is named beside it. `segments` is a folder or URI that executors and service both reach."""
 
-    mode: Mode = Mode.ACTIVE  # HEADWATER_MODE
+    mode: Mode = Mode.AUTO  # HEADWATER_MODE
+    trace_budget: float = 1.0  # HEADWATER_TRACE_BUDGET: seconds that a trace may take for what mode auto does not write
     home: Path  # HEADWATER_HOME
     namespace: str = "default"  # HEADWATER_NAMESPACE, OPENLINEAGE_NAMESPACE
     name: str | None = None  # HEADWATER_NAME: the pipeline's name, instead of Spark's application name
@@ -41,6 +49,11 @@ class Settings:
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
     quiet: bool = False  # HEADWATER_QUIET: no summary
+
+    @property
+    def derivation_budget(self) -> float:
+        """Seconds that finding a group's records again may take at a trace: the one dial behind the modes of record capture."""
+        return {Mode.LAZY: float("inf"), Mode.AUTO: self.trace_budget}.get(self.mode, 0.0)
 
     def __repr__(self) -> str:
         # Shown in logs and tracebacks, where the key must not appear.
@@ -70,6 +83,7 @@ def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> S
 
 _VARIABLES = {
     "mode": "HEADWATER_MODE",
+    "trace_budget": "HEADWATER_TRACE_BUDGET",
     "home": "HEADWATER_HOME",
     "namespace": "HEADWATER_NAMESPACE",
     "name": "HEADWATER_NAME",
@@ -89,7 +103,7 @@ def _parsed(field: str, value: Any) -> Any:
             return Mode(value)
         if field == "home":
             return Path(value).expanduser().absolute()
-        if field == "exit_wait":
+        if field in ("exit_wait", "trace_budget"):
             return _at_least_zero(float(value))
         if field == "spool_bytes":
             return int(_at_least_zero(int(value)))

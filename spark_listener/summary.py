@@ -6,7 +6,7 @@ import shlex
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.delivery.route import Report
-from headwater.spark_listener.settings import Mode, Settings
+from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.tally import Tally
 
 _MOST_REFUSALS = 5
@@ -43,7 +43,7 @@ def _captured(tally: Tally, settings: Settings) -> str:
     text = f"{_count(tally.queries, 'query', 'queries')} read {_count(len(tally.inputs), 'dataset')} and wrote {len(tally.outputs)}"
     if tally.failed:
         text += f", {tally.failed} failed"
-    if settings.mode is not Mode.ACTIVE:
+    if not settings.mode.records:
         return f"{text}; records were not asked for (mode {settings.mode})"
     if not tally.captured:
         return f"{text}; none with record lineage"

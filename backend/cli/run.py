@@ -18,7 +18,13 @@ def run(
     program: Annotated[str, typer.Argument(metavar="SCRIPT", help="The program, as one would give it to python.")],
     mode: Annotated[
         Mode | None,
-        typer.Option(help="off: nothing. coarse: datasets and columns. active: records too, while the job runs.  [default: active]"),
+        typer.Option(
+            help="off: nothing. coarse: datasets and columns. active: records too, while the job runs. lazy: what a trace can find again "
+            "exactly is not written. auto: nor is it where that takes a trace no longer than its budget.  [default: auto]"
+        ),
+    ] = None,
+    trace_budget: Annotated[
+        float | None, typer.Option(help="Mode auto: seconds that a trace may take for what was not written.  [default: 1]")
     ] = None,
     home: Annotated[Path | None, typer.Option(help="Folder where lineage is kept without a service.  [default: ~/.headwater]")] = None,
     namespace: Annotated[str | None, typer.Option(help="OpenLineage namespace of the jobs.  [default: default]")] = None,
@@ -42,6 +48,14 @@ def run(
     from headwater.spark_listener.launch import run as launch
 
     settings = load_settings(
-        mode=mode, home=home, namespace=namespace, name=name, url=url, segments=segments, exit_wait=exit_wait, quiet=quiet
+        mode=mode,
+        trace_budget=trace_budget,
+        home=home,
+        namespace=namespace,
+        name=name,
+        url=url,
+        segments=segments,
+        exit_wait=exit_wait,
+        quiet=quiet,
     )
     launch(program, context.args, settings, module=module)

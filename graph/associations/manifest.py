@@ -112,13 +112,21 @@ class BoundaryColumn(Wire):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Derived(Wire):
+    """How long finding the rows of one group again was estimated to take, in milliseconds."""
+
+    estimate_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Boundary(Wire):
-    """A place in the plan where associations were written."""
+    """A place in the plan where associations were written, or, if `derived`, are found again when a trace asks."""
 
     boundary: int
     kind: str
     operator: int
     columns: tuple[BoundaryColumn, ...]
+    derived: Derived | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

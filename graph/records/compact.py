@@ -38,6 +38,8 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
             by_boundary[segment.footer.boundary].append(segment)
     files = files_written(by_boundary[manifest.sink.boundary]) if manifest.sink and manifest.sink.boundary in by_boundary else []
     for boundary in manifest.boundaries:
+        if boundary.derived is not None:
+            continue  # nothing was written: traces find its rows again
         _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder)
     write_durably(folder / FILES, files_text(files))
     write_durably(folder / MANIFEST, manifest_text(manifest))

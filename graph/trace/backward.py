@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.choose import Chooser, aggregates
+from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import Reach, influence, witness
 from headwater.graph.trace.plan import Column, Needed, needs_of, picked, references, window_reads
 from headwater.graph.trace.reader import literal
@@ -100,13 +101,14 @@ class Backward:
             return
         columns = references(boundary)
         if not self._witness:
-            rows = f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {self._kept(boundary)} g ON g.key = s.ref"
+            kept = groups(self._session, self._capture, boundary, state)
+            rows = f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {kept} g ON g.key = s.ref"
             self._spread(f"({rows})", columns, operator, _Carry())
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._session.table(
             f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
-            f"JOIN {self._kept(boundary)} g ON g.key = s.ref"
+            f"JOIN {groups(self._session, self._capture, boundary, state)} g ON g.key = s.ref"
         )
         chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
         rows = self._session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from headwater.graph.associations import Boundary, Operator
 from headwater.graph.trace.backward import Skip
+from headwater.graph.trace.derive import groups_of
 from headwater.graph.trace.frames import Reach, influence
 from headwater.graph.trace.plan import references
 from headwater.graph.trace.reader import literal
@@ -73,7 +74,8 @@ class Forward:
         for column in references(boundary):
             table = self._at(self._plan.operators[column.operator], skip)
             if table is not None:
-                parts.append(f"SELECT t.origin, {columns} FROM {self._kept(boundary)} b JOIN {table} t ON t.ref = b.{column.name}")
+                kept = groups_of(self._session, self._capture, boundary, table) if boundary.kind == "group" else self._kept(boundary)
+                parts.append(f"SELECT t.origin, {columns} FROM {kept} b JOIN {table} t ON t.ref = b.{column.name}")
         return self._session.table(" UNION ".join(parts)) if parts else None
 
     def _kept(self, boundary: Boundary) -> str:

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from headwater.graph.associations import NONE, Source
 from headwater.graph.associations.references import POSITION_MASK
+from headwater.graph.trace.derive import groups
 from headwater.graph.trace.plan import Column, references
-from headwater.graph.trace.reader import literal
 from headwater.graph.trace.session import Capture, Session
 
 _LAST = 2**63 - 1
@@ -38,8 +38,8 @@ def _first_records(session: Session, capture: Capture, column: Column, wanted: s
     own = "key" if boundary.kind == "group" else "ref"
     inner = references(boundary)
     names = "".join(f", i.{entry.name}" for entry in inner)
-    kept = literal(str(session.kept(capture, boundary.boundary)))
-    rows = session.table(f"SELECT w.ref AS grp{names} FROM {wanted} w JOIN read_parquet({kept}) i ON i.{own} = w.ref")
+    kept = groups(session, capture, boundary, wanted)
+    rows = session.table(f"SELECT w.ref AS grp{names} FROM {wanted} w JOIN {kept} i ON i.{own} = w.ref")
     keys, joins = order_of(session, capture, inner, rows, "i")
     lists = [_as_list(capture, entry, key) for entry, key in zip(inner, keys, strict=True)]
     return session.table(f"SELECT i.grp AS ref, min({' || '.join(lists) or '[]'}) AS first FROM {rows} i{joins} GROUP BY i.grp")

@@ -7,6 +7,7 @@ aggregate, or what passes through an inner window. Below the nullable side of an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from headwater.graph.associations import NONE, Expression, Operator
@@ -19,6 +20,8 @@ _LOGIC = {"and": "AND", "or": "OR"}
 _SAME = frozenset({"knownfloatingpointnormalized", "normalizenanandzero", "knownnotnull", "knownnullable", "alias"})
 _FLOATS = ("FLOAT", "DOUBLE")
 _OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_STRINGS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "contains"}
 _NULLABLE = {"left": (1,), "leftouter": (1,), "left_outer": (1,), "right": (0,), "rightouter": (0,), "right_outer": (0,)}
 _BOTH = frozenset({"full", "fullouter", "full_outer", "outer"})
 
@@ -118,7 +121,8 @@ def _literal(expression: Expression) -> str:
     kind = duckdb_type(expression.type)
     if expression.value is None:
         return f"CAST(NULL AS {kind})" if kind else "NULL"
-    if kind is None or kind in ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "BLOB"):
+    dated = kind == "DATE" and _DATE.fullmatch(expression.value)
+    if kind is None or (kind in ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "BLOB") and not dated):
         raise Untranslatable(f"a literal of type {expression.type}")
     return f"CAST({literal(expression.value)} AS {kind})"
 
@@ -148,6 +152,8 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
     simple = {"not": "(NOT {})", "isnull": "({} IS NULL)", "isnotnull": "({} IS NOT NULL)", "isnan": "coalesce(isnan({}), false)"}
     if fn in simple and len(parts) == 1:
         return simple[fn].format(parts[0])
+    if fn in _STRINGS and len(parts) == 2 and expression.args[0].type == expression.args[1].type == "string":
+        return f"{_STRINGS[fn]}({', '.join(parts)})"
     if fn == "in" and len(parts) > 1 and alike:
         return f"({parts[0]} IN ({', '.join(parts[1:])}))"
     raise Untranslatable(f"{expression.text} ({expression.name or fn}) is not evaluated here")

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
+from headwater.graph.trace.derive import groups
 from headwater.graph.trace.plan import Column, references
-from headwater.graph.trace.reader import literal, quoted
+from headwater.graph.trace.reader import literal
+from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.translate import Translator, Untranslatable
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
@@ -30,26 +31,9 @@ def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], r
     for identifier, attributes in needed.items():
         operator, column = capture.plan.operators[identifier], by_operator[identifier]
         wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")
-        read = {"Scan": _scanned, "Aggregate": _aggregated, "Window": _windowed}[operator.op]
+        read = {"Scan": scanned, "Aggregate": _aggregated, "Window": _windowed}[operator.op]
         joins += f" LEFT JOIN {read(session, capture, operator, wanted, attributes)} v{identifier} ON v{identifier}.ref = c.{column}"
     return joins
-
-
-def _scanned(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
-    source = capture.source(operator.source)
-    located = session.located(capture, source, wanted)
-    numbers = [row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {located}").fetchall()]
-    if session.database.execute(f"SELECT count(*) FROM {located} WHERE row IS NULL").fetchone() != (0,):
-        raise Untranslatable("records of a file that has changed")
-    files = [session.files[number].readable() for number in numbers]
-    shape = Shape.of_source(source)
-    names = {column.attr: column.name for column in operator.attributes}
-    table = session.reader.table(session.database, shape, files, located) if files else None
-    if table is None:
-        empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
-        return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")
-    values = "".join(f", CAST(t.{quoted(names[attr])} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
-    return session.table(f"SELECT l.ref{values} FROM {located} l JOIN {table} t ON t.__file = l.file AND t.__row = l.row")
 
 
 def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
@@ -58,8 +42,9 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
         raise Untranslatable(f"the groups of {operator.text}")
     columns = references(boundary)
     names = ", ".join(f"g.{column.name}" for column in columns)
-    kept = literal(str(session.kept(capture, boundary.boundary)))
-    rows = session.table(f"SELECT g.key AS grp, {names} FROM {wanted} w JOIN read_parquet({kept}) g ON g.key = w.ref")
+    rows = session.table(
+        f"SELECT g.key AS grp, {names} FROM {wanted} w JOIN {groups(session, capture, boundary, wanted)} g ON g.key = w.ref"
+    )
     translator = Translator(capture.plan, {column.operator: column.name for column in columns})
     child = capture.plan.children(operator)[0]
     outputs = {attr: _output(translator, operator, child, attr) for attr in attributes}

@@ -12,6 +12,7 @@ from typing import Any
 
 from headwater.errors import CaptureUnavailableError
 from headwater.spark_listener.capture.jar import compiled_jar
+from headwater.spark_listener.settings import Mode
 
 _log = logging.getLogger("headwater.capture")
 _FLUSH_MS = 5_000
@@ -25,30 +26,31 @@ class Bridge:
         self._java = java
 
     @classmethod
-    def install(cls, spark: Any, *, mode: str, segments: str) -> Bridge:
-        """Install listener and, in mode `active`, the optimizer rule into a session and its context.
+    def install(cls, spark: Any, *, mode: str, segments: str, budget: float = 0.0) -> Bridge:
+        """Install listener and, where records are captured, the optimizer rule into a session and its context.
 
-        `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there.
+        `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
+        seconds that a trace may take to find the records of a group again; where it would take longer, they are written.
 
         Raises:
             CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
         """
         try:
-            return cls._install(spark, mode, segments)
+            return cls._install(spark, mode, segments, budget)
         except CaptureUnavailableError:
             raise
         except Exception as error:
             raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {_first_line(error)}.") from error
 
     @classmethod
-    def _install(cls, spark: Any, mode: str, segments: str) -> Bridge:
+    def _install(cls, spark: Any, mode: str, segments: str, budget: float) -> Bridge:
         context = spark.sparkContext
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
         file_system = location.getFileSystem(_java_context(context).hadoopConfiguration())
         place = file_system.makeQualified(location).toString()
-        records = mode == "active"
-        return cls(java_object(context, _ENTRY, _java_session(spark), records, place, in_executors=records))
+        records = Mode(mode).records
+        return cls(java_object(context, _ENTRY, _java_session(spark), records, place, float(budget), in_executors=records))
 
     def adopt(self, spark: Any) -> None:
         """See the queries of another session of the same context, new or cloned."""

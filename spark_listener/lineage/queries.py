@@ -69,7 +69,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
 
 def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, context: QueryContext, *, writes: bool) -> CaptureRunFacet:
     problems = [_problem(problem) for problem in ((manifest or event.get("capture") or {}).get("problems") or event.get("problems") or ())]
-    if context.mode is not Mode.ACTIVE:
+    if not context.mode.records:
         return CaptureRunFacet(status="off", mode=context.mode, problems=problems, producer=PRODUCER)
     if context.obstacle:
         problems.append(_problem(context.obstacle))

@@ -61,15 +61,15 @@ class Laboratory:
         return self.folder / "segments"
 
 
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+@pytest.fixture(scope="module", params=[0.0, float("inf")], ids=["active", "lazy"])
+def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     folder = tmp_path_factory.mktemp("random")
     os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 1g pyspark-shell"
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"))
+    bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=request.param)
     store = AssociationStore(folder / "associations")
     yield Laboratory(spark, bridge, folder, store, itertools.count())
     bridge.close()

@@ -40,7 +40,7 @@ public final class Manifest {
             reused(capture, counted, problems, conf);
             segments = segments(capture, counted, problems, (List) plan.get("operators"));
             boundaries = boundaries(capture, (List) plan.get("operators"));
-            splits(reports, (List) plan.get("sources"));
+            splits(reports, (List) plan.get("sources"), problems);
         }
         result.put("boundaries", boundaries);
         result.put("segments", segments);
@@ -109,6 +109,9 @@ public final class Manifest {
             described.put("kind", boundary.kind);
             described.put("operator", Integer.valueOf(boundary.operator));
             described.put("columns", boundary.columns);
+            if (boundary.derived != null) {
+                described.put("derived", boundary.derived);
+            }
             result.add(described);
         }
         return result;
@@ -123,7 +126,8 @@ public final class Manifest {
         List copies = new ArrayList();
         for (int i = 0; i < capture.boundaries.size(); i++) {
             Boundary boundary = (Boundary) capture.boundaries.get(i);
-            Boundary other = ran.contains(Integer.valueOf(boundary.number)) ? null : twin(capture, boundary, ran);
+            boolean written = boundary.derived != null || ran.contains(Integer.valueOf(boundary.number));
+            Boundary other = written ? null : twin(capture, boundary, ran);
             for (int j = 0; other != null && j < counted.size(); j++) {
                 Report report = (Report) counted.get(j);
                 if (report.boundary == other.number && report.fault == null) {
@@ -149,7 +153,7 @@ public final class Manifest {
         return null;
     }
 
-    private static void splits(List reports, List sources) {
+    private static void splits(List reports, List sources, List problems) {
         Map bySource = new HashMap();
         for (int i = 0; i < sources.size(); i++) {
             bySource.put(((Map) sources.get(i)).get("source"), sources.get(i));
@@ -157,6 +161,10 @@ public final class Manifest {
         Set seen = new HashSet();
         for (int i = 0; i < reports.size(); i++) {
             Report report = (Report) reports.get(i);
+            if (report.boundary < 0 && report.fault != null) {
+                problems.add(Capture.problemOf("Scan", report.fault, "missing"));
+                continue;
+            }
             Map source = report.boundary < 0 ? (Map) bySource.get(Integer.valueOf(report.source)) : null;
             if (source == null || !seen.add(report.source + "/" + report.splitOrdinal)) {
                 continue; // a split that several tasks read

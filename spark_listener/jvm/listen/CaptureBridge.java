@@ -21,9 +21,9 @@ public final class CaptureBridge {
     private final ObjectMapper json = new ObjectMapper();
     private boolean told; // that the breaker opened
 
-    public CaptureBridge(SparkSession session, boolean records, String segments) {
+    public CaptureBridge(SparkSession session, boolean records, String segments, double budget) {
         context = session.sparkContext();
-        captures = new Captures(context, segments);
+        captures = new Captures(context, segments, budget);
         events = new Events(captures);
         rule = records ? new CaptureRule(captures) : null;
         context.addSparkListener(events);

@@ -12,14 +12,21 @@ public final class Captures {
 
     private final SparkContext context;
     private final String segments;
+    private final double budget;
     private final ConcurrentHashMap running = new ConcurrentHashMap(); // String execution -> Capture
     private final AtomicInteger faults = new AtomicInteger();
     private volatile String lastFault;
     private volatile boolean closed;
 
-    Captures(SparkContext context, String segments) {
+    Captures(SparkContext context, String segments, double budget) {
+        this.budget = budget;
         this.context = context;
         this.segments = segments;
+    }
+
+    /** Seconds that a trace may take to find a group again instead of reading what was written of it. */
+    public double budget() {
+        return budget;
     }
 
     public boolean open() {

@@ -3,7 +3,6 @@ package headwater.replay;
 import headwater.rewrite.NumberedScan;
 import headwater.shim.Scala;
 import headwater.source.OrdinalFileIndex;
-import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -117,8 +116,7 @@ public final class ReplayRule extends Rule {
             return scan;
         }
         NumberedScan.check(scan, relation);
-        RankedFormat ranked = NumberedScan.countsWholeFiles(relation) ? null : new RankedFormat(relation.fileFormat(), files, null, false);
-        NumberedScan numbered = NumberedScan.of(scan, relation, files, ranked);
+        NumberedScan numbered = NumberedScan.of(scan, relation, files, null, false);
         LogicalPlan kept = new Filter(new Not(new InSet(numbered.reference, Scala.set(references))), numbered.plan);
         return new Project(scan.output(), kept);
     }

@@ -13,12 +13,19 @@ public final class Boundary {
     public final int operator;
     public final LogicalPlan original; // for the comparison of subplans that Spark may run once for several places
     public final List columns = new ArrayList(); // of Map: role, operator, frame
+    public Map derived; // null: its rows are written; else what is known of finding them again
 
     Boundary(int number, String kind, int operator, LogicalPlan original) {
         this.number = number;
         this.kind = kind;
         this.operator = operator;
         this.original = original;
+    }
+
+    /** Nothing is written here: a trace finds the rows again, in about so many seconds. */
+    void derive(double seconds) {
+        derived = new LinkedHashMap();
+        derived.put("estimate_ms", Double.valueOf(seconds * 1000.0));
     }
 
     void column(String role, String name, int value) {

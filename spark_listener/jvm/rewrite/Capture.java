@@ -25,11 +25,18 @@ public final class Capture {
     public boolean rewritten;
     public long planningNanos;
     public final String folder; // of its segments
+    public final double budget; // seconds that finding a group again may take at a trace; 0: everything is written
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
 
-    public Capture(LogicalPlan original, String segments) {
+    public Capture(LogicalPlan original, String segments, double budget) {
         this.original = original;
+        this.budget = budget;
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
+    }
+
+    /** Whether groups that a trace can find again are left to it. */
+    boolean derives() {
+        return budget > 0.0;
     }
 
     /** To be called before a plan with taps runs. */

@@ -1,9 +1,11 @@
 package headwater.rewrite;
 
 import headwater.shim.Scala;
+import headwater.source.NumberedParquet;
 import headwater.source.OrdinalFileIndex;
 import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
+import headwater.tap.Reports;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -17,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.ShiftLeft;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
@@ -26,13 +29,11 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A scan of files with one more column, the reference of each record. Parquet: the reader's own column of row indexes, and the file's
- * ordinal as a partition constant (7 to 18 ns a row, against 49 through the metadata struct). CSV and text: a column that the wrapped
- * reader counts.
+ * A scan of files with one more column, the reference of each record. Parquet: the row index, computed from the place of the batch
+ * (NumberedParquet), and the file's ordinal as a partition constant. CSV and text: a column that the wrapped reader counts.
  */
 public final class NumberedScan {
     private static final String ORDINAL = "_headwater_ordinal";
-    private static final String ROW_INDEX = "_tmp_metadata_row_index"; // Spark's Parquet readers fill a column of this name
 
     public final LogicalPlan plan;
     public final Attribute reference;
@@ -52,18 +53,21 @@ public final class NumberedScan {
         SourceFormats.check(scan, relation);
     }
 
-    /** `ranked` is the format of a relation that does not count whole files; else it is not used. */
-    public static NumberedScan of(LogicalRelation scan, HadoopFsRelation relation, SourceFiles files, RankedFormat ranked) {
+    /**
+     * `reports` hears of what could not be numbered and of the splits read; null: nobody asks, and what cannot be numbered fails the task.
+     * Without `splits` a file whose reader tells no position is read by one task.
+     */
+    public static NumberedScan of(LogicalRelation scan, HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
         boolean whole = countsWholeFiles(relation);
         StructType partition = relation.partitionSchema().add(ORDINAL, DataTypes.IntegerType, false);
         AttributeReference ordinal = column(ORDINAL, DataTypes.IntegerType, false);
-        String name = whole ? ROW_INDEX : RankedFormat.COLUMN;
+        String name = whole ? NumberedParquet.ROW_INDEX : RankedFormat.COLUMN;
         // the vectorised Parquet reader refuses a column that is not nullable and not in the file; it never gives null
         StructType data = relation.dataSchema().add(name, DataTypes.LongType, whole);
         AttributeReference position = column(name, DataTypes.LongType, whole);
         OrdinalFileIndex index = new OrdinalFileIndex(relation, files, partition);
         HadoopFsRelation numbered = relation.copy(
-            index, partition, data, relation.bucketSpec(), whole ? relation.fileFormat() : ranked, relation.options(), relation.sparkSession());
+            index, partition, data, relation.bucketSpec(), format(relation, files, reports, splits), relation.options(), relation.sparkSession());
 
         List output = Scala.list(scan.output());
         List columns = new ArrayList(output);
@@ -73,6 +77,14 @@ public final class NumberedScan {
         Alias reference = Rewriter.alias(whole ? packed(ordinal, position) : position, "row");
         columns.add(reference);
         return new NumberedScan(new HiddenProject(Scala.seq(columns), renewed, scan), reference.toAttribute());
+    }
+
+    private static FileFormat format(HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
+        if (!countsWholeFiles(relation)) {
+            return new RankedFormat(relation.fileFormat(), files, reports, splits);
+        }
+        boolean own = relation.fileFormat().getClass() == ParquetFileFormat.class; // another's subclass may leave rows out of its batches
+        return own ? new NumberedParquet(files.number, reports) : relation.fileFormat();
     }
 
     private static Expression packed(AttributeReference ordinal, AttributeReference position) {

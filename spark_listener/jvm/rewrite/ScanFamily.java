@@ -1,6 +1,5 @@
 package headwater.rewrite;
 
-import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +22,7 @@ final class ScanFamily extends Family {
         NumberedScan.check(scan, relation);
         boolean whole = NumberedScan.countsWholeFiles(relation);
         SourceFiles files = rewriter.capture.source(relation, whole ? 0L : SourceFormats.unit(relation));
-        RankedFormat ranked = whole ? null : new RankedFormat(relation.fileFormat(), files, rewriter.capture.reports, true);
-        NumberedScan numbered = NumberedScan.of(scan, relation, files, ranked);
+        NumberedScan numbered = NumberedScan.of(scan, relation, files, rewriter.capture.reports, true);
         List hidden = new ArrayList();
         hidden.add(new Hidden(numbered.reference, operator));
         return new Rewritten(numbered.plan, hidden);

@@ -1,0 +1,179 @@
+"""Groups whose associations were not written: found again from the source, when a trace asks for them.
+
+One record stands for such a group (docs: capture format, "Derived boundaries"). It is read, the aggregate's keys are computed from it,
+and the records of the source that pass the filters below the aggregate and have equal keys are the group. What comes out has the shape
+of the kept table of the boundary, so that traces need not know the difference. Exact or nothing: a source that has changed since is
+said, and gives no record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headwater.errors import SourceChangedError
+from headwater.graph.associations import NONE, Boundary, Operator
+from headwater.graph.model import node_id
+from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.trace.plan import references
+from headwater.graph.trace.reader import literal, quoted
+from headwater.graph.trace.scanned import scanned
+from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
+from headwater.graph.trace.shapes import Shape
+from headwater.graph.trace.translate import Translator, Untranslatable
+from headwater.graph.trace.types import duckdb_type
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What makes the groups of a boundary: SQL over the values `v<scan>.a<attribute>` of its one scan."""
+
+    scan: Operator
+    column: str  # the boundary's one reference
+    keys: Sequence[str]
+    conditions: Sequence[str]
+    needed: dict[int, str]  # attribute → Spark's type
+
+
+def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) -> str:
+    """The rows of the groups in `wanted` (a table with the column `ref`), as a table or query with the columns of the kept table."""
+    if not is_derived(session, capture, boundary):
+        return _kept(session, capture, boundary)
+    try:
+        made = _group(capture, boundary)
+        stands = _keyed(session, capture, made, f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}", "key")
+        if not session.count(stands):
+            return _none(session, made)
+        source = capture.source(made.scan.source)
+        files = _files(session, capture, made.scan)
+        if not files:
+            return _none(session, made)
+        equal = " AND ".join(f"{key} IS NOT DISTINCT FROM s.k{place}" for place, key in enumerate(made.keys)) or "true"
+        where = f" WHERE {' AND '.join(made.conditions)}" if made.conditions else ""
+        name = f"v{made.scan.id}"
+        return session.table(
+            f"SELECT s.key, {name}.ref AS {made.column} FROM {_scanned(Shape.of_source(source), made, files)} {name} "
+            f"JOIN {stands} s ON {equal}{where}",
+            [[str(file.readable().path) for file, _ in files]],
+        )
+    except (SourceChangedError, Untranslatable) as error:
+        return _lost(session, capture, boundary, error)
+
+
+def groups_of(session: Session, capture: Capture, boundary: Boundary, records: str) -> str:
+    """The rows of the boundary that hold one of these records (a table with the column `ref`), in the same shape."""
+    if not is_derived(session, capture, boundary):
+        return _kept(session, capture, boundary)
+    try:
+        made = _group(capture, boundary)
+        stands = _keyed(session, capture, made, _standing(session, capture, boundary), "key")
+        met = _keyed(session, capture, made, f"SELECT DISTINCT ref FROM {records}", made.column)
+    except (SourceChangedError, Untranslatable) as error:
+        return _lost(session, capture, boundary, error)
+    equal = " AND ".join(f"m.k{place} IS NOT DISTINCT FROM s.k{place}" for place in range(len(made.keys))) or "true"
+    return session.table(f"SELECT s.key, m.{made.column} FROM {met} m JOIN {stands} s ON {equal}")
+
+
+def is_derived(session: Session, capture: Capture, boundary: Boundary) -> bool:
+    """Whether a boundary's rows have to be found again: they were neither written nor kept since."""
+    return boundary.derived is not None and not session.kept(capture, boundary.boundary).exists()
+
+
+def _group(capture: Capture, boundary: Boundary) -> _Group:
+    plan = capture.plan
+    column = references(boundary)[0]
+    scan, aggregate = plan.operators[column.operator], plan.operators[boundary.operator]
+    translator = Translator(plan, {column.operator: column.name})
+    child = plan.children(aggregate)[0]
+    keys = [translator.sql(key, child) for key in aggregate.keys]
+    conditions = [
+        translator.sql(operator.condition, plan.children(operator)[0])
+        for operator in _down(capture, child)
+        if operator.op == "Filter" and operator.condition is not None
+    ]
+    return _Group(scan, column.name, keys, conditions, translator.needed.get(scan.id, {}))
+
+
+def _down(capture: Capture, operator: Operator) -> Iterator[Operator]:
+    while operator.op != "Scan":
+        yield operator
+        operator = capture.plan.children(operator)[0]
+
+
+def _keyed(session: Session, capture: Capture, made: _Group, records: str, name: str) -> str:
+    """The keys of those records of the scan that pass the filters: a table `<name>, k0 …`. `records` gives the column `ref`."""
+    rows = session.table(f"SELECT 0 AS origin, ref FROM ({records})")
+    join = ""
+    if made.needed:
+        join = f" JOIN {scanned(session, capture, made.scan, rows, made.needed)} v{made.scan.id} ON v{made.scan.id}.ref = c.ref"
+    keys = "".join(f", {key} AS k{place}" for place, key in enumerate(made.keys))
+    where = f" WHERE {' AND '.join(made.conditions)}" if made.conditions else ""
+    return session.table(f"SELECT c.ref AS {name}{keys} FROM {rows} c{join}{where}")
+
+
+def _standing(session: Session, capture: Capture, boundary: Boundary) -> str:
+    """The records that stand for the groups of a boundary: whatever another boundary refers to them by. A query of `ref`."""
+    named = [
+        f"SELECT DISTINCT {column.name} AS ref FROM {_kept(session, capture, other)} WHERE {column.name} <> {NONE}"
+        for other in capture.manifest.boundaries
+        for column in references(other)
+        if column.operator == boundary.operator
+    ]
+    return " UNION ".join(named) or "SELECT NULL::BIGINT AS ref WHERE false"
+
+
+def _scanned(shape: Shape, made: _Group, files: Sequence[tuple[KnownFile, int]]) -> str:
+    """A query of the scan's records, `ref` and the needed values, over the files that are its one parameter."""
+    names = {column.attr: column.name for column in made.scan.attributes}
+    types = {name.lower(): kind for name, kind in shape.partitions}
+    places = {place: ordinal for place, (_, ordinal) in enumerate(files)}
+    values = ""
+    for attr, kind in made.needed.items():
+        name = names[attr]
+        if name.lower() in types:
+            by_place = {place: file.partition.get(_own(file, name)) for place, (file, _) in enumerate(files)}
+            value = _constant(by_place)
+        else:
+            value = f"p.{quoted(name)}"
+        values += f", CAST({value} AS {duckdb_type(kind)}) AS a{attr}"
+    ordinal = mapped("p.file_index", places)
+    return (
+        f"(SELECT ({ordinal} << 40) | p.file_row_number AS ref{values} "
+        f"FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p)"
+    )
+
+
+def _own(file: KnownFile, name: str) -> str:
+    return next((column for column in file.partition if column.lower() == name.lower()), name)
+
+
+def _constant(values: dict[int, str | None]) -> str:
+    """A partition column: one value a file."""
+    branches = " ".join(f"WHEN {place} THEN {'NULL' if value is None else literal(value)}" for place, value in values.items())
+    return f"(CASE p.file_index {branches} END)"
+
+
+def _files(session: Session, capture: Capture, scan: Operator) -> list[tuple[KnownFile, int]]:
+    """The files that the scan read, with their ordinals."""
+    source = capture.source(scan.source)
+    dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
+    shape = Shape.of_source(source)
+    return [
+        (session.known(FileBlock(uri_of(file.path), file.length, file.modified), dataset, shape, file.partition), file.ordinal)
+        for file in source.files
+    ]
+
+
+def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceChangedError | Untranslatable) -> str:
+    operator = capture.plan.operators[boundary.operator]
+    reason = error.message if isinstance(error, SourceChangedError) else f"{error} cannot be evaluated here"
+    session.say(operator.text or operator.op, f"the records of its groups were left to be found again, and cannot be: {reason}", "missing")
+    return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {references(boundary)[0].name} WHERE false")
+
+
+def _none(session: Session, made: _Group) -> str:
+    return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {made.column} WHERE false")
+
+
+def _kept(session: Session, capture: Capture, boundary: Boundary) -> str:
+    return f"read_parquet({literal(str(session.kept(capture, boundary.boundary)))})"

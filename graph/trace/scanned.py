@@ -1,0 +1,38 @@
+"""The values that references to a scan's records stand for.
+
+Source files are read now, and only if they are what the run read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headwater.graph.associations import Operator
+from headwater.graph.trace.reader import quoted
+from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.shapes import Shape
+from headwater.graph.trace.translate import Untranslatable
+from headwater.graph.trace.types import duckdb_type
+
+
+def scanned(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
+    """A table `ref, a<attribute> …` of the records in `wanted` (`origin, ref`). `attributes` has Spark's type of each.
+
+    Raises:
+        SourceChangedError: a file that holds them is not what it was.
+        Untranslatable: it is not known any more which records they were.
+    """
+    source = capture.source(operator.source)
+    located = session.located(capture, source, wanted)
+    numbers = [row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {located}").fetchall()]
+    if session.database.execute(f"SELECT count(*) FROM {located} WHERE row IS NULL").fetchone() != (0,):
+        raise Untranslatable("records of a file that has changed")
+    files = [session.files[number].readable() for number in numbers]
+    shape = Shape.of_source(source)
+    names = {column.attr: column.name for column in operator.attributes}
+    table = session.reader.table(session.database, shape, files, located) if files else None
+    if table is None:
+        empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
+        return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")
+    values = "".join(f", CAST(t.{quoted(names[attr])} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
+    return session.table(f"SELECT l.ref{values} FROM {located} l JOIN {table} t ON t.__file = l.file AND t.__row = l.row")

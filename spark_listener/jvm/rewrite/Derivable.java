@@ -1,0 +1,155 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Contains;
+import org.apache.spark.sql.catalyst.expressions.EndsWith;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.StartsWith;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.StructField;
+
+/**
+ * Whether the groups of an aggregate can be found again when somebody asks: it stands over one Parquet scan with nothing but filters
+ * and projections between, and whoever traces can evaluate its keys and the filters exactly as Spark does. Then no association need be
+ * written: one record of the group tells its keys, and its keys tell the others.
+ *
+ * What is accepted here must be accepted by graph/trace/translate.py; a test compares them.
+ */
+final class Derivable {
+    private static final double BYTES_A_SECOND = 100.0e6; // of compressed columns, read and compared at a trace, on two cores
+
+    final double seconds; // that finding one group again is estimated to take
+
+    private Derivable(double seconds) {
+        this.seconds = seconds;
+    }
+
+    /** Null where the groups cannot be found again for sure. */
+    static Derivable of(Aggregate aggregate) {
+        List wanted = Scala.list(aggregate.groupingExpressions());
+        Map defined = new HashMap(); // ExprId -> Expression
+        LogicalPlan node = aggregate.child();
+        while (!(node instanceof LogicalRelation)) {
+            if (node.getClass() == Filter.class) {
+                wanted.add(((Filter) node).condition());
+                node = ((Filter) node).child();
+            } else if (node.getClass() == Project.class) {
+                define(((Project) node), defined);
+                node = ((Project) node).child();
+            } else {
+                return null;
+            }
+        }
+        LogicalRelation scan = (LogicalRelation) node;
+        if (!(scan.relation() instanceof HadoopFsRelation)) {
+            return null;
+        }
+        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+        if (relation.fileFormat().getClass() != ParquetFileFormat.class || SQLConf.get().isParquetBinaryAsString()) {
+            return null;
+        }
+        Set columns = new HashSet();
+        for (int i = 0; i < wanted.size(); i++) {
+            if (!same((Expression) wanted.get(i), defined, columns)) {
+                return null;
+            }
+        }
+        return new Derivable(relation.location().sizeInBytes() * share(columns, relation) / BYTES_A_SECOND);
+    }
+
+    private static void define(Project project, Map defined) {
+        List columns = Scala.list(project.projectList());
+        for (int i = 0; i < columns.size(); i++) {
+            if (columns.get(i) instanceof Alias) {
+                defined.put(((Alias) columns.get(i)).exprId(), ((Alias) columns.get(i)).child());
+            }
+        }
+    }
+
+    /** Whether an expression means the same to whoever traces. Adds the columns of the scan that it reads. */
+    private static boolean same(Expression expression, Map defined, Set columns) {
+        if (expression instanceof Alias) {
+            return same(((Alias) expression).child(), defined, columns);
+        }
+        if (expression instanceof AttributeReference) {
+            Expression definition = (Expression) defined.get(((Attribute) expression).exprId());
+            if (definition != null) {
+                return same(definition, defined, columns);
+            }
+            columns.add(((Attribute) expression).name());
+            return same(expression.dataType());
+        }
+        if (expression instanceof Literal) {
+            return same(expression.dataType());
+        }
+        if (!known(expression)) {
+            return false;
+        }
+        List children = Scala.list(expression.children());
+        DataType type = null;
+        for (int i = 0; i < children.size(); i++) {
+            Expression child = (Expression) children.get(i);
+            if (!same(child, defined, columns) || (type != null && !type.equals(child.dataType()))) {
+                return false; // operands of two types would be widened, and not in the same way everywhere
+            }
+            type = child.dataType();
+        }
+        return true;
+    }
+
+    private static boolean known(Expression e) {
+        return e instanceof EqualTo || e instanceof EqualNullSafe || e instanceof LessThan || e instanceof LessThanOrEqual || e instanceof GreaterThan
+            || e instanceof GreaterThanOrEqual || e instanceof And || e instanceof Or || e instanceof Not || e instanceof IsNull
+            || e instanceof IsNotNull || e instanceof In || e instanceof StartsWith || e instanceof EndsWith || e instanceof Contains;
+    }
+
+    private static boolean same(DataType type) {
+        return type.equals(DataTypes.BooleanType) || type.equals(DataTypes.ByteType) || type.equals(DataTypes.ShortType)
+            || type.equals(DataTypes.IntegerType) || type.equals(DataTypes.LongType) || type.equals(DataTypes.StringType)
+            || type.equals(DataTypes.DateType) || type instanceof DecimalType;
+    }
+
+    /** The share of a relation's bytes that some of its columns have, by the sizes that Spark assumes of types. */
+    private static double share(Set columns, HadoopFsRelation relation) {
+        double all = 0.0;
+        double read = 0.0;
+        StructField[] fields = relation.dataSchema().fields();
+        for (int i = 0; i < fields.length; i++) {
+            int size = fields[i].dataType().defaultSize();
+            all += size;
+            read += columns.contains(fields[i].name()) ? size : 0;
+        }
+        return all == 0.0 ? 1.0 : read / all;
+    }
+}

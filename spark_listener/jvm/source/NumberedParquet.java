@@ -1,0 +1,77 @@
+package headwater.source;
+
+import headwater.tap.Reports;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.Option;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Seq;
+
+/**
+ * Spark's Parquet format, but for the column of row indexes. Spark fills it value by value, boxed, for every row that is scanned: the
+ * dearest part of a capture. Where batches are read, this format computes it from the place of the batch in the file instead, when a
+ * value is asked for. Where rows are read one by one, or the reader is not the one we know, Spark's own column stays.
+ */
+public final class NumberedParquet extends ParquetFileFormat {
+    public static final String ROW_INDEX = "_tmp_metadata_row_index"; // Spark's readers fill a column of this name
+
+    private final int source;
+    private final Reports reports; // null: a split that cannot be numbered fails the task
+
+    public NumberedParquet(int source, Reports reports) {
+        this.source = source;
+        this.reports = reports;
+    }
+
+    public Function1 buildReaderWithPartitionValues(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+        int at = index(required);
+        Object batches = Scala.orNull(options.get("returning_batch"));
+        if (at < 0 || !"true".equals(batches) || !RowGroups.known()) {
+            return super.buildReaderWithPartitionValues(session, data, partition, required, filters, options, conf);
+        }
+        Function1 reader = super.buildReaderWithPartitionValues(session, without(data), partition, without(required), filters, options, conf);
+        return new NumberedBatchReader(reader, at, source, reports);
+    }
+
+    /** The column's vector is ours; generated code then asks it through Spark's general class, which every class loader knows. */
+    public Option vectorTypes(StructType required, StructType partition, SQLConf conf) {
+        int at = index(required);
+        Option types = super.vectorTypes(required, partition, conf);
+        if (at < 0 || types.isEmpty() || !RowGroups.known()) {
+            return types;
+        }
+        List names = Scala.list((Seq) types.get());
+        names.set(at, org.apache.spark.sql.vectorized.ColumnVector.class.getName());
+        return Scala.some(Scala.seq(names));
+    }
+
+    private static int index(StructType schema) {
+        StructField[] fields = schema.fields();
+        for (int i = 0; i < fields.length; i++) {
+            if (fields[i].name().equals(ROW_INDEX)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static StructType without(StructType schema) {
+        List fields = new ArrayList();
+        StructField[] all = schema.fields();
+        for (int i = 0; i < all.length; i++) {
+            if (!all[i].name().equals(ROW_INDEX)) {
+                fields.add(all[i]);
+            }
+        }
+        return new StructType((StructField[]) fields.toArray(new StructField[0]));
+    }
+}

@@ -1,0 +1,100 @@
+package headwater.source;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Optional;
+import java.util.PrimitiveIterator;
+import org.apache.parquet.column.page.PageReadStore;
+import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
+import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader;
+
+/**
+ * Watches Spark's vectorised Parquet reader take one row group after the other, and so knows where in the file each batch stands. It
+ * stands in for the reader's source of row groups, which Spark keeps in a field; a Spark that keeps it elsewhere is not known.
+ */
+final class RowGroups implements InvocationHandler {
+    private static final Field READER = field(RecordReaderIterator.class, "rowReader");
+    private static final Field SOURCE = field(VectorizedParquetRecordReader.class.getSuperclass(), "reader");
+
+    private final Object original;
+    private long next; // index of the next row in the file, while rows follow one another
+    private long left; // rows of the group that no batch has had yet
+    private PrimitiveIterator.OfLong indexes; // null: the group is read whole
+
+    private RowGroups(Object original) {
+        this.original = original;
+    }
+
+    /** Whether this Spark's reader is built as we know it. */
+    static boolean known() {
+        return READER != null && SOURCE != null && SOURCE.getType().isInterface();
+    }
+
+    /** Watches the reader behind an iterator of batches, none of which has been read yet. */
+    static RowGroups watch(Object batches) throws IllegalAccessException {
+        if (!(batches instanceof RecordReaderIterator)) {
+            throw new IllegalStateException("the reader gives a " + batches.getClass().getName());
+        }
+        Object reader = READER.get(batches);
+        if (!(reader instanceof VectorizedParquetRecordReader)) {
+            throw new IllegalStateException("the reader is a " + reader.getClass().getName());
+        }
+        RowGroups groups = new RowGroups(SOURCE.get(reader));
+        Class source = SOURCE.getType();
+        SOURCE.set(reader, Proxy.newProxyInstance(source.getClassLoader(), new Class[] {source}, groups));
+        return groups;
+    }
+
+    public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+        Object result;
+        try {
+            method.setAccessible(true);
+            result = method.invoke(original, arguments);
+        } catch (InvocationTargetException thrown) {
+            throw thrown.getCause();
+        }
+        if (result instanceof PageReadStore) {
+            begin((PageReadStore) result);
+        }
+        return result;
+    }
+
+    private void begin(PageReadStore group) {
+        Optional offset = group.getRowIndexOffset();
+        Optional listed = group.getRowIndexes();
+        next = offset.isPresent() ? ((Long) offset.get()).longValue() : -1L;
+        indexes = listed.isPresent() ? (PrimitiveIterator.OfLong) listed.get() : null;
+        left = group.getRowCount();
+    }
+
+    /** The row indexes of the next batch. */
+    void place(RowIndexVector positions, int rows) {
+        if (next < 0L || rows > left) {
+            throw new IllegalStateException(next < 0L ? "the file does not tell where a row group begins" : "a batch reaches over a row group");
+        }
+        left -= rows;
+        if (indexes == null) {
+            positions.from(next);
+            next += rows;
+            return;
+        }
+        long[] list = new long[rows];
+        for (int i = 0; i < rows; i++) {
+            list[i] = next + indexes.nextLong(); // they count from the beginning of the group
+        }
+        positions.list(list);
+    }
+
+    private static Field field(Class owner, String name) {
+        try {
+            Field field = owner.getDeclaredField(name);
+            field.setAccessible(true);
+            return field;
+        } catch (Throwable unknown) {
+            return null;
+        }
+    }
+}
