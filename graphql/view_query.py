@@ -15,7 +15,7 @@ from headwater.graphql.impact import ImpactPage, RecordSet, impact_page
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, bounded
 from headwater.graphql.types import Info
 from headwater.graphql.view_input import MAX_EDGES, ViewInput
-from headwater.graphql.view_types import LineageView, ViewDifference
+from headwater.graphql.view_types import LineageView, LinkMembers, ViewDifference
 
 
 @strawberry.type
@@ -28,6 +28,14 @@ class ViewQuery:
         size = bounded(first, "first", low=1, high=MAX_NODES)
         links = bounded(edges, "edges", low=1, high=MAX_EDGES)
         return await LineageView.of(info, view.request(first=size, edges=links, after=after or None))
+
+    @strawberry.field(description="What one link of a view stands for: its members, and the masked nodes between.")
+    async def view_link(
+        self, info: Info, view: ViewInput, src: strawberry.ID, dst: strawberry.ID, first: int = 100, after: str | None = UNSET
+    ) -> LinkMembers:
+        """One page of pairs."""
+        made = await domain.view(info.context.graph, info.context.tenant, view.request())
+        return await LinkMembers.of(info, made, src, dst, first, after or None)
 
     @strawberry.field(description="What changed in a view between two instants.")
     async def view_difference(self, info: Info, view: ViewInput, before: str, after: str) -> ViewDifference:

@@ -51,6 +51,20 @@ class LinkMembers:
     masked_total: int
     withheld: int
 
+    @classmethod
+    async def of(cls, info: Info, made: domain.View, src: str, dst: str, first: int, after: str | None) -> LinkMembers:
+        """The members of one link of a view."""
+        found = await made.members(src, dst, first=bounded(first, "first", low=1, high=MAX_PAGE), after=after)
+        info.context.loaders.budget.spend(len(found.pairs) + len(found.masked))
+        return cls(
+            pairs=[MemberPair(src=strawberry.ID(one), dst=strawberry.ID(other)) for one, other in found.pairs],
+            total=found.total,
+            cursor=found.cursor,
+            masked=[Node.of(node) for node in found.masked],
+            masked_total=found.masked_total,
+            withheld=found.withheld,
+        )
+
 
 @strawberry.type(description="A link: `weight` flows out of `src` arrive at `dst`, directly or via masked nodes. `via` null: not counted.")
 class ViewEdge:
@@ -66,16 +80,7 @@ class ViewEdge:
     @strawberry.field(description="The members that the link joins, and the masked nodes between.")
     async def members(self, info: Info, first: int = 100, after: str | None = UNSET) -> LinkMembers:
         """Worked out only when asked for."""
-        found = await self.made.members(self.src, self.dst, first=bounded(first, "first", low=1, high=MAX_PAGE), after=after or None)
-        info.context.loaders.budget.spend(len(found.pairs) + len(found.masked))
-        return LinkMembers(
-            pairs=[MemberPair(src=strawberry.ID(src), dst=strawberry.ID(dst)) for src, dst in found.pairs],
-            total=found.total,
-            cursor=found.cursor,
-            masked=[Node.of(node) for node in found.masked],
-            masked_total=found.masked_total,
-            withheld=found.withheld,
-        )
+        return await LinkMembers.of(info, self.made, self.src, self.dst, first, after or None)
 
 
 @strawberry.type(description="Counts of the whole view, not of the page. `beyond`: nodes one hop further than depth or limit allowed.")

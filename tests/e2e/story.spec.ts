@@ -92,6 +92,30 @@ test('the address holds the question: reloaded, it gives the same answer', async
   await expect(sentence(page)).toContainText('1 record in weather.csv');
 });
 
+test('the graph zooms and hides, and its address holds it', async ({ page }) => {
+  await findReport(page);
+  const graph = page.getByRole('region', { name: 'Lineage graph' });
+  await page.getByRole('checkbox', { name: 'hide jobs' }).check();
+  await expect(graph.getByText(/^via \d/).first()).toBeVisible();
+  await page.getByRole('textbox', { name: 'Hide names like' }).fill('*clean*');
+  await page.keyboard.press('Enter');
+  await expect(graph.getByRole('button', { name: /^weather\.csv/ })).toBeVisible();
+  await expect(graph.getByRole('button', { name: /^clean/ })).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByRole('checkbox', { name: 'hide jobs' })).toBeChecked();
+  await graph.getByRole('button', { name: /^report\s*dataset/ }).click();
+  const panel = page.getByRole('complementary', { name: 'Details of report' });
+  await panel.getByRole('button', { name: /^via/ }).first().click();
+  await expect(panel.getByText(/^job /).first()).toBeVisible();
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await page.getByRole('combobox', { name: 'Data as' }).selectOption('platforms');
+  await expect(graph.getByText(/^platform · \d+ inside$/)).toBeVisible();
+  await page.getByRole('combobox', { name: 'Data as' }).selectOption('columns');
+  await expect(graph.getByRole('button', { name: /^max_wind_mph\s*column/ })).toBeVisible();
+  await page.getByRole('button', { name: 'Show everything' }).click();
+  await expect(graph.getByRole('button', { name: 'Show the columns of report' })).toBeVisible();
+});
+
 test('the details of a job tell what its run captured', async ({ page }) => {
   await traceTheWrongNumber(page);
   const graph = page.getByRole('region', { name: 'Lineage graph' });

@@ -74,3 +74,12 @@ async def test_impact_comes_in_pages_with_paths(ask):
 async def test_what_is_no_column_is_refused(refused):
     for question in ("fieldAccess(column: $id) { job }", "fieldLineage(column: $id) { truncated }"):
         assert "no column" in (await refused(f"query ($id: ID!) {{ {question} }}", id=RAW)).message
+
+
+async def test_one_link_can_be_expanded_alone(ask, refused):
+    document = """query ($view: ViewInput!, $src: ID!, $dst: ID!) { viewLink(view: $view, src: $src, dst: $dst) {
+      pairs { src dst } total masked { name } withheld } }"""
+    hidden = {"focus": [REPORTED], "masks": [{"by": "KIND", "values": ["job"]}]}
+    found = (await ask(document, view=hidden, src=RAW, dst=CLEANED))["viewLink"]
+    assert found == {"pairs": [{"src": RAW, "dst": CLEANED}], "total": 1, "masked": [{"name": "clean"}], "withheld": 0}
+    assert "no link" in (await refused(document, view=hidden, src=CLEANED, dst=RAW)).message

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { find, recordOf, type TraceArguments, trace } from './answers.ts';
+import { type ViewArguments, view, viewLink } from './view.ts';
 import { EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
 
 const SDL = readFileSync(join(import.meta.dirname, '../../graphql/schema.graphql'), 'utf8');
@@ -143,6 +144,8 @@ export function createFixture({ empty = false } = {}) {
             return { nodes: found.slice(0, first), cursor: null, total: found.length };
           },
           lineage: (_: unknown, asked: Parameters<typeof lineage>[0]) => lineage(asked),
+          view: (_: unknown, asked: ViewArguments) => view(asked),
+          viewLink: (_: unknown, asked: Parameters<typeof viewLink>[0]) => viewLink(asked),
           rows: (_: unknown, asked: Parameters<typeof rows>[0]) => rows(asked),
           trace: (_: unknown, asked: TraceArguments) => {
             const answer = trace(asked);

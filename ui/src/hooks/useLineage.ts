@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { type Direction, LineageDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
 
-const DEPTH = 12;
+/** How many hops are followed: from dataset to dataset it takes two. */
+export const DEPTH = 12;
 
 /** Datasets and jobs around a dataset. */
 export function useLineage(dataset: string | undefined, direction: Direction) {

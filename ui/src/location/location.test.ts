@@ -33,3 +33,19 @@ test('row 0 is a record, and unknown choices fall back to the usual ones', () =>
   expect(tracedRecord(location)).toEqual({ dataset: 'd', file: 'f', row: 0 });
   expect(location).toMatchObject({ semantics: 'witness', direction: 'backward' });
 });
+
+test('levels, masks and time are in the address, and only what differs from the usual', () => {
+  const view = {
+    data: 'PLATFORM',
+    actors: 'JOB',
+    masks: ['kind=job', 'name=tmp & co'],
+    ends: true,
+    asOf: '2026-03-01',
+  } as const;
+  const location: Location = { ...HOME, dataset: 'd', view: { ...view, masks: [...view.masks] } };
+  expect(formatLocation(location)).toBe(
+    '?dataset=d&level=platform&hide=kind%3Djob&hide=name%3Dtmp+%26+co&ends=1&asOf=2026-03-01',
+  );
+  expect(parseLocation(formatLocation(location))).toEqual(location);
+  expect(parseLocation('?dataset=d&level=dataset&actors=moon')).toEqual({ ...HOME, dataset: 'd' });
+});

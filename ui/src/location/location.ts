@@ -1,5 +1,7 @@
 /** What the page shows, as its address says it: everything needed to come back to it, and nothing else. */
 
+import { formatView, parseView, type ViewChoice } from '../graph/zoom';
+
 export type SemanticsChoice = 'witness' | 'influence';
 export type DirectionChoice = 'backward' | 'forward';
 
@@ -18,6 +20,8 @@ export interface Location {
   direction: DirectionChoice;
   /** Id of the one dataset whose records are asked for, or `EVERYTHING`; absent: the one that the value came from, as far as known. */
   to?: string;
+  /** How the lineage of the dataset is drawn; absent: every dataset and job. */
+  view?: ViewChoice;
 }
 
 /** The target that stands for every end of the lineage. */
@@ -51,13 +55,14 @@ export function parseLocation(search: string): Location {
     semantics: query.get('semantics') === 'influence' ? 'influence' : 'witness',
     direction: query.get('direction') === 'forward' ? 'forward' : 'backward',
     to: text('to'),
+    view: parseView(query),
   });
 }
 
 /** The query part of the address, `''` for the start. Semantics and direction are written out where a record is traced. */
 export function formatLocation(location: Location): string {
   const query = new URLSearchParams();
-  const { dataset, where, file, row, column, semantics, direction, to } = location;
+  const { dataset, where, file, row, column, semantics, direction, to, view } = location;
   if (dataset) query.set('dataset', dataset);
   if (where) query.set('where', where);
   if (tracedRecord(location)) {
@@ -67,6 +72,8 @@ export function formatLocation(location: Location): string {
     query.set('semantics', semantics);
     query.set('direction', direction);
     if (to) query.set('to', to);
+  } else if (dataset && view) {
+    formatView(view, query);
   }
   const search = query.toString();
   return search ? `?${search}` : '';

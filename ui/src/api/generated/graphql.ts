@@ -4,6 +4,12 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** Keeps what lies on a way between a node of `from` and one of `to`, in either direction. */
+export type BetweenInput = {
+  from: Array<string>;
+  to: Array<string>;
+};
+
 /** UPSTREAM is where data came from, DOWNSTREAM where it went. */
 export type Direction =
   | 'BOTH'
@@ -26,6 +32,22 @@ export type Grain =
   | 'RECORD'
   | 'VERSION';
 
+/** What a mask looks at. NAME and NAMESPACE take patterns with * and ?. */
+export type MaskBy =
+  | 'KIND'
+  | 'LAYER'
+  | 'NAME'
+  | 'NAMESPACE'
+  | 'NODE'
+  | 'TAG';
+
+/** Hides nodes that have one of the values; `negated`: those that have none of them. */
+export type MaskInput = {
+  by: MaskBy;
+  negated?: boolean;
+  values: Array<string>;
+};
+
 /** A level of one of the two containment hierarchies: data and actors. */
 export type NodeKind =
   | 'COLUMN'
@@ -40,6 +62,12 @@ export type NodeKind =
   | 'SYSTEM'
   | 'TASK'
   | 'VERSION';
+
+/** A container whose inside is shown at a level of its own, finer than the rest. */
+export type OpenInput = {
+  id: string;
+  level: NodeKind;
+};
 
 /** How far a replay, or one of its steps, has come. COMPLETE and FAILED are final. */
 export type ReplayState =
@@ -58,6 +86,22 @@ export type RowRef = {
 export type Semantics =
   | 'INFLUENCE'
   | 'WITNESS';
+
+/** What is shown: focus, direction, levels, masks and time. */
+export type ViewInput = {
+  actors?: NodeKind;
+  asOf?: string | null | undefined;
+  between?: BetweenInput | null | undefined;
+  data?: NodeKind;
+  depth?: number;
+  direction?: Direction;
+  endsOnly?: boolean;
+  focus?: Array<string>;
+  masks?: Array<MaskInput>;
+  open?: Array<OpenInput>;
+  since?: string | null | undefined;
+  until?: string | null | undefined;
+};
 
 export type ServiceQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -122,6 +166,22 @@ export type ReplaysQueryVariables = Exact<{
 
 
 export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, startedAt: string, endedAt: string | null, shadow: string, error: string | null, steps: Array<{ job: string, state: ReplayState }>, differences: Array<{ dataset: string, columns: Array<string>, before: unknown, after: unknown }> }> };
+
+export type ViewQueryVariables = Exact<{
+  view: ViewInput;
+}>;
+
+
+export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ members: number, focus: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
+
+export type ViewLinkQueryVariables = Exact<{
+  view: ViewInput;
+  src: string;
+  dst: string;
+}>;
+
+
+export type ViewLinkQuery = { viewLink: { total: number, maskedTotal: number, withheld: number, pairs: Array<{ src: string, dst: string }>, masked: Array<{ id: string, kind: NodeKind, name: string }> } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -323,3 +383,52 @@ export const ReplaysDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ReplaysQuery, ReplaysQueryVariables>;
+export const ViewDocument = new TypedDocumentString(`
+    query View($view: ViewInput!) {
+  view(view: $view, first: 500, edges: 2000) {
+    nodes {
+      node {
+        id
+        kind
+        name
+      }
+      members
+      focus
+      wholly
+    }
+    edges {
+      src
+      dst
+      weight
+      direct
+      via
+    }
+    totals {
+      nodes
+      edges
+      masked
+      beyond
+    }
+    cursor
+    notes
+  }
+}
+    `) as unknown as TypedDocumentString<ViewQuery, ViewQueryVariables>;
+export const ViewLinkDocument = new TypedDocumentString(`
+    query ViewLink($view: ViewInput!, $src: ID!, $dst: ID!) {
+  viewLink(view: $view, src: $src, dst: $dst, first: 20) {
+    pairs {
+      src
+      dst
+    }
+    total
+    masked {
+      id
+      kind
+      name
+    }
+    maskedTotal
+    withheld
+  }
+}
+    `) as unknown as TypedDocumentString<ViewLinkQuery, ViewLinkQueryVariables>;

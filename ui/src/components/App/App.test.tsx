@@ -141,3 +141,33 @@ test('a service that does not answer is said, with what to do', async () => {
   expect(alerts[0]).toHaveTextContent('The service does not answer.');
   expect(alerts[0]).toHaveTextContent('headwater serve');
 });
+
+test('the lineage is drawn without jobs, at other levels, and the address follows', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`);
+  await user.click(await screen.findByRole('checkbox', { name: 'hide jobs' }));
+  expect(location.search).toContain('hide=kind%3Djob');
+  const canvas = screen.getByRole('region', { name: 'Lineage graph' });
+  await user.click(await within(canvas).findByRole('button', { name: /^report\s*dataset/ }));
+  const panel = await screen.findByRole('complementary', { name: 'Details of report' });
+  await user.click(within(panel).getAllByRole('button', { name: 'via 1' })[0] as HTMLElement);
+  expect(await within(panel).findByText(/^job report/)).toBeVisible();
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Data as' }), 'platforms');
+  expect(await screen.findByText(/platform · \d+ inside/)).toBeVisible();
+  expect(location.search).toContain('level=platform');
+  await user.click(screen.getByRole('button', { name: 'Show everything' }));
+  expect(location.search).not.toContain('level');
+  expect(await screen.findByRole('button', { name: 'Show the columns of report' })).toBeVisible();
+});
+
+test('names are hidden by a pattern and shown again', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`);
+  await user.type(await screen.findByRole('textbox', { name: 'Hide names like' }), '*weather*{Enter}');
+  const chip = await screen.findByRole('button', { name: 'Show again: name=*weather*' });
+  await waitFor(() =>
+    expect(screen.queryByRole('button', { name: /^hourly_weather\s*dataset/ })).not.toBeInTheDocument(),
+  );
+  await user.click(chip);
+  expect(location.search).not.toContain('hide');
+});

@@ -1,17 +1,15 @@
 import { parseId } from '../../graph/ids';
 import { baseName } from '../../graph/names';
-import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { type Row, type RowPage, rowValues, useRows } from '../../hooks/useRows';
 import { HOME, type Location } from '../../location/location';
 import { exampleFor } from '../../trace/predicate';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
+import { DatasetFlow } from '../DatasetFlow/DatasetFlow';
 import { FilterBox } from '../FilterBox/FilterBox';
-import { LineageGraph } from '../LineageGraph/LineageGraph';
-import { ErrorNote, Note } from '../Note/Note';
+import { Note } from '../Note/Note';
 import { RowTable } from '../RowTable/RowTable';
-import { Skeleton } from '../Skeleton/Skeleton';
 import styles from './DatasetPage.module.css';
 
 interface DatasetPageProps {
@@ -25,14 +23,14 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
   const path = parseId(dataset).parts.at(-1) ?? dataset;
   const name = baseName(path);
   const { first, total } = useRows(dataset, location.where, 0, 0);
-  const lineage = useLineage(dataset, 'BOTH');
 
   const firstRow = first.data?.rows[0];
   const example = exampleFor(first.data && firstRow ? rowValues(first.data, firstRow) : {});
 
   const trace = (row: Row, column?: string) =>
     navigate({ ...HOME, dataset, file: row.file, row: row.row, ...(column === undefined ? {} : { column }) });
-  const filter = (where: string | undefined) => navigate({ ...HOME, dataset, ...(where ? { where } : {}) });
+  const place = { ...HOME, dataset, ...(location.view ? { view: location.view } : {}) };
+  const filter = (where: string | undefined) => navigate({ ...place, ...(where ? { where } : {}) });
 
   return (
     <div className={styles.page}>
@@ -58,12 +56,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
       <RowTable dataset={dataset} where={location.where} onTrace={trace} />
       <section className={styles.section} aria-labelledby="flow">
         <h2 id="flow">What it came from, and what it went into</h2>
-        {lineage.isPending && <Skeleton label="Loading the lineage" rows={4} />}
-        {lineage.error && <ErrorNote error={lineage.error} onRetry={() => lineage.refetch()} />}
-        {lineage.data && <LineageGraph graph={lineage.data} focus={dataset} />}
-        {lineage.data && lineage.data.truncated > 0 && (
-          <Note tone="warn">{lineage.data.truncated} more datasets and jobs lie beyond what is drawn.</Note>
-        )}
+        <DatasetFlow location={location} dataset={dataset} />
       </section>
     </div>
   );

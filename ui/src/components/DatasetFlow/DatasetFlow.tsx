@@ -1,0 +1,56 @@
+import { isWhole, type ViewChoice, viewInput, WHOLE } from '../../graph/zoom';
+import { DEPTH, useLineage } from '../../hooks/useLineage';
+import { navigate } from '../../hooks/useLocation';
+import { useView } from '../../hooks/useView';
+import type { Location } from '../../location/location';
+import { LineageGraph } from '../LineageGraph/LineageGraph';
+import { ErrorNote, Note } from '../Note/Note';
+import { Skeleton } from '../Skeleton/Skeleton';
+import { ViewControls } from '../ViewControls/ViewControls';
+import { ViewGraph } from '../ViewGraph/ViewGraph';
+
+interface DatasetFlowProps {
+  location: Location;
+  /** Id of the dataset. */
+  dataset: string;
+}
+
+/** What a dataset came from, and what it went into: every dataset and job, or what the reader chose to see of them. */
+export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
+  const draw = (next: ViewChoice) => {
+    const { view: _, ...rest } = location;
+    navigate(isWhole(next) ? rest : { ...rest, view: next }, { replace: true });
+  };
+  return (
+    <>
+      <ViewControls choice={location.view ?? WHOLE} onChange={draw} />
+      {location.view ? <Chosen choice={location.view} dataset={dataset} /> : <Whole dataset={dataset} />}
+    </>
+  );
+}
+
+function Whole({ dataset }: { dataset: string }) {
+  const { data, error, isPending, refetch } = useLineage(dataset, 'BOTH');
+  return (
+    <>
+      {isPending && <Skeleton label="Loading the lineage" rows={4} />}
+      {error && <ErrorNote error={error} onRetry={() => refetch()} />}
+      {data && <LineageGraph graph={data} focus={dataset} />}
+      {data && data.truncated > 0 && (
+        <Note tone="warn">{data.truncated} more datasets and jobs lie beyond what is drawn.</Note>
+      )}
+    </>
+  );
+}
+
+function Chosen({ choice, dataset }: { choice: ViewChoice; dataset: string }) {
+  const view = viewInput(choice, dataset, DEPTH);
+  const { data, error, isPending, refetch } = useView(view);
+  if (error) return <ErrorNote error={error} onRetry={() => refetch()} />;
+  return (
+    <>
+      {isPending && <Skeleton label="Loading the lineage" rows={4} />}
+      {data && <ViewGraph shown={data} view={view} />}
+    </>
+  );
+}

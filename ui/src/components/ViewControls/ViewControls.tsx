@@ -1,0 +1,121 @@
+import { type FormEvent, useState } from 'react';
+import {
+  ACTOR_LEVELS,
+  type ActorLevel,
+  atLevel,
+  DATA_LEVELS,
+  type DataLevel,
+  HIDE_JOBS,
+  isWhole,
+  toggleMask,
+  type ViewChoice,
+  WHOLE,
+} from '../../graph/zoom';
+import { Icon } from '../Icon/Icon';
+import styles from './ViewControls.module.css';
+
+interface ViewControlsProps {
+  choice: ViewChoice;
+  onChange: (choice: ViewChoice) => void;
+}
+
+/** At which levels the lineage is drawn, what of it is hidden, and as of when. */
+export function ViewControls({ choice, onChange }: ViewControlsProps) {
+  const named = choice.masks.filter((mask) => mask !== HIDE_JOBS);
+  return (
+    <fieldset className={styles.controls}>
+      <legend className="visually-hidden">How the lineage is drawn</legend>
+      <label>
+        Data as
+        <select value={choice.data} onChange={(event) => onChange(atLevel(choice, event.target.value as DataLevel))}>
+          {DATA_LEVELS.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        work as
+        <select
+          value={choice.actors}
+          onChange={(event) => onChange({ ...choice, actors: event.target.value as ActorLevel })}
+        >
+          {ACTOR_LEVELS.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={choice.masks.includes(HIDE_JOBS)}
+          onChange={() => onChange(toggleMask(choice, HIDE_JOBS))}
+        />
+        hide jobs
+      </label>
+      <label title="Only what it begins with, what it ends with, and this dataset">
+        <input
+          type="checkbox"
+          checked={choice.ends}
+          onChange={(event) => onChange({ ...choice, ends: event.target.checked })}
+        />
+        ends only
+      </label>
+      <HideNames onHide={(pattern) => onChange(toggleMask(choice, `name=${pattern}`))} />
+      {named.map((mask) => (
+        <button
+          key={mask}
+          type="button"
+          className={styles.chip}
+          aria-label={`Show again: ${mask}`}
+          onClick={() => onChange(toggleMask(choice, mask))}
+        >
+          {mask}
+          <Icon name="close" size={12} />
+        </button>
+      ))}
+      <label>
+        as of
+        <input
+          type="date"
+          value={choice.asOf ?? ''}
+          onChange={(event) => {
+            const { asOf: _, ...rest } = choice;
+            onChange(event.target.value ? { ...rest, asOf: event.target.value } : rest);
+          }}
+        />
+      </label>
+      {!isWhole(choice) && (
+        <button type="button" className={styles.reset} onClick={() => onChange(WHOLE)}>
+          Show everything
+        </button>
+      )}
+    </fieldset>
+  );
+}
+
+function HideNames({ onHide }: { onHide: (pattern: string) => void }) {
+  const [pattern, setPattern] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!pattern.trim()) return;
+    onHide(pattern.trim());
+    setPattern('');
+  };
+  return (
+    <form className={styles.names} onSubmit={submit}>
+      <input
+        type="text"
+        aria-label="Hide names like"
+        placeholder="hide names like *tmp*"
+        spellCheck={false}
+        autoComplete="off"
+        value={pattern}
+        onChange={(event) => setPattern(event.target.value)}
+      />
+    </form>
+  );
+}

@@ -1,0 +1,44 @@
+import { captionOf, labelOf, type ShownNode, viewScene } from './viewScene';
+
+const node = (
+  id: string,
+  kind: 'DATASET' | 'JOB' | 'PLATFORM',
+  name: string,
+  more: Partial<ShownNode> = {},
+): ShownNode => ({
+  node: { id, kind, name },
+  members: 1,
+  focus: false,
+  wholly: true,
+  ...more,
+});
+
+test('nodes stand from left to right as data flows', () => {
+  const shown = [node('d:b', 'DATASET', '/out/b', { focus: true }), node('d:a', 'DATASET', '/raw/a')];
+  const scene = viewScene(shown, [{ src: 'd:a', dst: 'd:b', weight: 1, direct: false, via: 2 }]);
+  expect(scene.nodes.map((box) => [box.title, box.focus])).toEqual([
+    ['a', false],
+    ['b', true],
+  ]);
+  expect(scene.links).toEqual([{ id: 'd:a→d:b', src: 'd:a', dst: 'd:b', label: 'via 2', hidden: true }]);
+});
+
+test('containers above and below one another can be drawn', () => {
+  const shown = [node('p:x', 'PLATFORM', 'x', { members: 1200, wholly: false }), node('p:y', 'PLATFORM', 'y')];
+  const both = [
+    { src: 'p:x', dst: 'p:y', weight: 3, direct: true, via: 0 },
+    { src: 'p:y', dst: 'p:x', weight: 1, direct: true, via: 0 },
+  ];
+  const scene = viewScene(shown, both);
+  expect(scene.links.map((link) => link.label)).toEqual(['3 flows', '']);
+  expect(scene.nodes.map((box) => [box.mixes, box.caption])).toEqual([
+    [true, 'platform · 1,200 inside'],
+    [false, 'platform'],
+  ]);
+});
+
+test('a link that was not counted says so, and one flow needs no number', () => {
+  expect(labelOf({ weight: 9, via: null })).toBe('via many');
+  expect(labelOf({ weight: 1, via: 0 })).toBe('');
+  expect(captionOf('JOB', 1)).toBe('job');
+});
