@@ -137,3 +137,28 @@ def test_what_was_taken_is_counted_and_projected(client: httpx.Client, service: 
     assert measure("headwater_pending_entries") == 0
     assert measure("headwater_projected_entries_total") > 0
     assert 'route="/api/v1/lineage",status="201"' in client.get("/metrics").text
+
+
+def test_impact_is_streamed_as_lines_with_its_total(client: httpx.Client, service: ServiceProcess) -> None:
+    def ran(number: int, job: str, reads: str, writes: str) -> None:
+        event = run_event(number)
+        event["job"]["name"] = job
+        event["inputs"], event["outputs"] = ([{"namespace": "impact", "name": name}] for name in (reads, writes))
+        assert client.post(_PATH, json=event).status_code == 201
+
+    ran(1070, "one", "a", "b")
+    ran(1071, "two", "b", "c")
+    service.settled()
+    answer = client.get("/api/v1/impact", params={"focus": "dataset:impact:a"})
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert [(line["name"], line["distance"]) for line in lines] == [("one", 1), ("b", 2), ("two", 3), ("c", 4)]
+    assert (answer.headers["headwater-total"], answer.headers["content-type"]) == ("4", "application/x-ndjson")
+    assert lines[-1]["path"][0] == "dataset:impact:a"
+    causes = client.get("/api/v1/impact", params={"focus": "dataset:impact:c", "direction": "upstream", "depth": 1})
+    assert (causes.headers["headwater-total"], causes.headers["headwater-beyond"]) == ("1", "1")
+
+
+def test_an_impact_of_nothing_known_is_refused_before_the_stream(client: httpx.Client) -> None:
+    assert client.get("/api/v1/impact", params={"focus": "dataset:impact:nowhere"}).status_code == 404
+    assert client.get("/api/v1/impact").json()["field"] == "focus"
+    assert client.get("/api/v1/impact", params={"focus": "dataset:x:y", "direction": "both"}).status_code == 400

@@ -1,0 +1,72 @@
+"""`GET /api/v1/impact`: everything downstream or upstream of something, as a stream of JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response, StreamingResponse
+
+from headwater.backend.api.context import Service, service, tenant
+from headwater.errors import InvalidQueryError
+from headwater.graph.stores import Direction
+from headwater.graph.trace import TraceRequest
+from headwater.graph.views import Affected, Impact, impact, impact_of_records
+
+router = APIRouter(prefix="/api/v1", tags=["lineage"])
+
+_RECORDS = 100_000
+_TYPE = "application/x-ndjson"
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A line for each node, nearest first: `{id, kind, name, distance, path, owners, last_run, updated, records}`. "
+        "`Headwater-Total` counts the lines, `Headwater-Beyond` the nodes one hop further than was followed, at least.",
+        "content": {_TYPE: {}},
+    },
+    404: {"description": "There is no such node."},
+}
+
+
+@router.get("/impact", response_class=Response, responses=_RESPONSES)
+async def get_impact(
+    owner: Annotated[str, Depends(tenant)],
+    parts: Annotated[Service, Depends(service)],
+    focus: Annotated[list[str] | None, Query(description="Ids of datasets, jobs, versions or runs; or of columns. Repeatable.")] = None,
+    records: Annotated[str | None, Query(description="Instead: a dataset, of which `where` selects records.")] = None,
+    where: Annotated[str | None, Query(description="DuckDB SQL over the columns of `records`.")] = None,
+    direction: Annotated[Direction, Query(description="downstream: the impact; upstream: the causes.")] = Direction.DOWNSTREAM,
+    depth: Annotated[int, Query(ge=1, le=1_000, description="How many hops.")] = 100,
+) -> Response:
+    """The list of impact or of causes. What is refused is refused before the stream begins."""
+    workspace = parts.workspace
+    if records is not None:
+        forward = direction is Direction.DOWNSTREAM
+        request = TraceRequest(dataset=records, where=where, forward=forward, limit=_RECORDS, values=False)
+        found = impact_of_records(workspace.graph, owner, await workspace.trace(owner, request), forward=forward)
+    elif focus:
+        found = await impact(workspace.graph, owner, focus, direction=direction, depth=depth)
+    else:
+        raise InvalidQueryError("Neither focus nor records is given.", field="focus", hint="Name a node, or a dataset and a predicate.")
+    headers = {"Headwater-Total": str(found.total), "Headwater-Beyond": str(found.beyond), "Headwater-Exact": str(found.exact).lower()}
+    return StreamingResponse(_lines(found), media_type=_TYPE, headers=headers)
+
+
+async def _lines(found: Impact) -> AsyncIterator[bytes]:
+    async for row in found.rows():
+        yield json.dumps(_line(row), ensure_ascii=False).encode() + b"\n"
+
+
+def _line(row: Affected) -> dict[str, Any]:
+    return {
+        "id": row.node.id,
+        "kind": row.node.kind.value,
+        "name": row.node.name,
+        "distance": row.distance,
+        "path": list(row.path),
+        "owners": list(row.owners),
+        "last_run": row.last_run,
+        "updated": row.updated,
+        "records": row.records,
+    }
