@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
@@ -26,9 +26,11 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
     columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")))
     lineage = mapping(facets.get("columnLineage"))
     _state_derivations(statement, namespace, name, lineage, columns, job)
-    if job is not None and written:
-        for column in dict.fromkeys([*columns, *mapping(lineage.get("fields"))]):
+    if job is not None:
+        written_columns = dict.fromkeys([*columns, *mapping(lineage.get("fields"))]) if written else ()
+        for column in written_columns:
             statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
+        _state_accesses(statement, namespace, name, mapping(readings.get("headwater_fieldAccess")), job)
     return statement.describe(statement.dataset(namespace, name), properties)
 
 
@@ -82,7 +84,15 @@ def _derive(statement: Statement, source: Mapping[str, Any], column: str, transf
     statement.link(source_column, column, EdgeKind.DERIVES, properties)
 
 
-def _access(statement: Statement, column: str, job: str, how: Sequence[str | None]) -> None:
+def _state_accesses(statement: Statement, namespace: str, name: str, stated: Mapping[str, Any], job: str) -> None:
+    """State which columns a query reads that writes nothing: the facet of our own Spark side."""
+    for field in objects(stated.get("fields")):
+        column, ways = text(field.get("name")), field.get("ways")
+        if column is not None:
+            _access(statement, statement.column(namespace, name, column), job, map(text, ways) if isinstance(ways, list) else ())
+
+
+def _access(statement: Statement, column: str, job: str, how: Iterable[str | None]) -> None:
     """State that a job reads a column. Which ways it does so is a set: each way is a property of its own."""
     statement.link(column, job, EdgeKind.ACCESSES, dict.fromkeys((f"how:{way}" for way in how if way), True))
 

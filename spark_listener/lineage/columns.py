@@ -51,6 +51,20 @@ def column_lineage(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tuple
     return ColumnLineage(columns, _frozen(whole))
 
 
+def column_accesses(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tuple[str, str]]]) -> Mapping[Field, frozenset[str]]:
+    """Which source columns a query reads whose result goes to the driver, and in which ways (the subtypes of `Step`).
+
+    A query that writes says so by its column lineage.
+    """
+    result = [{"name": column.get("name"), "attr": column.get("attr")} for column in plan.get("output") or ()]
+    found = column_lineage({**plan, "sink": {"columns": [{**column, "name": number} for number, column in enumerate(result)]}}, sources)
+    accesses: dict[Field, set[str]] = {}
+    for dependencies in (*found.columns.values(), found.dataset):
+        for field, steps in dependencies.items():
+            accesses.setdefault(field, set()).update(step.subtype for step in steps)
+    return {field: frozenset(ways) for field, ways in sorted(accesses.items())}
+
+
 def _visit(
     operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, sources: Mapping[Any, Sequence[tuple[str, str]]]
 ) -> None:

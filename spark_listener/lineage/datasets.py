@@ -15,8 +15,8 @@ from openlineage.client.generated.schema_dataset import SchemaDatasetFacet, Sche
 from openlineage.client.generated.storage_dataset import StorageDatasetFacet
 from openlineage.client.generated.symlinks_dataset import Identifier, SymlinksDatasetFacet
 
-from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Step, column_lineage
-from headwater.spark_listener.lineage.facets import facet
+from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Step, column_accesses, column_lineage
+from headwater.spark_listener.lineage.facets import FIELD_ACCESS, FieldAccessInputDatasetFacet, facet
 from headwater.spark_listener.lineage.names import dataset_name
 
 
@@ -26,7 +26,18 @@ def inputs_of(plan: Mapping[str, Any]) -> list[InputDataset]:
     for source in plan.get("sources") or ():
         for dataset in source_datasets(source):
             found.setdefault(dataset, _input(dataset, source))
+    if not plan.get("sink"):
+        _state_accesses(plan, found)
     return list(found.values())
+
+
+def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], InputDataset]) -> None:
+    """Say which columns a query reads that writes nothing: no output's column lineage does."""
+    accesses = column_accesses(plan, {source["source"]: source_datasets(source) for source in plan.get("sources") or ()})
+    for dataset, stated in inputs.items():
+        fields = [{"name": field[2], "ways": sorted(ways)} for field, ways in accesses.items() if field[:2] == dataset]
+        if fields:
+            stated.inputFacets = {**(stated.inputFacets or {}), FIELD_ACCESS: facet(FieldAccessInputDatasetFacet, fields=fields)}
 
 
 def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> OutputDataset | None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import attr
-from openlineage.client.generated.base import BaseFacet, RunFacet
+from openlineage.client.generated.base import BaseFacet, InputDatasetFacet, RunFacet
 
 from headwater import __version__
 
 PRODUCER = f"urn:headwater:{__version__}"
 CAPTURE = "headwater_capture"
 INVOCATION = "headwater_invocation"
+FIELD_ACCESS = "headwater_fieldAccess"
 
 _Facet = TypeVar("_Facet", bound=BaseFacet)
 
@@ -57,6 +58,17 @@ class InvocationRunFacet(RunFacet):
     @staticmethod
     def _get_schema() -> str:
         return "urn:headwater:facet:invocation:1"
+
+
+@attr.define
+class FieldAccessInputDatasetFacet(InputDatasetFacet):
+    """The columns of an input that a query reads which writes nothing: `fields` are `{"name", "ways": [FILTER, IDENTITY, …]}`."""
+
+    fields: list[dict[str, Any]]
+
+    @staticmethod
+    def _get_schema() -> str:
+        return "urn:headwater:facet:field-access:1"
 
 
 def facet(kind: type[_Facet], **fields: Any) -> _Facet:

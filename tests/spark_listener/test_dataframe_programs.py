@@ -79,6 +79,10 @@ def test_a_program_of_dataframes_and_rdds_is_known_by_record_where_it_can_be_and
     assert (top["name"], top["field"], top["transformations"][0]["subtype"]) == (f"{folder}/clean", "wind", "AGGREGATION")
     assert report["outputFacets"]["outputStatistics"]["rowCount"] == 2
 
+    (collected,) = [event for event in events if event["job"]["name"] == "report.scan" and event["eventType"] == "COMPLETE"]
+    accessed = collected["inputs"][0]["inputFacets"]["headwater_fieldAccess"]["fields"]
+    assert accessed == [{"name": name, "ways": ["IDENTITY"]} for name in ("origin", "top")]
+
     manifests = {Path(manifest["sink"]["path"]).name: manifest for manifest in logged(home, "capture") if manifest["status"] == "complete"}
     assert set(manifests) == {"clean", "report", "copied"}
     assert manifests["report"]["run"]["runId"] == by_output[f"{folder}/report"]["run"]["runId"]

@@ -37,6 +37,17 @@ public final class PlanDescription {
         result.put("sources", description.sources.list());
         result.put("sink", description.sink);
         result.put("command", description.command);
+        result.put("output", output(plan));
+        return result;
+    }
+
+    /** The attributes that the query gives: to the driver, where nothing is written. */
+    private static List output(LogicalPlan plan) {
+        List result = new ArrayList();
+        List attributes = Scala.list(plan.output());
+        for (int i = 0; i < attributes.size(); i++) {
+            result.add(OperatorText.named((org.apache.spark.sql.catalyst.expressions.Attribute) attributes.get(i)));
+        }
         return result;
     }
 

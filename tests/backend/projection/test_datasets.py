@@ -177,3 +177,14 @@ async def test_a_job_accesses_the_columns_that_it_reads_and_writes(tmp_path: Pat
         )
         assert [edge.properties for edge in edges] == [{"how:FILTER": True}]
         assert edges[0].first.endswith(RUN)
+
+
+async def test_a_query_that_writes_nothing_accesses_what_it_reads(tmp_path: Path) -> None:
+    fields = [{"name": "wind", "ways": ["IDENTITY"]}, {"name": "hour", "ways": ["FILTER", 3]}, {"ways": []}, 7]
+    read = dataset("/weather", inputFacets={"headwater_fieldAccess": {"fields": fields}})
+    async with graph_of(tmp_path, run_event(inputs=[read])) as graph:
+        edges = await graph.store.neighbours(graph.tenant, [JOB_ID], direction=Direction.UPSTREAM, kinds=[EdgeKind.ACCESSES])
+        assert {edge.src: edge.properties for edge in edges} == {
+            "column:file:/weather:wind": {"how:IDENTITY": True},
+            "column:file:/weather:hour": {"how:FILTER": True},
+        }

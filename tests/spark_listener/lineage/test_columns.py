@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.spark_listener.lineage.columns import Step, column_lineage
+from headwater.spark_listener.lineage.columns import Step, column_accesses, column_lineage
 
 FLIGHTS, WEATHER = ("file", "/flights"), ("file", "/weather")
 SOURCES = {0: [FLIGHTS], 1: [WEATHER]}
@@ -105,3 +105,18 @@ def test_hashes_and_counts_mask_what_they_read() -> None:
 def test_what_the_plan_does_not_describe_is_left_out() -> None:
     found = column_lineage(plan({"id": 1, "op": "Mystery", "children": [2]}, scan(2, 0, a=1), a=1, b=77), SOURCES)
     assert found.columns == {"a": {(*FLIGHTS, "a"): {IDENTITY}}, "b": {}}
+
+
+def test_a_query_for_the_driver_says_which_columns_it_reads_and_how() -> None:
+    described = {
+        "operators": [
+            project(1, 2, double=(11, call("+", attr(1), attr(1)))),
+            {"id": 2, "op": "Filter", "children": [3], "reads": [2, 1]},
+            scan(3, 0, delay=1, month=2, unread=3),
+        ],
+        "output": [{"attr": 11, "name": "double"}, {"attr": 11, "name": "double"}],
+    }
+    assert column_accesses(described, SOURCES) == {
+        (*FLIGHTS, "delay"): {"TRANSFORMATION", "FILTER"},
+        (*FLIGHTS, "month"): {"FILTER"},
+    }
