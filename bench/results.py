@@ -22,11 +22,7 @@ RESULTS = ROOT / "bench" / "results"
 def document(plan: Plan, samples: Samples, *, seed: int) -> dict[str, Any]:
     """The whole file's content."""
     figures = [found for measure in plan.measures if (found := figure(measure, plan, samples)) is not None]
-    return {
-        "suite": plan.name,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
-        "machine": _machine(),
+    return head(plan.name) | {
         "cases": [asdict(entry) for entry in figures],
         "summary": {
             "rounds": max(len(rounds) for cases in samples.values() for rounds in cases.values()),
@@ -36,6 +32,11 @@ def document(plan: Plan, samples: Samples, *, seed: int) -> dict[str, Any]:
             "medians": medians(samples),
         },
     }
+
+
+def head(suite: str) -> dict[str, Any]:
+    """What was measured, when, of which commit, on what."""
+    return {"suite": suite, "date": datetime.now(UTC).isoformat(timespec="seconds"), "commit": _commit(), "machine": _machine()}
 
 
 def write(content: Mapping[str, Any], folder: Path = RESULTS) -> Path:

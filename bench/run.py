@@ -37,6 +37,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run a suite, write its results, and say them."""
     from bench import harness, results  # the workers import this module too, and need neither
 
+    if "--truth" in arguments:
+        from bench.truth.run import main as truth
+
+        return truth([argument for argument in arguments if argument != "--truth"])
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -83,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arms", help="some of the arms, as active,coarse; the plain ones always run")
     parser.add_argument("--cases", help="some of the cases, as q1,q6")
     parser.add_argument("--scale", type=float, help="size of the data, where the suite has a choice")
+    parser.add_argument("--truth", action="store_true", help="of tpch and tpcds: whether the lineage is true, instead of what it costs")
     parser.add_argument("--results", type=Path, help="folder to write to (default bench/results; of a part build/bench)")
     return parser
 

@@ -22,7 +22,8 @@ from bench.suite import SECONDS, Sample
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Program = Callable[["SparkSession"], "DataFrame"]
+# Makes the DataFrame, or the several, that a case writes.
+Program = Callable[["SparkSession"], "DataFrame | tuple[DataFrame, ...]"]
 
 PLAIN = ("plain", "control")
 CAPTURING = ("coarse", "active")
@@ -51,18 +52,22 @@ class SparkArm:
         """Run a query. Its text is parsed, its plan made and its result written within the time."""
         program, target = self._programs[case], str(self._folder / "out" / case)
         cpu, began = self._processes.cpu_seconds(), time.perf_counter()
-        with_distinct_names(program(self._spark)).write.mode("overwrite").parquet(target)
+        made = program(self._spark)
+        frames = made if isinstance(made, tuple) else (made,)
+        for number, frame in enumerate(frames):
+            with_distinct_names(frame).write.mode("overwrite").parquet(f"{target}-{number}")
         seconds = time.perf_counter() - began
         used = self._processes.cpu_seconds()
         sample = {SECONDS: seconds, "cpu_seconds": used - cpu}
         if self._watch is None:
             return sample
-        manifests = self._watch.until_run_ends()
+        manifests = [manifest for _ in frames for manifest in self._watch.until_run_ends()]
         sample["cpu_seconds_after"] = self._processes.cpu_seconds() - used
         if self._mode != "coarse" and not manifests:
             raise RuntimeError(f"{case} left no manifest in mode {self._mode}: the figures would compare plain with plain")
-        for manifest in manifests:
-            sample |= self._counted(case, turn, manifest)
+        for number, manifest in enumerate(manifests):
+            for name, value in self._counted(f"{case}-{number}", turn, manifest).items():
+                sample[name] = sample.get(name, 0.0) + value
         return sample
 
     def close(self) -> None:

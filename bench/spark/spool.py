@@ -17,6 +17,7 @@ class SpoolWatch:
     def __init__(self, home: Path) -> None:
         self._spool = home / "spool"
         self._read = 0
+        self._waiting: list[dict[str, Any]] = []
 
     def until_run_ends(self, timeout: float = 60.0) -> list[Mapping[str, Any]]:
         """Wait until the end of a run is spooled; the manifests that came since the last call.
@@ -27,7 +28,9 @@ class SpoolWatch:
         manifests: list[Mapping[str, Any]] = []
         until = time.monotonic() + timeout
         while time.monotonic() < until:
-            for item in self._new():
+            self._waiting += self._new()
+            while self._waiting:
+                item = self._waiting.pop(0)
                 if item["kind"] == "capture":
                     manifests.append(item["body"])
                 elif item["body"].get("eventType") in {"COMPLETE", "FAIL", "ABORT"}:

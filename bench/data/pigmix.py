@@ -1,0 +1,87 @@
+"""PigMix's tables, drawn as its published generator draws them (Apache Pig, test/perf/pigmix: generate_data.sh and DataGenerator).
+
+Taken over: every field's type, size, cardinality, distribution and share of nulls; users are the distinct users of the page views, with
+further fields; power users are 500 of them, their samples half of those; the tables in sorted order, the wide row, and the page views
+three times side by side. Not taken over: the text format (Parquet here), and the size: `scale` 1 is a million page views.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.data.cache import kept
+from bench.data.draw import bags, maps, named, numbered, strings, uniform, with_nulls, zipf
+
+_ROWS = 1_000_000
+_FILES = 4
+_WIDE_COLUMNS = 500
+_POWER_USERS = 500
+
+
+def pigmix(scale: float) -> dict[str, Path]:
+    """The tables by name, as folders of Parquet files; made now unless the cache has them."""
+
+    def make(folder: Path) -> None:
+        random = np.random.default_rng(2008)
+        views = _page_views(random, round(scale * _ROWS))
+        _write(folder / "page_views", views)
+        _write(folder / "page_views_sorted", views.sort_by("user"))
+        _write(folder / "widegroupbydata", _thrice(views))
+        names = views["user"].unique().drop_null().sort()
+        users = _users(random, names)
+        _write(folder / "users", users)
+        _write(folder / "users_sorted", users.sort_by("name"))
+        power = _users(random, names.slice(0, _POWER_USERS))
+        _write(folder / "power_users", power)
+        _write(folder / "power_users_samples", power.filter(pa.array(random.random(len(power)) < 0.5)))
+        _write(folder / "widerow", _wide_rows(random, round(scale * _ROWS / 10)))
+
+    folder = kept(f"pigmix-{scale:g}", make)
+    return {path.name: path for path in sorted(folder.iterdir()) if path.is_dir()}
+
+
+def _page_views(random: np.random.Generator, rows: int) -> pa.Table:
+    return pa.table({
+        "user": with_nulls(random, named(random, zipf, size=20, cardinality=1_600_000, rows=rows), 7),
+        "action": pa.array(uniform(random, 2, rows), pa.int32()),
+        "timespent": pa.array(zipf(random, 20, rows), pa.int32()),
+        "query_term": with_nulls(random, named(random, zipf, size=10, cardinality=1_800_000, rows=rows), 20),
+        "ip_addr": pa.array(zipf(random, 1_000_000, rows)),
+        "timestamp": pa.array(zipf(random, 86_400, rows)),
+        "estimated_revenue": with_nulls(random, numbered(random, zipf, cardinality=100_000, rows=rows), 5),
+        "page_info": maps(random, 10, rows),
+        "page_links": bags(random, lambda count: maps(random, 10, count), rows),
+    })  # fmt: skip
+
+
+def _thrice(views: pa.Table) -> pa.Table:
+    flat = views.drop_columns(["page_info", "page_links"])
+    return pa.table({name + again: flat[name] for again in ("", "_1", "_2") for name in flat.column_names})
+
+
+def _users(random: np.random.Generator, names: pa.Array) -> pa.Table:
+    def text(size: int, cardinality: int) -> pa.Array:
+        return with_nulls(random, named(random, zipf, size=size, cardinality=cardinality, rows=len(names)), 20)
+
+    return pa.table({
+        "name": names, "phone": text(10, 1_600_000), "address": text(20, 1_600_000), "city": text(10, 1_600_000),
+        "state": text(2, 1_600), "zip": with_nulls(random, pa.array(zipf(random, 1_600, len(names)), pa.int32()), 20),
+    })  # fmt: skip
+
+
+def _wide_rows(random: np.random.Generator, rows: int) -> pa.Table:
+    users = strings(random, 20, 10_000).take(pa.array(zipf(random, 10_000, rows)))
+    numbers = {f"c{place}": pa.array(uniform(random, 10_000, rows), pa.int32()) for place in range(1, _WIDE_COLUMNS + 1)}
+    return pa.table({"user": users} | numbers)
+
+
+def _write(folder: Path, table: pa.Table) -> None:
+    folder.mkdir()
+    files = _FILES if len(table) > 10_000 else 1
+    size = -(-len(table) // files)
+    for number in range(files):
+        pq.write_table(table.slice(number * size, size), folder / f"part-{number}.parquet", compression="snappy")

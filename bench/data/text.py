@@ -1,0 +1,41 @@
+"""Lines of words for word count and grep: 5 to 15 words a line, out of 100,000, the n-th as frequent as 1/n."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bench.data.cache import kept
+from bench.data.draw import strings, zipf
+
+_WORDS = 100_000
+_LINES = 250_000  # at a time
+_FILE_BYTES = 128 * 1024 * 1024
+
+
+def text(gigabytes: float) -> Path:
+    """A folder of text files of that size together (10⁹ bytes); made now unless the cache has it."""
+
+    def make(folder: Path) -> None:
+        random = np.random.default_rng(1974)
+        words = strings(random, 6, _WORDS)
+        left, number = int(gigabytes * 1e9), 0
+        while left > 0:
+            with (folder / f"part-{number:02}.txt").open("wb") as file:
+                while file.tell() < min(_FILE_BYTES, left):
+                    file.write(_lines(random, words))
+                left -= file.tell()
+            number += 1
+
+    return kept(f"text-{gigabytes:g}-gb", make)
+
+
+def _lines(random: np.random.Generator, words: pa.Array) -> bytes:
+    lengths = random.integers(5, 16, _LINES)
+    offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32))
+    drawn = words.take(pa.array(zipf(random, _WORDS, int(lengths.sum()))))
+    lines = pc.binary_join(pa.ListArray.from_arrays(offsets, drawn), " ")
+    return ("\n".join(lines.to_pylist()) + "\n").encode()

@@ -1,0 +1,22 @@
+"""Grep as a DataFrame program, over 0.5 and 2 GB of text: captured against plain. About one line in a hundred is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bench.suite import Suite
+from bench.suites.wordcount import TextSuite
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def _lines(spark: SparkSession, path: str) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return spark.read.text(path).where(f.col("value").contains("Qu"))
+
+
+def suite(scale: float | None = None) -> Suite:
+    """The suite."""
+    return TextSuite("grep", scale or 1.0, _lines)

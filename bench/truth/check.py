@@ -1,0 +1,106 @@
+"""One query put to the test."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.truth.laboratory import Laboratory, Ran
+from bench.truth.plans import differences, executed
+from bench.truth.replay import Record, Replay
+from bench.truth.values import Written, written
+from headwater.graph.trace import Semantics, TraceAnswer
+
+_BOTH = (Semantics.INFLUENCE, Semantics.WITNESS)
+
+
+@dataclass
+class Finding:
+    """What was found about a query. `wrong` lists what must not be; `told` what lineage is not exact by its own word."""
+
+    query: str
+    status: str = "failed"
+    refused: list[str] = field(default_factory=list)
+    rows: int = 0
+    traced: int = 0
+    records: dict[str, int] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    plan: list[str] = field(default_factory=list)
+
+    @property
+    def exact(self) -> bool:
+        """Captured, and every traced row given again by records that are said to be exact."""
+        return self.status == "complete" and not self.wrong and not self.told
+
+
+class Checker:
+    """Of one laboratory and its tables; `rows` is how many rows of an answer are traced."""
+
+    def __init__(self, laboratory: Laboratory, tables: Mapping[str, Path], folder: Path, *, rows: int) -> None:
+        self._laboratory = laboratory
+        self._replay = Replay(laboratory.plain, tables, folder / "replay")
+        self._rows = rows
+
+    def check(self, query: str, text: str) -> Finding:
+        """Run it plainly, run it captured, and compare."""
+        finding = Finding(query)
+        laboratory = self._laboratory
+        plain = laboratory.run(laboratory.plain, text, "plain")
+        captured = laboratory.run(laboratory.captured, text, "captured")
+        answer = list(written(captured.out))
+        finding.rows = len(answer)
+        expected = Counter(row.values for row in written(plain.out))
+        if (found := Counter(row.values for row in answer)) != expected:
+            some = "; ".join(str(values) for values in [*(expected - found), *(found - expected)][:2])
+            finding.wrong.append(f"the answer differs with capture in {(found - expected).total()} of {len(answer)} rows: {some}")
+        finding.plan = differences(executed(laboratory.plain, plain.execution), executed(laboratory.plain, captured.execution))
+        self._look(finding, text, captured, answer)
+        return finding
+
+    def _look(self, finding: Finding, text: str, captured: Ran, answer: list[Written]) -> None:
+        capture = captured.capture
+        if capture is None:
+            finding.status = "unseen"
+            return
+        finding.status = str(capture["status"])
+        finding.refused = [f"{problem['operator']}: {problem['reason']}" for problem in capture["problems"] if problem["kind"] == "refused"]
+        finding.wrong += [f"fault: {problem['reason']}" for problem in capture["problems"] if problem["kind"] == "fault"]
+        if finding.status != "complete":
+            return
+        self._laboratory.publish(capture)
+        for row in random.Random(finding.query).sample(answer, min(self._rows, len(answer))):
+            self._trace(finding, text, captured.out, row)
+        self._laboratory.forget(str(capture["capture"]))
+
+    def _trace(self, finding: Finding, text: str, out: Path, row: Written) -> None:
+        finding.traced += 1
+        replayed: set[frozenset[Record]] = set()
+        records: dict[Semantics, frozenset[Record]] = {}
+        for semantics in _BOTH:
+            answer = self._laboratory.trace(out, row.file, row.row, semantics)
+            finding.told += [entry for entry in _told(answer, semantics) if entry not in finding.told]
+            found = records[semantics] = frozenset((str(record.file), record.row) for record in answer.records if record.row is not None)
+            finding.records[semantics] = max(finding.records.get(semantics, 0), len(found))
+            if found in replayed:
+                continue
+            replayed.add(found)
+            again = self._replay.answer(text, found)
+            if row.values not in again:
+                finding.wrong.append(f"{semantics}: {row.values} is not among the {len(again)} rows that its {len(found)} records give")
+        if not records[Semantics.WITNESS] <= records[Semantics.INFLUENCE]:
+            finding.wrong.append(f"the witness of {row.values} is no part of its influence")
+
+
+def _told(answer: TraceAnswer, semantics: Semantics) -> list[str]:
+    if answer.exact:
+        return []
+    return [f"{semantics}: {_text(entry)}" for entry in answer.incomplete] or [f"{semantics}: not exact"]
+
+
+def _text(entry: Any) -> str:
+    return f"{entry.what}: {entry.reason} [{entry.effect}]"

@@ -1,0 +1,98 @@
+"""A Spark application with capture in one of its sessions, and the store that its captures are published in."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from bench.spark.session import register, start, with_distinct_names
+from headwater.graph.associations import Manifest
+from headwater.graph.records import AssociationStore
+from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from headwater.spark_listener.capture import Bridge
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_TENANT = "default"
+_EVERYTHING = 1 << 40
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A query that was run and written: its id in Spark, and its capture, if there is one."""
+
+    execution: int
+    out: Path
+    capture: Mapping[str, Any] | None
+
+
+class Laboratory:
+    """A context manager. `plain` has no capture; `captured` has; both see the tables."""
+
+    def __init__(self, folder: Path, tables: Mapping[str, Path]) -> None:
+        self._folder = folder
+        self.plain = start(folder, memory="2g", tables=tables)
+        self.captured = self.plain.newSession()
+        register(self.captured, tables)
+        self._bridge = Bridge.install(self.captured, mode="active", segments=str(folder / "segments"))
+        self._store = AssociationStore(folder / "associations")
+
+    def run(self, session: SparkSession, text: str, name: str) -> Ran:
+        """Run a query and write its answer."""
+        out = self._folder / name
+        shutil.rmtree(out, ignore_errors=True)
+        self._drain()
+        with_distinct_names(session.sql(text)).write.parquet(str(out))
+        ends = [event for event in self._drain() if event["event"] == "query_end" and (event.get("plan") or {}).get("sink")]
+        if len(ends) != 1:
+            raise RuntimeError(f"one write has {len(ends)} ends")
+        return Ran(execution=int(ends[0]["execution"]), out=out, capture=ends[0].get("capture"))
+
+    def publish(self, capture: Mapping[str, Any]) -> None:
+        """Keep the associations of a capture, so that they can be traced."""
+        moment = "2026-01-01T00:00:00Z"
+        stated = {"ended": moment, "started": moment, "mode": "active", "format": 1} | dict(capture)
+        stated["run"] = {"namespace": "truth", "job": "truth", "runId": str(uuid4())}
+        stated["application"] = {"id": "truth", "name": "truth", "spark": self.plain.version}
+        stated["sources"] = [_named(source) for source in capture["sources"]]
+        stated["sink"] = _named(capture["sink"])
+        segments = self._folder / "segments" / capture["capture"]
+        for segment in capture["segments"]:
+            self._store.stage_segment(_TENANT, capture["capture"], segment["name"], segments / segment["name"])
+        self._store.publish(_TENANT, Manifest.from_json(stated))
+        shutil.rmtree(segments, ignore_errors=True)  # nothing was recorded, if nothing flowed
+
+    def trace(self, out: Path, file: Path, row: int, semantics: Semantics) -> TraceAnswer:
+        """The records behind a row of an answer."""
+        request = TraceRequest(dataset=str(out), rows=[(f"file:{file}", row)], semantics=semantics, values=False, limit=_EVERYTHING)
+        return asyncio.run(trace(None, self._store, _TENANT, request))
+
+    def forget(self, capture: str) -> None:
+        """Drop what was kept of a capture."""
+        self._store.drop(_TENANT, capture)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace_back: TracebackType | None) -> None:
+        self._bridge.close()
+        self._store.close()
+        self.plain.stop()
+
+    def _drain(self) -> list[dict[str, Any]]:
+        self._bridge.flush()
+        events: list[dict[str, Any]] = []
+        while batch := self._bridge.drain(0):
+            events += batch
+        return events
+
+
+def _named(described: Mapping[str, Any]) -> dict[str, Any]:
+    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}

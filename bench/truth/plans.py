@@ -1,0 +1,92 @@
+"""The plan that a query ran with: operators and join strategies, pushed filters, rows read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Filters and projections may be put together otherwise; they cost what they cost either way.
+_KEPT = (
+    "Scan",
+    "Join",
+    "Aggregate",
+    "Exchange",
+    "Window",
+    "Sort",
+    "Union",
+    "Expand",
+    "Generate",
+    "Limit",
+    "Ordered",
+    "EvalPython",
+    "Reused",
+)
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What can be compared of a plan that ran; each is sorted, since its order means nothing."""
+
+    operators: Counter[str]
+    pushed: Counter[str]
+    read: Counter[tuple[str, int]]
+
+
+def executed(spark: SparkSession, execution: int) -> Executed:
+    """What Spark's own listener kept of an execution."""
+    store = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001  # PySpark has no public way to it
+    text = str(store.execution(execution).get().physicalPlanDescription())
+    return Executed(operators=Counter(_operators(text)), pushed=Counter(_pushed(text)), read=Counter(_read(store, execution)))
+
+
+def differences(without: Executed, captured: Executed) -> list[str]:
+    """What is not the same, in words; empty if all is."""
+    return [
+        *_between("operator", without.operators, captured.operators),
+        *_between("pushed", without.pushed, captured.pushed),
+        *_between("read", without.read, captured.read),
+    ]
+
+
+def _operators(text: str) -> Iterable[str]:
+    adaptive = re.search(r"== (?:Final|Current) Plan ==(.*?)== Initial Plan ==", text, re.DOTALL)
+    tree = adaptive[1] if adaptive else text.split("\n\n", maxsplit=1)[0]
+    for line in tree.splitlines():
+        name = re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip()
+        if any(kept in name for kept in _KEPT):
+            yield name
+
+
+def _pushed(text: str) -> Iterable[str]:
+    for line in text.splitlines():
+        if line.startswith(("PushedFilters", "PartitionFilters", "Batched")):
+            yield re.sub(r"#\d+L?", "", line)
+
+
+def _read(store: Any, execution: int) -> Iterable[tuple[str, int]]:
+    """Rows of each scan, as it counted them."""
+    metrics = store.executionMetrics(execution)
+    nodes = store.planGraph(execution).allNodes()
+    for place in range(nodes.size()):
+        node = nodes.apply(place)
+        name = str(node.name())
+        if not name.startswith("Scan"):
+            continue
+        for number in range(node.metrics().size()):
+            metric = node.metrics().apply(number)
+            if metric.name() == "number of output rows":
+                counted = metrics.get(metric.accumulatorId())
+                yield name.strip(), int(str(counted.get()).replace(",", "")) if counted.isDefined() else 0
+
+
+def _between(what: str, without: Counter[Any], captured: Counter[Any]) -> Iterable[str]:
+    for entry, count in sorted((without - captured).items(), key=str):
+        yield f"{what} only without capture: {entry} ×{count}"
+    for entry, count in sorted((captured - without).items(), key=str):
+        yield f"{what} only with capture: {entry} ×{count}"

@@ -1,0 +1,91 @@
+"""`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/SUITE-truth.json.
+
+It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from bench import results
+from bench.data.dialect import for_spark
+from bench.data.tpc import benchmark
+from bench.truth.check import Checker, Finding
+from bench.truth.laboratory import Laboratory
+
+_SCALES = {"tpch": 0.01, "tpcds": 0.2}
+
+
+def findings(suite: str, scale: float, folder: Path, *, queries: Sequence[int] | None = None, rows: int = 2) -> Iterator[Finding]:
+    """Each query in turn."""
+    made = benchmark(suite, scale)
+    with Laboratory(folder, made.tables) as laboratory:
+        checker = Checker(laboratory, made.tables, folder, rows=rows)
+        for number, text in made.queries.items():
+            if queries is None or number in queries:
+                try:
+                    yield checker.check(f"q{number}", for_spark(text))
+                except Exception:  # noqa: BLE001  # one query that fails is a finding; the others are still of interest
+                    yield Finding(f"q{number}", wrong=[traceback.format_exc(limit=-3)])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Say every finding, and write them."""
+    options = _parser().parse_args(arguments)
+    scale = options.scale or _SCALES[options.suite]
+    queries = [int(case.removeprefix("q")) for case in options.cases.split(",")] if options.cases else None
+    found: list[Finding] = []
+    with tempfile.TemporaryDirectory(prefix=f"headwater-truth-{options.suite}-") as scratch:
+        for finding in findings(options.suite, scale, Path(scratch), queries=queries, rows=options.rows):
+            found.append(finding)
+            print(_line(finding), flush=True)
+    content = results.head(f"{options.suite}-truth") | {
+        "scale": scale,
+        "summary": summary(found),
+        "queries": [asdict(one) for one in found],
+    }
+    folder = results.RESULTS if queries is None else results.ROOT / "build" / "bench"
+    print(json.dumps(content["summary"]))
+    print(f"written: {results.write(content, options.results or folder)}")
+    return int(any(finding.wrong for finding in found))
+
+
+def summary(found: Sequence[Finding]) -> dict[str, int]:
+    """How many queries were captured, and how many of these exactly."""
+    return {
+        "queries": len(found),
+        "captured": sum(finding.status == "complete" for finding in found),
+        "exact": sum(finding.exact for finding in found),
+        "wrong": sum(bool(finding.wrong) for finding in found),
+        "same_plan": sum(not finding.plan for finding in found),
+        "rows_traced": sum(finding.traced for finding in found),
+    }
+
+
+def _line(finding: Finding) -> str:
+    shown = {"exact": finding.exact, "rows": finding.rows, "traced": finding.traced, **finding.records}
+    lines = [f"{finding.query}: {finding.status} " + ", ".join(f"{name} {value}" for name, value in shown.items())]
+    for name, entries in (("refused", finding.refused), ("WRONG", finding.wrong), ("told", finding.told), ("plan", finding.plan)):
+        lines += [f"    {name}: {entry}" for entry in entries]
+    return "\n".join(lines)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make bench ARGS=--truth", description="Put the queries of TPC-H or TPC-DS to the test.")
+    parser.add_argument("suite", choices=sorted(_SCALES))
+    parser.add_argument("--scale", type=float, help="scale factor (default 0.01 of TPC-H, 0.2 of TPC-DS)")
+    parser.add_argument("--cases", help="some of the queries, as q1,q6")
+    parser.add_argument("--rows", type=int, default=2, help="rows of each answer to trace (default 2)")
+    parser.add_argument("--results", type=Path, help="folder to write to (default bench/results; of some queries build/bench)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+"""Rows as they are compared: equal values are equal Python values, and sums of doubles may end in other digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+
+Values = tuple[Any, ...]
+
+
+class Written(NamedTuple):
+    """A row of an answer, and where it was written."""
+
+    file: Path
+    row: int
+    values: Values
+
+
+def written(folder: Path) -> Iterator[Written]:
+    """The rows of an answer that was written as Parquet, file by file."""
+    for path in sorted(folder.glob("*.parquet")):
+        columns = [column.to_pylist() for column in pq.ParquetFile(path).read().columns]
+        for row, values in enumerate(zip(*columns, strict=True)):
+            yield Written(path, row, comparable(values))
+
+
+def comparable(values: Sequence[Any]) -> Values:
+    """The values of a row, in the form in which rows are compared. A double keeps ten digits: its sum depends on the order of additions."""
+    return tuple(_comparable(value) for value in values)
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else float(f"{value:.10g}") + 0.0
+    return value.normalize() if isinstance(value, Decimal) else value
