@@ -42,7 +42,7 @@ format: ## Sort imports and format (PATHS=folder: those files alone, without the
 	@$(PYTHON) -m ruff format $(or $(PATHS),.)
 	@$(if $(PATHS),,scripts/npm run --silent format)
 
-bench: bootstrap ## Measure one suite into bench/results (SUITE=demo|tpch|tpcds|trace, ARGS="--rounds 5").
+bench: bootstrap ## Measure one suite into bench/results (SUITE=tpch, …; ARGS="--rounds 5"; ARGS=--truth: of tpch and tpcds).
 	@. .tools/env && $(PYTHON) -m bench.run $(SUITE) $(ARGS)
 
 readme: ## Fill the README's figures from bench/results.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Program = Callable[["SparkSession"], "DataFrame | tuple[DataFrame, ...]"]
 
 PLAIN = ("plain", "control")
-CAPTURING = ("coarse", "active")
+CAPTURING = ("coarse", "lazy", "active", "auto")
 
 
 class SparkArm:

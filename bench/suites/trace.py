@@ -61,20 +61,32 @@ class TraceSuite:
         return _ServiceArm(folder, folder / f"{name}-home")
 
 
-class _ServiceArm:
-    def __init__(self, folder: Path, home: Path) -> None:
+class Service:
+    """A service on a home, in a process of its own, and a client of it."""
+
+    def __init__(self, home: Path) -> None:
         from headwater.backend.client import GraphQLClient
         from headwater.backend.home import Home
 
-        self._raw, self._report = folder / "raw" / "weather.csv", folder / "out" / "report"
         command = [sys.executable, "-m", "headwater", "serve", "--home", str(home), "--port", "0"]
-        self._service = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
-        self._client = GraphQLClient(_address(home, self._service), Home.at(home).key())
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+        self.client = GraphQLClient(_address(home, self._process), Home.at(home).key())
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait(timeout=30)
+
+
+class _ServiceArm:
+    def __init__(self, folder: Path, home: Path) -> None:
+        self._raw, self._report = folder / "raw" / "weather.csv", folder / "out" / "report"
+        self._service = Service(home)
 
     def run(self, case: str, turn: int) -> Sample:
         variables = self._question(case, random.Random(f"{case}/{turn}"))
         began = time.perf_counter()
-        answer = self._client.execute(_QUESTION, **variables)["trace"]
+        answer = self._service.client.execute(_QUESTION, **variables)["trace"]
         seconds = time.perf_counter() - began
         if not answer["records"]:
             raise RuntimeError(f"the trace found nothing: {variables} gave {answer}")
@@ -82,8 +94,7 @@ class _ServiceArm:
 
     def close(self) -> None:
         """Stop the service."""
-        self._service.terminate()
-        self._service.wait(timeout=30)
+        self._service.stop()
 
     def _question(self, case: str, chosen: random.Random) -> dict[str, Any]:
         asked: dict[str, Any] = {"where": None, "rows": None, "column": None, "to": None, "forward": False, "semantics": _SEMANTICS[case]}

@@ -16,6 +16,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
+from headwater.spark_listener.settings import load_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,14 +35,16 @@ class Ran:
 
 
 class Laboratory:
-    """A context manager. `plain` has no capture; `captured` has; both see the tables."""
+    """A context manager. `plain` has no capture; `captured` has, in a mode of it; both see the tables."""
 
-    def __init__(self, folder: Path, tables: Mapping[str, Path]) -> None:
+    def __init__(self, folder: Path, tables: Mapping[str, Path], *, mode: str = "active") -> None:
         self._folder = folder
+        self._mode = mode
         self.plain = start(folder, memory="2g", tables=tables)
         self.captured = self.plain.newSession()
         register(self.captured, tables)
-        self._bridge = Bridge.install(self.captured, mode="active", segments=str(folder / "segments"))
+        budget = load_settings({}, mode=mode, home=str(folder)).derivation_budget
+        self._bridge = Bridge.install(self.captured, mode=mode, segments=str(folder / "segments"), budget=budget)
         self._store = AssociationStore(folder / "associations")
 
     def run(self, session: SparkSession, text: str, name: str) -> Ran:
@@ -58,7 +61,7 @@ class Laboratory:
     def publish(self, capture: Mapping[str, Any]) -> None:
         """Keep the associations of a capture, so that they can be traced."""
         moment = "2026-01-01T00:00:00Z"
-        stated = {"ended": moment, "started": moment, "mode": "active", "format": 1} | dict(capture)
+        stated = {"ended": moment, "started": moment, "mode": self._mode, "format": 1} | dict(capture)
         stated["run"] = {"namespace": "truth", "job": "truth", "runId": str(uuid4())}
         stated["application"] = {"id": "truth", "name": "truth", "spark": self.plain.version}
         stated["sources"] = [_named(source) for source in capture["sources"]]

@@ -23,10 +23,12 @@ from bench.truth.laboratory import Laboratory
 _SCALES = {"tpch": 0.01, "tpcds": 0.2}
 
 
-def findings(suite: str, scale: float, folder: Path, *, queries: Sequence[int] | None = None, rows: int = 2) -> Iterator[Finding]:
+def findings(
+    suite: str, scale: float, folder: Path, *, mode: str = "active", queries: Sequence[int] | None = None, rows: int = 2
+) -> Iterator[Finding]:
     """Each query in turn."""
     made = benchmark(suite, scale)
-    with Laboratory(folder, made.tables) as laboratory:
+    with Laboratory(folder, made.tables, mode=mode) as laboratory:
         checker = Checker(laboratory, made.tables, folder, rows=rows)
         for number, text in made.queries.items():
             if queries is None or number in queries:
@@ -43,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     queries = [int(case.removeprefix("q")) for case in options.cases.split(",")] if options.cases else None
     found: list[Finding] = []
     with tempfile.TemporaryDirectory(prefix=f"headwater-truth-{options.suite}-") as scratch:
-        for finding in findings(options.suite, scale, Path(scratch), queries=queries, rows=options.rows):
+        for finding in findings(options.suite, scale, Path(scratch), mode=options.mode, queries=queries, rows=options.rows):
             found.append(finding)
             print(_line(finding), flush=True)
     content = results.head(f"{options.suite}-truth") | {
@@ -82,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("suite", choices=sorted(_SCALES))
     parser.add_argument("--scale", type=float, help="scale factor (default 0.01 of TPC-H, 0.2 of TPC-DS)")
     parser.add_argument("--cases", help="some of the queries, as q1,q6")
+    parser.add_argument("--mode", choices=("active", "lazy", "auto"), default="active", help="of capture (default active)")
     parser.add_argument("--rows", type=int, default=2, help="rows of each answer to trace (default 2)")
     parser.add_argument("--results", type=Path, help="folder to write to (default bench/results; of some queries build/bench)")
     return parser

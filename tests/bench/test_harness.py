@@ -108,7 +108,7 @@ def test_a_suite_is_run_and_written_from_the_command(madeup, tmp_path, capsys):
 
 
 def test_every_suite_declares_a_plan_that_holds_together():
-    assert set(run.names()) >= {"demo", "tpcds", "tpch", "trace"}
+    assert set(run.names()) >= {"demo", "grep", "pigmix", "tpcds", "tpch", "trace", "trace_tpch", "wordcount"}
     for name in run.names():
         plan = _plan(name)
         assert plan.name == name
