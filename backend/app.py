@@ -20,6 +20,7 @@ from headwater.backend.api.credentials import Credentials
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.requests import RequestLog
+from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.replay import Replays
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.worker import Worker
@@ -72,4 +73,5 @@ async def _graphql_context(request: Request) -> Context:
         tenant=who.tenant, graph=workspace.graph, records=workspace.records, holds_key=True,
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=request.app.state.replays,
+        declarations=DeclarationIntake(workspace.log, workspace.graph),
     )  # fmt: skip

@@ -42,10 +42,11 @@ _MIGRATIONS = (
 
 
 class EntryKind(StrEnum):
-    """What an entry is: an OpenLineage event, or the manifest of a capture."""
+    """What an entry is: an OpenLineage event, the manifest of a capture, or what a user declared."""
 
     EVENT = "event"
     CAPTURE = "capture"
+    DECLARATION = "declaration"
 
 
 class Stage(StrEnum):

@@ -16,10 +16,20 @@ from collections.abc import Callable, Sequence
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
-from headwater.backend.projection import WrittenFile, capture_stamp, event_stamp, fold, project_capture, project_event
+from headwater.backend.projection import (
+    WrittenFile,
+    capture_stamp,
+    declaration_stamp,
+    event_stamp,
+    fold,
+    project_capture,
+    project_declaration,
+    project_event,
+)
 from headwater.errors import HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.model import GraphBatch
+from headwater.graph.model.declaration import Declaration
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 
@@ -86,6 +96,9 @@ class Projector:
             document = json.loads(entry.body)
             if entry.kind is EntryKind.EVENT:
                 return project_event(document, event_stamp(document, entry.key))
+            if entry.kind is EntryKind.DECLARATION:
+                declaration = Declaration.from_json(document)
+                return project_declaration(declaration, declaration_stamp(declaration, entry.key))
             kept = await asyncio.to_thread(self._associations.publish, tenant, Manifest.from_json(document))
             return project_capture(document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows) for file in kept])
         except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on

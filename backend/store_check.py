@@ -6,15 +6,19 @@ the two fingerprints, which no order of arrival changes, are compared.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from headwater.backend.ingest_log import Stage
+from headwater.backend.ingest_log import EntryKind, Stage
 from headwater.backend.projector import Projector
 from headwater.backend.workspace import Workspace
+from headwater.graph.integrity import violations
 from headwater.graph.stores.registry import open_store
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,28 @@ async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
     counts, latest = log.counts(tenant), log.latest(tenant)
     refused = [letter for letter in log.dead_letters(tenant) if letter.stage is Stage.PROJECTION]
     return [
-        Finding("log", ok=True, detail=f"{counts['event']} events, {counts['capture']} captures, {counts['dead_letters']} dead letters"),
+        Finding("log", ok=True, detail=_counted(counts)),
         Finding("projected", ok=offset == latest, detail=f"{offset} of {latest}"),
         Finding("refused", ok=not refused, detail="; ".join(f"entry {letter.offset}: {letter.reason}" for letter in refused[:5]) or "none"),
         await _compare(workspace, tenant),
+        await _integrity(workspace, tenant),
     ]
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{counts[kind]} {kind.replace('_', ' ').removesuffix('s')}s" for kind in (*EntryKind, "dead_letters"))
+
+
+async def _integrity(workspace: Workspace, tenant: str) -> Finding:
+    """The rules of containment (`headwater.graph.integrity`)."""
+    shown: list[str] = []
+    broken = 0
+    async for violation in violations(workspace.graph, tenant):
+        broken += 1
+        if len(shown) < _SHOWN:
+            shown.append(f"{violation.rule}: {violation.node}: {violation.detail}")
+    more = f"; and {broken - len(shown)} more" if broken > len(shown) else ""
+    return Finding("integrity", ok=not broken, detail=("; ".join(shown) + more) or "containment keeps its rules")
 
 
 async def _compare(workspace: Workspace, tenant: str) -> Finding:

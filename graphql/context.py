@@ -12,6 +12,7 @@ from strawberry.fastapi import BaseContext
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
 
@@ -27,6 +28,7 @@ class Context(BaseContext):
     store: str
     pending: Callable[[], Awaitable[int]]
     replays: ReplayService | None = None
+    declarations: DeclarationService | None = None
     loaders: Loaders = field(init=False)
 
     def __post_init__(self) -> None:

@@ -11,11 +11,14 @@ import strawberry
 from strawberry import UNSET
 
 from headwater import __version__
+from headwater.graph.dataflow import reconstruct
 from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.quality import quality_of
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import Semantics, TraceRequest
 from headwater.graph.trace.engine import trace as run_trace
 from headwater.graph.trace.preview import preview
+from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.mutation import replay_service
 from headwater.graphql.replays import Replay
@@ -82,6 +85,20 @@ class Query(ViewQuery):
         )
         context.loaders.budget.spend(len(graph.nodes))
         return LineageGraph.of(graph)
+
+    @strawberry.field(description="How the actors that a container holds feed one another: links, order, cycles.")
+    async def dataflow(self, info: Info, container: strawberry.ID) -> Dataflow:
+        """Its direct children."""
+        found = await reconstruct(info.context.graph, info.context.tenant, container)
+        info.context.loaders.budget.spend(sum(map(len, found.generations)))
+        return Dataflow.of(found)
+
+    @strawberry.field(description="Data-quality results of a dataset (those of its columns too) or of a column, over time.")
+    async def quality(self, info: Info, node: strawberry.ID) -> list[QualityCheck]:
+        """One check each."""
+        checks = await quality_of(info.context.graph, info.context.tenant, node)
+        info.context.loaders.budget.spend(sum(len(check.results) for check in checks))
+        return [QualityCheck.of(check) for check in checks]
 
     @strawberry.field(description="Rows of a dataset, read from its current files. `where` is DuckDB SQL over its columns.")
     async def rows(self, info: Info, dataset: strawberry.ID, where: str | None = UNSET, first: int = 50, offset: int = 0) -> RowPage:

@@ -21,6 +21,7 @@ from headwater.graph.trace.path import path_graph
 from headwater.graph.trace.preview import Row as DomainRow
 from headwater.graph.trace.preview import RowPage as DomainRowPage
 from headwater.graphql.context import Context
+from headwater.graphql.declarations import Descriptions
 from headwater.graphql.limits import MAX_PAGE, bounded
 from headwater.graphql.loaders import ChildrenKey
 
@@ -46,6 +47,11 @@ class Node:
     def of(cls, node: model.Node) -> Node:
         """The view of a node."""
         return cls(id=strawberry.ID(node.id), kind=node.kind, name=node.name, properties=JSON(dict(node.properties)))
+
+    @strawberry.field(description="What users and producers say of this node.")
+    def descriptions(self) -> Descriptions:
+        """From its properties."""
+        return Descriptions.of(model.Node(self.id, self.kind, self.name, dict(self.properties)))
 
     @strawberry.field(description="What contains this node, innermost first.")
     async def containers(self, info: Info) -> list[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headwater.backend.projection.descriptions import state_facets
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
 from headwater.graph.model import EdgeKind
@@ -31,7 +32,9 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
         for column in written_columns:
             statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
         _state_accesses(statement, namespace, name, mapping(readings.get("headwater_fieldAccess")), job)
-    return statement.describe(statement.dataset(namespace, name), properties)
+    identifier = statement.describe(statement.dataset(namespace, name), properties)
+    state_facets(statement, identifier, facets)
+    return identifier
 
 
 def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any]) -> list[str]:

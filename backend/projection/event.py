@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from headwater.backend.projection.datasets import state_dataset
+from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
 from headwater.errors import InvalidEventError, InvalidInputError
@@ -74,6 +75,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         about = given(inputFacets=stated.get("inputFacets"), version=mapping(stated.get("facets")).get("version"))
         # Later events of a run often repeat an input without its facets: what is known of it stays.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
+        state_quality(statement, run, dataset, {**mapping(stated.get("facets")), **mapping(stated.get("inputFacets"))})
     statement.describe(run, properties, ranks=ranks)
     for index, output in enumerate(objects(event.get("outputs"))):
         _state_version(
@@ -98,6 +100,7 @@ def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str
 def _state_job(statement: Statement, event: Mapping[str, Any], parent: Mapping[str, Any] | None = None) -> str:
     namespace, name = required(event.get("job"), "namespace", "$.job"), required(event["job"], "name", "$.job")
     job = statement.describe(statement.job(namespace, name), facet_properties(event["job"].get("facets")))
+    state_facets(statement, job, mapping(event["job"].get("facets")))
     inner = _state_pipeline(statement, parent or {})
     outer = _state_pipeline(statement, mapping((parent or {}).get("root")))
     if inner:
@@ -137,6 +140,7 @@ def _state_version(statement: Statement, output: Mapping[str, Any], path: str, r
     version = statement.version(required(output, "namespace", path), required(output, "name", path), run_id)
     statement.link(node_id(NodeKind.RUN, run_id), version, EdgeKind.WRITES)
     facets = mapping(output.get("facets"))
+    state_quality(statement, node_id(NodeKind.RUN, run_id), statement.dataset(output["namespace"], output["name"]), facets)
     change = text(mapping(facets.get("lifecycleStateChange")).get("lifecycleStateChange"))
     about = facet_properties(output.get("outputFacets")) | facet_properties({"version": facets["version"]} if "version" in facets else {})
     statement.describe(version, about | given(block="base" if change in _BASE else None, writtenAt=written_at))

@@ -16,7 +16,7 @@ from headwater.errors import InvalidInputError
 
 
 class NodeKind(StrEnum):
-    """Both containment hierarchies, outermost level first (Ibis, Newt)."""
+    """Both containment hierarchies, outermost level first (Ibis, Newt); then what users declare, and what describes the others."""
 
     PLATFORM = "platform"
     DATASET = "dataset"
@@ -30,6 +30,13 @@ class NodeKind(StrEnum):
     STAGE = "stage"
     TASK = "task"
     OPERATOR = "operator"
+    TYPE = "type"  # a type of actors or data that a user declared
+    ACTOR = "actor"  # an instance of a declared type of actors
+    DATA = "data"  # … of a declared type of data
+    OWNER = "owner"
+    TAG = "tag"
+    TERM = "term"  # of a glossary
+    CHECK = "check"  # a data-quality assertion or metric of a dataset or column; its results are edges from runs
 
 
 class EdgeKind(StrEnum):
@@ -41,6 +48,9 @@ class EdgeKind(StrEnum):
     DERIVES = "derives"  # column → column
     REPLAYS = "replays"  # run → run that replays it
     ACCESSES = "accesses"  # column → job that reads it; job → column that it writes
+    LINKS = "links"  # actor → actor, or between data: a declared flow
+    DESCRIBES = "describes"  # owner, tag, term, check → what it is said of
+    CHECKS = "checks"  # run → check: one result
 
 
 @dataclass(frozen=True, slots=True, order=True)

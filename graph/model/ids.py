@@ -8,6 +8,8 @@ is never part of an id.
     column:{namespace}:{name}:{column}           job:{namespace}:{name}
     version:{namespace}:{name}:{run}             run:{run}
     partition:{path}:{length}:{modified}         operator:{capture}:{operator}
+    data:{type}:{name}                           actor:{type}:{name}
+    type:{name}   owner:{name}   tag:{name}   term:{name}   check:{namespace}:{dataset}:{column}:{assertion}
 """
 
 from __future__ import annotations

@@ -7,20 +7,29 @@ from collections.abc import Iterable, Mapping
 from headwater.graph.model import Node, NodeKind
 
 _LEVEL = {kind: level for level, kind in enumerate(NodeKind)}
+_LEVEL |= {NodeKind.ACTOR: _LEVEL[NodeKind.PIPELINE], NodeKind.DATA: _LEVEL[NodeKind.PLATFORM]}
 
 
 def climb(start: str, parents: Mapping[str, Iterable[str]], nodes: Mapping[str, Node]) -> list[Node]:
     """The containers of `start`, innermost first; `parents` maps a node to those that contain it.
 
-    By level, then by distance (a pipeline within a pipeline), then by id. A containment cycle ends where it closes.
+    By level (what users declare stands beside pipelines and platforms), then by the longest way up (a pipeline within a pipeline), then by
+    id. A containment cycle ends where it closes.
     """
-    distance = {start: 0}
+    steps = {start: 0}
     frontier = [start]
     while frontier:
-        reached = {parent for child in frontier for parent in parents.get(child, ())} - distance.keys()
-        distance.update(dict.fromkeys(reached, distance[frontier[0]] + 1))
-        frontier = list(reached)
-    return sorted(
-        (nodes[identifier] for identifier in distance if identifier != start),
-        key=lambda node: (-_LEVEL[node.kind], distance[node.id], node.id),
-    )
+        frontier = list({parent for child in frontier for parent in parents.get(child, ())} - steps.keys())
+        steps.update(dict.fromkeys(frontier, 1))
+    for _ in range(len(steps)):  # in a cycle the way up has no longest
+        higher = {
+            parent: steps[child] + 1
+            for child in steps
+            for parent in parents.get(child, ())
+            if parent != start and steps[parent] <= steps[child]
+        }
+        if not higher:
+            break
+        steps.update(higher)
+    del steps[start]
+    return sorted((nodes[identifier] for identifier in steps), key=lambda node: (-_LEVEL[node.kind], steps[node.id], node.id))

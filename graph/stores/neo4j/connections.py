@@ -35,7 +35,7 @@ class Connections:
             self._driver = AsyncGraphDatabase.driver(
                 self._uri,
                 auth=self._auth,
-                connection_timeout=_PATIENCE,
+                connection_timeout=2 * _PATIENCE,
                 connection_acquisition_timeout=2 * _PATIENCE,
                 max_transaction_retry_time=_PATIENCE,
                 # A label that no node bears yet is no mistake in a new database.

@@ -17,6 +17,9 @@ RELATIONSHIP: dict[EdgeKind, LiteralString] = {
     EdgeKind.DERIVES: "DERIVES",
     EdgeKind.REPLAYS: "REPLAYS",
     EdgeKind.ACCESSES: "ACCESSES",
+    EdgeKind.LINKS: "LINKS",
+    EdgeKind.DESCRIBES: "DESCRIBES",
+    EdgeKind.CHECKS: "CHECKS",
 }
 KIND = {relationship: kind for kind, relationship in RELATIONSHIP.items()}
 

@@ -13,6 +13,9 @@ CODE: dict[EdgeKind, int] = {
     EdgeKind.DERIVES: 3,
     EdgeKind.REPLAYS: 4,
     EdgeKind.ACCESSES: 5,
+    EdgeKind.LINKS: 6,
+    EdgeKind.DESCRIBES: 7,
+    EdgeKind.CHECKS: 8,
 }
 KIND = {code: kind for kind, code in CODE.items()}
 

@@ -19,8 +19,11 @@ export type Direction =
 /** CONTAINS joins a container and its child; the others are flows of data. */
 export type EdgeKind =
   | 'ACCESSES'
+  | 'CHECKS'
   | 'CONTAINS'
   | 'DERIVES'
+  | 'DESCRIBES'
+  | 'LINKS'
   | 'READS'
   | 'REPLAYS'
   | 'WRITES';
@@ -50,17 +53,24 @@ export type MaskInput = {
 
 /** A level of one of the two containment hierarchies: data and actors. */
 export type NodeKind =
+  | 'ACTOR'
+  | 'CHECK'
   | 'COLUMN'
+  | 'DATA'
   | 'DATASET'
   | 'JOB'
   | 'OPERATOR'
+  | 'OWNER'
   | 'PARTITION'
   | 'PIPELINE'
   | 'PLATFORM'
   | 'RUN'
   | 'STAGE'
   | 'SYSTEM'
+  | 'TAG'
   | 'TASK'
+  | 'TERM'
+  | 'TYPE'
   | 'VERSION';
 
 /** A container whose inside is shown at a level of its own, finer than the rest. */

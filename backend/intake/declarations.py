@@ -1,0 +1,42 @@
+"""Declarations at the door: what users state of types, containment, links and descriptions, checked against what is known, then logged.
+
+For the API. What breaks a rule is refused before it is in the log, with the path of what is wrong; what is in the log is projected like
+an event. A refused declaration is no dead letter: the person who made it reads the refusal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
+from headwater.backend.intake.documents import document_key
+from headwater.backend.intake.redaction import redact
+from headwater.graph.integrity import check_declaration
+from headwater.graph.model.declaration import Declaration
+from headwater.graph.stores import GraphStore
+
+
+class DeclarationIntake:
+    """Takes declarations of one home."""
+
+    def __init__(self, log: IngestLog, graph: GraphStore) -> None:
+        self._log = log
+        self._graph = graph
+
+    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
+        """Take a declaration; when it was made is set here. Its offset in the log, once it is durable.
+
+        Raises:
+            InvalidInputError: it has not the form, or breaks a rule.
+            NotFoundError: it speaks of a node that nobody knows.
+            UnavailableError: the graph store, which is asked, does not answer.
+        """
+        declared = {**redact(dict(document)), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
+        await check_declaration(self._graph, tenant, Declaration.from_json(declared))
+        body = json.dumps(declared, ensure_ascii=False, separators=(",", ":")).encode()
+        future = self._log.append(tenant, [Draft(EntryKind.DECLARATION, document_key(declared), body)])
+        return (await asyncio.wrap_future(future))[0].offset

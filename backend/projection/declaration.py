@@ -1,0 +1,37 @@
+"""A declaration (docs/reference/declarations.md) → graph batch: types, instances, containment, links and descriptions, as stated."""
+
+from __future__ import annotations
+
+from headwater.backend.projection.descriptions import describe
+from headwater.backend.projection.statement import Statement
+from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id, parse_id
+from headwater.graph.model.declaration import Declaration
+
+
+def declaration_stamp(declaration: Declaration, key: str) -> Stamp:
+    """The stamp of a declaration: when it was declared, and its key in the log.
+
+    Raises:
+        InvalidInputError: it says no such time.
+    """
+    return Stamp.at(declaration.declared, key)
+
+
+def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
+    """What the declaration states."""
+    statement = Statement(stamp)
+    for declared in declaration.types:
+        about = {"axis": declared.axis.value, "within": list(declared.within), "holds": list(declared.holds), "after": list(declared.after)}
+        statement.describe(node_id(NodeKind.TYPE, declared.name), about, name=declared.name)
+    for instance in declaration.instances:
+        name = ":".join(parse_id(instance.id)[1][1:])
+        statement.describe(instance.id, instance.properties, name=name)
+    for container, child in declaration.containment:
+        statement.contain(container, child)
+    for source, destination in declaration.links:
+        statement.link(source, destination, EdgeKind.LINKS, {"by": declaration.by} if declaration.by else None)
+    for description in declaration.descriptions:
+        describe(
+            statement, description.id, description.aspect, description.value, None if description.removed else declaration.by or "user"
+        )
+    return statement.batch()

@@ -1,0 +1,74 @@
+"""What describes a node: owners and stewards, tags, glossary terms, retention, legal hold, data-quality results.
+
+Users state them by declarations, producers by facets. A user's word is a fact of its own (`curated:{aspect}:{value}`), so it stands
+beside what the next event's facets say. Owners, tags, terms and checks are nodes too, which edges join to all that they describe: what
+bears a tag is one hop away. Such an edge says that it was stated once; what holds now, the node's own facts tell
+(`headwater.graph.model.descriptions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.backend.projection.facets import mapping, objects, text
+from headwater.backend.projection.statement import Statement
+from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.model.descriptions import CURATED, NODE_OF
+
+
+def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str | None) -> None:
+    """State what a user says of a node; `by` None takes it back."""
+    if aspect not in NODE_OF:
+        statement.describe(identifier, {f"{CURATED}{aspect}": {"value": value, "by": by} if by else None})
+        return
+    statement.describe(identifier, {f"{CURATED}{aspect}:{value}": {"by": by} if by else None})
+    _join(statement, NODE_OF[aspect], value, identifier)
+
+
+def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any]) -> None:
+    """Join a dataset or job to the owners and tags that its facets name. A tag of a field is its column's."""
+    for owner in objects(mapping(facets.get("ownership")).get("owners")):
+        if name := text(owner.get("name")):
+            _join(statement, NodeKind.OWNER, name, identifier)
+    columns: dict[str, dict[str, Any]] = {}
+    for tag in objects(mapping(facets.get("tags")).get("tags")):
+        name, field = text(tag.get("key")), text(tag.get("field"))
+        if name is None:
+            continue
+        bearer = node_id(NodeKind.COLUMN, *parse_id(identifier)[1], field) if field and identifier.startswith("dataset:") else identifier
+        _join(statement, NodeKind.TAG, name, bearer)
+        if bearer != identifier:
+            statement.contain(identifier, bearer)
+            columns.setdefault(bearer, {})[f"tag:{name}"] = {"value": tag.get("value"), "source": tag.get("source")}
+    for column, tags in columns.items():
+        statement.describe(column, tags)
+
+
+def state_quality(statement: Statement, run: str, dataset: str, facets: Mapping[str, Any]) -> None:
+    """State the data-quality results that a run reports of a dataset it read: one check each, and one edge from the run a result."""
+    for assertion in objects(mapping(facets.get("dataQualityAssertions")).get("assertions")):
+        if name := text(assertion.get("assertion")):
+            result = {part: assertion[part] for part in ("success", "severity", "expected", "actual", "message") if part in assertion}
+            _check(statement, run, dataset, text(assertion.get("column")) or "", name, result)
+    metrics = mapping(facets.get("dataQualityMetrics"))
+    own = {part: value for part, value in metrics.items() if not part.startswith("_") and part != "columnMetrics"}
+    if own:
+        _check(statement, run, dataset, "", "metrics", own)
+    for column, values in mapping(metrics.get("columnMetrics")).items():
+        if column and mapping(values):
+            _check(statement, run, dataset, column, "metrics", dict(mapping(values)))
+
+
+def _check(statement: Statement, run: str, dataset: str, column: str, assertion: str, result: Mapping[str, Any]) -> None:
+    namespace, name = parse_id(dataset)[1]
+    check = node_id(NodeKind.CHECK, namespace, name, column, assertion)
+    bearer = statement.column(namespace, name, column) if column else dataset
+    statement.describe(check, {"assertion": assertion, "column": column or None}, name=assertion)
+    statement.link(check, bearer, EdgeKind.DESCRIBES)
+    statement.link(run, check, EdgeKind.CHECKS, result)
+
+
+def _join(statement: Statement, kind: NodeKind, name: str, bearer: str) -> None:
+    statement.link(node_id(kind, name), bearer, EdgeKind.DESCRIBES)

@@ -1,0 +1,111 @@
+"""Reconstructs the dataflow inside a container from what the store knows: its actors, their links, their order, the cycles among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.dataflow.links import archetype_links, explicit_links, implicit_links
+from headwater.graph.dataflow.order import Cycle, Dataflow, arrange
+from headwater.graph.dataflow.versions import versions_read
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of
+from headwater.graph.model.declaration import ACTORS
+from headwater.graph.stores import Direction, GraphStore
+
+_FLOWS = (EdgeKind.READS, EdgeKind.WRITES, EdgeKind.LINKS)
+_PAGE = 1_000
+MAX_ACTORS = 10_000
+
+
+async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflow:
+    """The dataflow among the actors that a container holds directly.
+
+    Raises:
+        NotFoundError: nothing is known of the container.
+        InvalidQueryError: it is no actor, or holds more than `MAX_ACTORS`.
+    """
+    if not await graph.get(tenant, [container]):
+        raise NotFoundError(f"Nothing is known of {container}.", hint="Search for its name.")
+    if kind_of(container) not in ACTORS:
+        raise InvalidQueryError(
+            f"{container} is no actor.", field="container", hint="Name a system, a pipeline, a job or a declared actor."
+        )
+    actors = [node.id for node in await _children(graph, tenant, container, sorted(ACTORS))]
+    edges = await graph.neighbours(tenant, actors, direction=Direction.BOTH, kinds=_FLOWS) if actors else []
+    links = sorted([
+        *explicit_links(actors, edges), *implicit_links(actors, edges), *archetype_links({container: actors}, await _after(graph, tenant)),
+    ])  # fmt: skip
+    generations, cycles = arrange(actors, links)
+    return Dataflow(generations, links, [Cycle(members, await _runs_in_order(graph, tenant, members)) for members in cycles])
+
+
+async def _runs_in_order(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> tuple[str, ...]:
+    """The runs of jobs that feed one another, by what they read of each other's versions; then by when they began."""
+    runs = [run for job in jobs if kind_of(job) is NodeKind.JOB for run in await _children(graph, tenant, job, [NodeKind.RUN])]
+    if not runs:
+        return ()
+    edges = list(
+        await graph.neighbours(tenant, [run.id for run in runs], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES])
+    )
+    edges += await _reads_by_time(graph, tenant, runs, edges)
+    links = [link for link in implicit_links([run.id for run in runs], edges) if link.src != link.dst]
+    began = {run.id: str(run.properties.get("startedAt") or run.properties.get("endedAt") or "") for run in runs}
+    generations, _ = arrange(began, links)
+    return tuple(run for generation in generations for run in sorted(generation, key=lambda run: (began[run], run)))
+
+
+async def _reads_by_time(graph: GraphStore, tenant: str, runs: Sequence[Node], edges: Sequence[Edge]) -> list[Edge]:
+    """Version → run for the inputs of which no file tells the version. Only versions that these runs wrote matter here."""
+    by_file = {edge.dst for edge in edges if edge.kind is EdgeKind.READS and edge.src.startswith("version:")}
+    written = sorted({edge.dst for edge in edges if edge.kind is EdgeKind.WRITES and edge.dst.startswith("version:")})
+    versions: dict[str, list[Node]] = {}
+    for version in await graph.get(tenant, written):
+        versions.setdefault(_dataset_of(version.id), []).append(version)
+    found: list[Edge] = []
+    for run in runs:
+        if run.id in by_file:
+            continue
+        for name, about in run.properties.items():
+            dataset = name.removeprefix("input:")
+            if name.startswith("input:") and dataset in versions:
+                began = run.properties.get("startedAt") or run.properties.get("endedAt")
+                stated = about.get("version") if isinstance(about, dict) else None
+                others = [version for version in versions[dataset] if not version.id.endswith(run.id.partition(":")[2])]
+                found += [Edge(seen, run.id, EdgeKind.READS) for seen in versions_read(others, began=began, stated=stated)]
+    return found
+
+
+def _dataset_of(version: str) -> str:
+    """The dataset of a version, by its id."""
+    return "dataset:" + version.removeprefix("version:").rpartition(":")[0]
+
+
+async def _after(graph: GraphStore, tenant: str) -> dict[str, list[str]]:
+    types = await _pages(graph, tenant, NodeKind.TYPE)
+    return {node.name: list(node.properties["after"]) for node in types if node.properties.get("after")}
+
+
+async def _children(graph: GraphStore, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
+    found: list[Node] = []
+    cursor: str | None = None
+    while True:
+        page = await graph.children(tenant, parent, kinds=kinds, first=_PAGE, after=cursor)
+        if page.total > MAX_ACTORS:
+            raise InvalidQueryError(
+                f"{parent} holds {page.total:,} actors.", field="container", hint=f"A dataflow has {MAX_ACTORS:,} at most."
+            )
+        found += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            return found
+
+
+async def _pages(graph: GraphStore, tenant: str, kind: NodeKind) -> list[Node]:
+    found: list[Node] = []
+    cursor: str | None = None
+    while True:
+        page = await graph.search(tenant, "", kinds=[kind], first=_PAGE, after=cursor)
+        found += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            return found

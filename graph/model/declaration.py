@@ -1,0 +1,176 @@
+"""What users state themselves: types, instances, containment, links, and what describes a node. docs/reference/declarations.md.
+
+A declaration is an entry of the log like an event: it may come late, twice or out of order. This module knows its form alone; whether
+it fits what is known already is for `headwater.graph.integrity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from headwater.errors import InvalidInputError
+from headwater.graph.model.elements import NodeKind
+from headwater.graph.model.ids import kind_of, parse_id
+
+T = TypeVar("T")
+
+DATA = frozenset({NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN, NodeKind.DATA})
+ACTORS = frozenset({
+    NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.ACTOR,
+})  # fmt: skip
+
+
+class Axis(StrEnum):
+    """The hierarchy that a type belongs to."""
+
+    DATA = "data"
+    ACTOR = "actor"
+
+
+class Aspect(StrEnum):
+    """What a description says of a node. Those with a node of their own (`owner:…`, `tag:…`, `term:…`) may be many."""
+
+    OWNER = "owner"
+    STEWARD = "steward"
+    TAG = "tag"
+    TERM = "term"
+    DESCRIPTION = "description"
+    RETENTION = "retention"
+    LEGAL_HOLD = "legalHold"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredType:
+    """A type. `within` and `holds` name types or kinds: what may contain it, and what it may contain.
+
+    `after` names the types whose instances feed those of this one within a common container (archetype links).
+    """
+
+    name: str
+    axis: Axis
+    within: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A node of a declared type: `actor:{type}:{name}` or `data:{type}:{name}`."""
+
+    id: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Something said of a node, or, with `removed`, said no more. A value of an aspect without a node of its own replaces the last."""
+
+    id: str
+    aspect: Aspect
+    value: str
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A whole document. `containment` are (container, child), `links` are (source, destination)."""
+
+    declared: str
+    by: str
+    types: Sequence[DeclaredType] = ()
+    instances: Sequence[Instance] = ()
+    containment: Sequence[tuple[str, str]] = ()
+    links: Sequence[tuple[str, str]] = ()
+    descriptions: Sequence[Description] = ()
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Declaration:
+        """Read a document.
+
+        Raises:
+            InvalidInputError: it has not the form; `field` is the path of what is wrong.
+        """
+        return cls(
+            declared=_text(document, "declared", "$"),
+            by=str(document.get("by") or ""),
+            types=_each(document, "types", _type),
+            instances=_each(document, "instances", _instance),
+            containment=_each(document, "containment", lambda item, path: (_id(item, "container", path), _id(item, "child", path))),
+            links=_each(document, "links", lambda item, path: (_id(item, "from", path), _id(item, "to", path))),
+            descriptions=_each(document, "descriptions", _description),
+        )
+
+
+def type_of(identifier: str) -> str:
+    """The declared type of an instance, or the kind of any other node."""
+    kind, parts = parse_id(identifier)
+    return parts[0] if kind in {NodeKind.ACTOR, NodeKind.DATA} else kind
+
+
+def axis_of(identifier: str) -> Axis | None:
+    """The hierarchy of a node; None for what only describes others."""
+    kind = kind_of(identifier)
+    return Axis.DATA if kind in DATA else Axis.ACTOR if kind in ACTORS else None
+
+
+def _type(item: Mapping[str, Any], path: str) -> DeclaredType:
+    name = _text(item, "name", path)
+    if name in {kind.value for kind in NodeKind}:
+        raise InvalidInputError(f"{path}.name is {name!r}, which is a kind of its own.", field=f"{path}.name", hint="Choose another name.")
+    axis = _text(item, "axis", path)
+    if axis not in set(Axis):
+        raise InvalidInputError(f"{path}.axis is {axis!r}.", field=f"{path}.axis", hint=f"It is one of: {', '.join(Axis)}.")
+    return DeclaredType(name, Axis(axis), *(_texts(item, part, path) for part in ("within", "holds", "after")))
+
+
+def _instance(item: Mapping[str, Any], path: str) -> Instance:
+    identifier = _id(item, "id", path)
+    if kind_of(identifier) not in {NodeKind.ACTOR, NodeKind.DATA} or len(parse_id(identifier)[1]) < 2:
+        raise InvalidInputError(
+            f"{path}.id is {identifier!r}, no instance of a declared type.",
+            field=f"{path}.id",
+            hint="It reads actor:{type}:{name} or data:{type}:{name}; jobs and datasets come by OpenLineage events.",
+        )
+    properties = item.get("properties") or {}
+    if not isinstance(properties, Mapping):
+        raise InvalidInputError(f"{path}.properties is no object.", field=f"{path}.properties", hint="Write it as {…}, or leave it out.")
+    return Instance(identifier, properties)
+
+
+def _description(item: Mapping[str, Any], path: str) -> Description:
+    aspect = _text(item, "aspect", path)
+    if aspect not in set(Aspect):
+        raise InvalidInputError(f"{path}.aspect is {aspect!r}.", field=f"{path}.aspect", hint=f"It is one of: {', '.join(Aspect)}.")
+    return Description(_id(item, "id", path), Aspect(aspect), _text(item, "value", path), item.get("removed") is True)
+
+
+def _each(document: Mapping[str, Any], name: str, read: Callable[[Mapping[str, Any], str], T]) -> tuple[T, ...]:
+    items = document.get(name)
+    if items is None:
+        return ()
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+        raise InvalidInputError(f"$.{name} is no list of objects.", field=f"$.{name}", hint="Write it as [{…}, …], or leave it out.")
+    return tuple(read(item, f"$.{name}[{index}]") for index, item in enumerate(items))
+
+
+def _text(item: Mapping[str, Any], name: str, path: str) -> str:
+    value = item.get(name)
+    if not isinstance(value, str) or not value:
+        raise InvalidInputError(f"{path}.{name} is {value!r}.", field=f"{path}.{name}", hint="It must be a text that is not empty.")
+    return value
+
+
+def _texts(item: Mapping[str, Any], name: str, path: str) -> tuple[str, ...]:
+    values = item.get(name) or []
+    if not isinstance(values, list) or not all(isinstance(value, str) and value for value in values):
+        raise InvalidInputError(f"{path}.{name} is no list of texts.", field=f"{path}.{name}", hint='Write it as ["…"], or leave it out.')
+    return tuple(values)
+
+
+def _id(item: Mapping[str, Any], name: str, path: str) -> str:
+    identifier = _text(item, name, path)
+    kind_of(identifier)
+    return identifier

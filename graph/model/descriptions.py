@@ -1,0 +1,80 @@
+"""What describes a node now, read from its facts: for views (which show and mask by it), lists and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.model.elements import Node, NodeKind
+from headwater.graph.model.ids import parse_id
+
+CURATED = "curated:"  # facts that users state; they stand beside facets
+NODE_OF = {Aspect.OWNER: NodeKind.OWNER, Aspect.STEWARD: NodeKind.OWNER, Aspect.TAG: NodeKind.TAG, Aspect.TERM: NodeKind.TERM}
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """Owners, stewards, tags and terms in order of name. `retention` and `legal_hold` are None where nothing is stated."""
+
+    owners: tuple[str, ...]
+    stewards: tuple[str, ...]
+    tags: tuple[str, ...]
+    terms: tuple[str, ...]
+    description: str | None
+    retention: str | None
+    legal_hold: str | None
+
+
+def descriptions_of(node: Node) -> Descriptions:
+    """What users and producers say of a node."""
+    facts = node.properties
+    owners: dict[Aspect, set[str]] = {
+        Aspect.OWNER: set(_curated(facts, Aspect.OWNER)),
+        Aspect.STEWARD: set(_curated(facts, Aspect.STEWARD)),
+    }
+    for owner in _objects(facts.get("ownership"), "owners"):
+        aspect = Aspect.STEWARD if "steward" in str(owner.get("type") or "").lower() else Aspect.OWNER
+        owners[aspect].add(str(owner.get("name") or ""))
+    tags = set(_curated(facts, Aspect.TAG))
+    tags |= {str(tag.get("key") or "") for tag in _objects(facts.get("tags"), "tags") if not tag.get("field") or node.kind is NodeKind.JOB}
+    tags |= {name.removeprefix("tag:") for name in facts if name.startswith("tag:")}
+    documentation = facts.get("documentation")
+    stated = documentation.get("description") if isinstance(documentation, Mapping) else facts.get("description")
+    return Descriptions(
+        owners=_ordered(owners[Aspect.OWNER]),
+        stewards=_ordered(owners[Aspect.STEWARD]),
+        tags=_ordered(tags),
+        terms=_ordered(_curated(facts, Aspect.TERM)),
+        description=_single(facts, Aspect.DESCRIPTION) or (stated if isinstance(stated, str) else None),
+        retention=_single(facts, Aspect.RETENTION),
+        legal_hold=_single(facts, Aspect.LEGAL_HOLD),
+    )
+
+
+def bears(node: Node, descriptor: str) -> bool:
+    """Whether a node is described by `owner:…`, `tag:…` or `term:…` now (an edge tells only that it once was)."""
+    kind, parts = parse_id(descriptor)
+    found = descriptions_of(node)
+    there = {NodeKind.OWNER: (*found.owners, *found.stewards), NodeKind.TAG: found.tags, NodeKind.TERM: found.terms}
+    return parts[0] in there.get(NodeKind(kind), ())
+
+
+def _curated(facts: Mapping[str, Any], aspect: Aspect) -> Iterable[str]:
+    prefix = f"{CURATED}{aspect}:"
+    return [name.removeprefix(prefix) for name in facts if name.startswith(prefix)]
+
+
+def _single(facts: Mapping[str, Any], aspect: Aspect) -> str | None:
+    stated = facts.get(f"{CURATED}{aspect}")
+    return str(stated["value"]) if isinstance(stated, Mapping) and "value" in stated else None
+
+
+def _objects(facet: Any, name: str) -> list[Mapping[str, Any]]:
+    items = facet.get(name) if isinstance(facet, Mapping) else None
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _ordered(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(names) - {""}))

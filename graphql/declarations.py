@@ -1,0 +1,117 @@
+"""Declarations, descriptions, data quality and dataflow: the types of the schema, each a view of a domain object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import strawberry
+from strawberry.scalars import JSON
+
+from headwater.graph import dataflow, quality
+from headwater.graph.dataflow import LinkKind
+from headwater.graph.model import Node
+from headwater.graph.model.descriptions import descriptions_of
+
+strawberry.enum(LinkKind, description="What a link between actors is known from: a declaration, data that both touched, or their types.")
+
+
+class DeclarationService(Protocol):
+    """Takes declarations; what it refuses it raises."""
+
+    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
+        """Take a document; its offset in the log, once it is durable."""
+
+
+@strawberry.type(description="What users and producers say of a node.")
+class Descriptions:
+    """Names are in order."""
+
+    owners: list[str]
+    stewards: list[str]
+    tags: list[str]
+    terms: list[str]
+    description: str | None
+    retention: str | None
+    legal_hold: str | None
+
+    @classmethod
+    def of(cls, node: Node) -> Descriptions:
+        """The view of what describes a node."""
+        found = descriptions_of(node)
+        return cls(
+            owners=list(found.owners),
+            stewards=list(found.stewards),
+            tags=list(found.tags),
+            terms=list(found.terms),
+            description=found.description,
+            retention=found.retention,
+            legal_hold=found.legal_hold,
+        )
+
+
+@strawberry.type(description="One result of a check. `values` holds `success`, or the metrics, as the run reported them.")
+class QualityResult:
+    """Of one run."""
+
+    run: strawberry.ID
+    at: str
+    values: JSON
+
+
+@strawberry.type(description="A data-quality assertion, or the metrics, of a dataset or column, with its results, oldest first.")
+class QualityCheck:
+    """`column` is null for those of the dataset as a whole."""
+
+    id: strawberry.ID
+    assertion: str
+    column: str | None
+    results: list[QualityResult]
+
+    @classmethod
+    def of(cls, check: quality.Check) -> QualityCheck:
+        """The view of a check."""
+        results = [QualityResult(run=strawberry.ID(entry.run), at=entry.at, values=JSON(dict(entry.values))) for entry in check.results]
+        return cls(id=strawberry.ID(check.id), assertion=check.assertion, column=check.column, results=results)
+
+
+@strawberry.type(description="Data flows from one actor to another. `via` are the datasets or versions between, or the types that say so.")
+class DataflowLink:
+    """Every link says what it is known from."""
+
+    src: strawberry.ID
+    dst: strawberry.ID
+    kind: LinkKind
+    via: list[str]
+
+
+@strawberry.type(description="Actors that feed one another; `runs` are their runs in the order in which they went.")
+class DataflowCycle:
+    """A job that overwrites its input is one alone."""
+
+    members: list[strawberry.ID]
+    runs: list[strawberry.ID]
+
+
+@strawberry.type(description="The dataflow inside a container: its actors by generation, each fed by those before it alone.")
+class Dataflow:
+    """Members of a cycle stand in one generation."""
+
+    generations: list[list[strawberry.ID]]
+    links: list[DataflowLink]
+    cycles: list[DataflowCycle]
+
+    @classmethod
+    def of(cls, found: dataflow.Dataflow) -> Dataflow:
+        """The view of a dataflow."""
+        return cls(
+            generations=[[strawberry.ID(actor) for actor in generation] for generation in found.generations],
+            links=[
+                DataflowLink(src=strawberry.ID(link.src), dst=strawberry.ID(link.dst), kind=link.kind, via=list(link.via))
+                for link in found.links
+            ],
+            cycles=[
+                DataflowCycle(members=[strawberry.ID(member) for member in cycle.members], runs=[strawberry.ID(run) for run in cycle.runs])
+                for cycle in found.cycles
+            ],
+        )
