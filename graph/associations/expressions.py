@@ -94,6 +94,7 @@ class Operator(Wire):
     id: int
     op: str
     children: tuple[int, ...] = ()
+    subqueries: tuple[int, ...] = ()
     text: str = ""
     source: int | None = None
     boundary: int | None = None
@@ -108,8 +109,13 @@ class Operator(Wire):
     columns: tuple[Any, ...] = ()
 
     @property
+    def inputs(self) -> tuple[int, ...]:
+        """All operators whose rows have a part in its own: the subqueries of its expressions, and its children."""
+        return self.subqueries + self.children
+
+    @property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What a scan or a local relation puts out."""
+        """What a scan, a local relation or a subquery puts out; of an existence join, the column that tells whether there is a match."""
         return tuple(
             Attribute.from_json(column, f"$.operators[{self.id}].columns") for column in self.columns if isinstance(column, Mapping)
         )

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.codec import Wire, key, wrong
-from headwater.graph.associations.expressions import Operator
+from headwater.graph.associations.expressions import Expression, Operator
 
 FORMAT = 1
 STATUSES = ("complete", "partial", "refused")
-KINDS = ("sink", "group", "window")
+KINDS = ("sink", "group", "window", "match", "semi")
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
 
 
@@ -104,11 +104,12 @@ class Source(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryColumn(Wire):
-    """What a long of a boundary's row means: `role` is key, ref, frame_end or frame_size."""
+    """What a long of a boundary's row means: `role` is key, ref, frame_end, frame_size, total, value or nulls."""
 
     role: str
     operator: int | None = None
     frame: int | None = None
+    attr: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +121,17 @@ class Derived(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Boundary(Wire):
-    """A place in the plan where associations were written, or, if `derived`, are found again when a trace asks."""
+    """A place in the plan where associations were written, or, if `derived`, are found again when a trace asks.
+
+    `compared` is what of a semi-join's condition a match must meet.
+    """
 
     boundary: int
     kind: str
     operator: int
     columns: tuple[BoundaryColumn, ...]
     derived: Derived | None = None
+    compared: Expression | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +241,8 @@ def _check_plan(manifest: Manifest, path: str) -> None:
     for index, operator in enumerate(manifest.operators):
         for child in operator.children:
             _known(child, operators, "operator", f"{path}.operators[{index}].children")
+        for subquery in operator.subqueries:
+            _known(subquery, operators, "operator", f"{path}.operators[{index}].subqueries")
         if operator.op == "Scan":
             _known(operator.source, sources, "source", f"{path}.operators[{index}].source")
     for index, boundary in enumerate(manifest.boundaries):

@@ -2,13 +2,18 @@
 
     sink     file, row, r0 …                       `file` is an index into the files that the capture wrote, by path
     group    key, r0 …
-    window   ref, begin, size, r0 …, end0, size0 …  `ref` names the row; its partition is the rows begin … begin + size − 1
+    window   ref, begin, size, r0 …, end0, size0 …, total
+                                                    `ref` names the row; its partition is the rows begin … begin + size − 1
+    match    key, r0 …, v0 …, nulls
+    semi     ref, key, r0 …, v0 …, nulls
 
-A window partition's rows have consecutive references, so every frame is a range of references.
+`v<n>` is the n-th value that a condition compares, `nulls` has a bit for each that is null. A window partition's rows have
+consecutive references, so every frame is a range of references.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -22,23 +27,35 @@ from headwater.graph.records.decode import Longs, decode
 from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, uri_of
 
+_OWN = {
+    "sink": ["file", "row"],
+    "group": ["key"],
+    "window": ["ref", "begin", "size"],
+    "match": ["key"],
+    "semi": ["ref", "key"],
+}
+
 
 def ref_name(index: int) -> str:
     """The name of the kept column for the n-th `ref` of a boundary."""
     return f"r{index}"
 
 
+def value_name(index: int) -> str:
+    """The name of the kept column for the n-th `value` of a boundary."""
+    return f"v{index}"
+
+
 def schema_of(boundary: Boundary) -> pa.Schema:
     """Names and types of the kept table."""
     references = [ref_name(index) for index, _ in enumerate(c for c in boundary.columns if c.role == "ref")]
-    frames = [_frame_name(column.role, column.frame) for column in boundary.columns if column.role.startswith("frame_")]
-    own = {"sink": ["file", "row"], "group": ["key"], "window": ["ref", "begin", "size"]}[boundary.kind]
-    return pa.schema([(name, pa.int64()) for name in [*own, *references, *frames]])
+    others = [name for name, column in zip(_roles(boundary), boundary.columns, strict=True) if column.role not in {"key", "ref"}]
+    return pa.schema([(name, pa.int64()) for name in [*_OWN[boundary.kind], *references, *others]])
 
 
 def order_of(boundary: Boundary) -> list[str]:
     """The columns by which the kept table is sorted."""
-    if boundary.kind == "window":
+    if boundary.kind in {"window", "semi"}:
         return ["ref"]
     names: list[str] = schema_of(boundary).names
     return names
@@ -93,14 +110,16 @@ def _written(segment: Segment, file: WrittenFile, blocks: dict[str, FileBlock]) 
 
 def _roles(boundary: Boundary) -> list[str]:
     """The kept name of each column of the segments; the key of a window only marks its partitions."""
-    references = 0
+    references = itertools.count()
+    values = itertools.count()
     names: list[str] = []
     for column in boundary.columns:
         if column.role == "ref":
-            names.append(ref_name(references))
-            references += 1
+            names.append(ref_name(next(references)))
+        elif column.role == "value":
+            names.append(value_name(next(values)))
         else:
-            names.append("key" if column.role == "key" else _frame_name(column.role, column.frame))
+            names.append(column.role if column.role in {"key", "nulls", "total"} else _frame_name(column.role, column.frame))
     return names
 
 
@@ -113,6 +132,8 @@ def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files:
         return _placed(segment, files)
     if boundary.kind == "window":
         return _partitioned(segment, columns["key"])
+    if boundary.kind == "semi":
+        return {"ref": _numbered(segment)}
     return {}
 
 
@@ -135,8 +156,17 @@ def _placed(segment: Segment, files: dict[str, int]) -> dict[str, Longs]:
 
 def _partitioned(segment: Segment, key: Longs) -> dict[str, Longs]:
     """Own reference of each row, and the range of its partition: the neighbours of equal key."""
-    first = (segment.footer.attempt & ORDINAL_MASK) << POSITION_BITS
     places = np.arange(len(key), dtype=np.int64)
     starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1]))) if len(key) else places
     sizes = np.diff(np.append(starts, len(key)))
+    first = _first(segment)
     return {"ref": first + places, "begin": first + np.repeat(starts, sizes), "size": np.repeat(sizes, sizes)}
+
+
+def _numbered(segment: Segment) -> Longs:
+    """Own reference of each row."""
+    return _first(segment) + np.arange(segment.footer.rows, dtype=np.int64)
+
+
+def _first(segment: Segment) -> int:
+    return (segment.footer.attempt & ORDINAL_MASK) << POSITION_BITS

@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.choose import Chooser, aggregates
 from headwater.graph.trace.derive import groups
-from headwater.graph.trace.frames import Reach, influence, witness
+from headwater.graph.trace.frames import LAST, UNREAD, Reach, influence, witness
+from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
 from headwater.graph.trace.plan import Column, Needed, needs_of, picked, references, window_reads
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.session import Capture, Session, mapped
+from headwater.graph.trace.sets import is_set, on_side, sides
 
 Skip = frozenset[int]
 
@@ -93,11 +95,17 @@ class Backward:
                 self._group(operator, state, at)
             elif operator.op == "Window":
                 self._window(operator, state, at)
+            else:
+                self._match(operator, state, at)
         return Step(scans, known)
 
     def _group(self, operator: Operator, state: str, at: _At) -> None:
         boundary = self._boundary(operator)
         if boundary is None:
+            return
+        if is_set(operator):
+            for side in sides(self._plan, operator, boundary):
+                self._side(operator, boundary, state, side)
             return
         columns = references(boundary)
         if not self._witness:
@@ -114,6 +122,17 @@ class Backward:
         rows = self._session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
         self._spread(rows, columns, operator, _Carry(needs_of(operator, at.given)))
 
+    def _side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column]) -> None:
+        """One side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
+        candidates = self._session.table(
+            f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
+            f"JOIN {self._kept(boundary)} g ON g.key = s.ref WHERE {on_side('g', columns)}"
+        )
+        if self._witness:
+            candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
+        rows = f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
+        self._spread(f"({rows})", columns, operator, _Carry(needs_of(operator, frozenset())))
+
     def _window(self, operator: Operator, state: str, at: _At) -> None:
         boundary = self._boundary(operator)
         if boundary is None:
@@ -125,12 +144,51 @@ class Backward:
             return
         below = at.skip | self._plan.unread(operator)
         for carry, reaches in self._reaches(operator, boundary, at.given, below):
+            self._say_unread(operator, boundary, rows, reaches)
             whole = [reach for reach in reaches if reach.choose is None]
             if whole:
                 self._spread(self._frames(boundary, rows, whole), columns, operator, carry)
             for reach in reaches:
                 if reach.choose is not None:
                     self._spread(self._chosen(operator, boundary, rows, reach), columns, operator, carry)
+
+    def _match(self, operator: Operator, state: str, at: _At) -> None:
+        """The rows that a semi-join found for a row (in a witness the first), or the row of a subquery."""
+        boundary, rows = self._plan.match(operator), self._plan.boundary(operator)
+        if boundary is None:
+            self._session.say(operator.text or operator.op, "its boundary is not in the capture", "missing")
+            return
+        own = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(rows)} w ON w.ref = s.ref") if rows else state
+        if rows:
+            self._spread(own, references(rows), operator, _Carry(needs_of(operator, at.given)))
+        columns = references(boundary)
+        if not columns or (self._witness and at.given is not None and self._told(operator) and not at.given & self._told(operator)):
+            return
+        candidates = self._candidates(operator, boundary, own, filtered=rows is not None)
+        if self._witness:
+            candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
+            if self._session.count(candidates) and is_branch(self._plan, operator):
+                reason = "whether another branch of the condition held was not recorded; the first match is given"
+                self._session.say(operator.text or operator.op, reason, "superset")
+        found = f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
+        self._spread(f"({found})", columns, operator, _Carry(_read(operator, at.given)))
+
+    def _candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
+        """A table `grp, <ref columns>` of the rows that match those of a table with references `ref`."""
+        names = _listed(MATCH, references(boundary))
+        matches = f"{self._kept(boundary)} {MATCH}"
+        if not filtered:
+            return self._session.table(
+                f"SELECT r.ref AS grp{names} FROM (SELECT DISTINCT ref FROM {rows}) r JOIN {matches} ON m.key = r.ref"
+            )
+        unique = self._session.table(f"SELECT DISTINCT ON (ref) * FROM {rows}")
+        query = f"SELECT {ROW}.ref AS grp{names} FROM {unique} {ROW} JOIN {matches} ON "
+        return matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
+
+    @staticmethod
+    def _told(operator: Operator) -> frozenset[int]:
+        """The columns that hold what a subquery or an existence join found; a semi-join has none, and is always needed."""
+        return frozenset(column.attr for column in operator.attributes)
 
     def _reaches(self, operator: Operator, boundary: Boundary, given: Needed, below: Skip) -> list[tuple[_Carry, list[Reach]]]:
         """What the functions of the row reach (of a witness: those that C needs), and what goes down with it; too wide a reach is said."""
@@ -145,10 +203,19 @@ class Backward:
                 self._session.say(operator.text or operator.op, reach.reason, "superset")
         return asked
 
+    def _say_unread(self, operator: Operator, boundary: Boundary, rows: str, reaches: Iterable[Reach]) -> None:
+        """A join above may have stopped reading within a partition: a frame that goes beyond is not whole."""
+        if not any(column.role == "total" for column in boundary.columns):
+            return
+        beyond = " OR ".join(f"{reach.hi.replace('w.size', 'w.total')} > {LAST}" for reach in reaches) or "false"
+        if self._session.count(f"(SELECT 1 FROM {rows} w WHERE w.size < w.total AND ({beyond}) LIMIT 1)"):
+            self._session.say(operator.text or operator.op, UNREAD, "missing")
+
     def _frames(self, boundary: Boundary, rows: str, reaches: Iterable[Reach]) -> str:
         """A query of all rows in the ranges; overlapping ranges are merged first, so that sliding frames cost no more than whole ones."""
         ranges = " UNION ".join(
-            f"SELECT origin, {reach.lo} AS lo, {reach.hi} AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}" for reach in reaches
+            f"SELECT origin, {reach.lo} AS lo, least({reach.hi}, {LAST}) AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}"
+            for reach in reaches
         )
         merged = self._session.table(
             f"WITH r AS ({ranges}), "
@@ -166,7 +233,7 @@ class Backward:
         """The rows that one function takes of its frame."""
         columns = references(boundary)
         ranges = self._session.table(
-            f"SELECT DISTINCT w.ref AS grp, {reach.lo} AS lo, {reach.hi} AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}"
+            f"SELECT DISTINCT w.ref AS grp, {reach.lo} AS lo, least({reach.hi}, {LAST}) AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}"
         )
         candidates = self._session.table(
             f"SELECT r.grp{_listed('w', columns)} FROM {ranges} r JOIN {self._kept(boundary)} w ON w.ref BETWEEN r.lo AND r.hi"
@@ -183,11 +250,17 @@ class Backward:
             rows = self._session.table(f"FROM {rows}")
         for column in followed:
             operator = self._plan.operators[column.operator]
-            present = f"{column.name} <> {NONE}" if operator.op == "Aggregate" else f"{column.name} >= 0"
+            present = f"{column.name} >= 0" if operator.op in {"Scan", "Window"} else f"{column.name} <> {NONE}"
             table = self._session.table(f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}")
             if self._session.count(table):
                 skip = carry.skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
-                self._states.setdefault(_At(operator.id, _relevant(operator, given.get(operator.id)), skip), []).append(table)
+                self._states.setdefault(_At(operator.id, self._relevant(operator, given.get(operator.id)), skip), []).append(table)
+
+    def _relevant(self, operator: Operator, given: Needed) -> Needed:
+        """C without the attributes of other operators, so that equal states are one."""
+        if given is None or operator.op == "Window" or (operator.op == "Join" and self._plan.boundary(operator)):
+            return given
+        return given & {column.attr for column in operator.attributes} | given & {made.attr for made in operator.defines}
 
     def _boundary(self, operator: Operator) -> Boundary | None:
         boundary = self._plan.boundary(operator)
@@ -203,8 +276,6 @@ def _listed(alias: str, columns: Iterable[Column]) -> str:
     return "".join(f", {alias}.{column.name}" for column in columns)
 
 
-def _relevant(operator: Operator, given: Needed) -> Needed:
-    """C without the attributes of other operators, so that equal states are one."""
-    if given is None or operator.op == "Window":
-        return given
-    return given & {column.attr for column in operator.attributes} | given & {made.attr for made in operator.defines}
+def _read(operator: Operator, given: Needed) -> Needed:
+    """What a semi-join reads of its right side; of a subquery, what is asked for."""
+    return needs_of(operator, frozenset() if operator.op == "Join" else given)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headwater.graph.associations import Boundary, Operator
+from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.backward import Skip
 from headwater.graph.trace.derive import groups_of
-from headwater.graph.trace.frames import Reach, influence
+from headwater.graph.trace.frames import UNREAD, Reach, influence
+from headwater.graph.trace.matches import MATCH, ROW, matched
 from headwater.graph.trace.plan import references
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.sets import is_set, sides
 
 
 class Forward:
@@ -36,8 +38,10 @@ class Forward:
         kept = skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
         key = (operator.id, kept)
         if key not in self._reached:
-            boundary = self._plan.boundary(operator) if operator.op in {"Aggregate", "Window"} else None
-            if boundary is None:
+            boundary = self._plan.boundary(operator)
+            if match := self._plan.match(operator):
+                self._reached[key] = self._matching(operator, match, boundary)
+            elif boundary is None:
                 self._reached[key] = None
             elif boundary.kind == "group":
                 self._reached[key] = self._through(boundary, ["key AS ref"], frozenset())
@@ -49,6 +53,9 @@ class Forward:
         own = self._through(boundary, ["ref"], skip)
         if operator.id in skip:
             return own
+        unread = any(column.role == "total" for column in boundary.columns)
+        if unread and self._session.count(f"(SELECT 1 FROM {self._kept(boundary)} WHERE size < total LIMIT 1)"):
+            self._session.say(operator.text or operator.op, UNREAD, "missing")
         framed = self._through(boundary, ["ref", "begin"], skip | self._plan.unread(operator))
         parts = [f"SELECT origin, ref FROM {own}"] if own else []
         if framed:
@@ -62,6 +69,19 @@ class Forward:
                 parts.append(self._reaching(boundary, framed, reach))
         return self._session.table(" UNION ".join(parts)) if parts else None
 
+    def _matching(self, operator: Operator, match: Boundary, rows: Boundary | None) -> str | None:
+        """What refers to a match that is reached; of a semi-join with a condition, its rows, on either side."""
+        if rows is None:
+            reached = self._through(match, ["key AS ref"], frozenset())
+            return self._session.table(f"FROM {reached} WHERE ref <> {NONE}") if reached else None
+        own = self._through(rows, ["ref"], frozenset())
+        parts = [f"SELECT origin, ref FROM {own}"] if own else []
+        if matches := self._through(match, ["*"], frozenset()):
+            query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {self._kept(rows)} {ROW} ON "
+            found = matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
+            parts.append(f"SELECT origin, ref FROM {found}")
+        return self._session.table(" UNION ".join(parts)) if parts else None
+
     def _reaching(self, boundary: Boundary, framed: str, reach: Reach) -> str:
         """The rows of the same partition whose range holds one of the rows reached."""
         within = f"q.ref BETWEEN {reach.lo} AND {reach.hi}"
@@ -71,7 +91,11 @@ class Forward:
         """The rows of a boundary that refer to something reached."""
         columns = ", ".join(f"b.{name}" for name in wanted)
         parts = []
-        for column in references(boundary):
+        operator = self._plan.operators[boundary.operator]
+        counted = references(boundary)
+        if is_set(operator):
+            counted = [column for side in sides(self._plan, operator, boundary) for column in side]
+        for column in counted:
             table = self._at(self._plan.operators[column.operator], skip)
             if table is not None:
                 kept = groups_of(self._session, self._capture, boundary, table) if boundary.kind == "group" else self._kept(boundary)

@@ -15,9 +15,12 @@ _LAST = 2**63 - 1
 
 
 def order_of(session: Session, capture: Capture, columns: Sequence[Column], rows: str, alias: str) -> tuple[list[str], str]:
-    """SQL keys by which the references in `rows` order, null for none, and the joins that these keys need."""
+    """SQL keys by which the references in `rows` order, null for none, and the joins that these keys need.
+
+    A key for each of `placed(columns)`: what joins a row (a match, a subquery's row) gives it no other place.
+    """
     keys, joins = [], ""
-    for column in columns:
+    for column in placed(capture, columns):
         value = f"{alias}.{column.name}"
         operator = capture.plan.operators[column.operator]
         if operator.op == "Scan":
@@ -27,6 +30,11 @@ def order_of(session: Session, capture: Capture, columns: Sequence[Column], rows
         joins += f" LEFT JOIN {_first_records(session, capture, column, wanted)} k{column.name} ON k{column.name}.ref = {value}"
         keys.append(f"k{column.name}.first")
     return keys, joins
+
+
+def placed(capture: Capture, columns: Sequence[Column]) -> list[Column]:
+    """The columns that name what a row is made of."""
+    return [column for column in columns if capture.plan.derives(capture.plan.operators[column.operator])]
 
 
 def _first_records(session: Session, capture: Capture, column: Column, wanted: str) -> str:
@@ -41,7 +49,7 @@ def _first_records(session: Session, capture: Capture, column: Column, wanted: s
     kept = groups(session, capture, boundary, wanted)
     rows = session.table(f"SELECT w.ref AS grp{names} FROM {wanted} w JOIN {kept} i ON i.{own} = w.ref")
     keys, joins = order_of(session, capture, inner, rows, "i")
-    lists = [_as_list(capture, entry, key) for entry, key in zip(inner, keys, strict=True)]
+    lists = [_as_list(capture, entry, key) for entry, key in zip(placed(capture, inner), keys, strict=True)]
     return session.table(f"SELECT i.grp AS ref, min({' || '.join(lists) or '[]'}) AS first FROM {rows} i{joins} GROUP BY i.grp")
 
 

@@ -16,9 +16,10 @@ Needed = frozenset[int] | None
 # Rows pass through these one by one and unchanged, but for the columns that they define.
 _PASSING = frozenset({
     "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce", "SubqueryAlias", "ResolvedHint", "GlobalLimit",
-    "LocalLimit", "Offset", "Sample", "Write", "WriteFiles",
+    "LocalLimit", "Offset", "Sample", "ScalarSubquery", "CTERelationDef", "CTERelationRef", "WithCTE", "Write", "WriteFiles",
 })  # fmt: skip
 _DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython"})
+_DERIVING = {"Aggregate": "group", "Window": "window", "Join": "semi"}
 _LEAVES = frozenset({"Scan", "LocalRelation", "Range", "OneRowRelation"})
 
 
@@ -38,7 +39,9 @@ class Plan:
         self.operators = {operator.id: operator for operator in manifest.operators}
         self.order: dict[int, int] = {}
         if manifest.operators:
-            self._number(manifest.operators[0].id)
+            below_first: dict[int, None] = {}
+            self._number(manifest.operators[0].id, below_first)
+            self.order = {operator: place for place, operator in enumerate(reversed(below_first))}
         self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
         self._unread: dict[int, frozenset[int]] = {}
         self._carried: dict[tuple[int, Needed], dict[int, Needed]] = {}
@@ -50,8 +53,17 @@ class Plan:
         return next((boundary for boundary in self.manifest.boundaries if boundary.boundary == number), None)
 
     def boundary(self, operator: Operator) -> Boundary | None:
-        """The boundary of an aggregate or a window."""
-        return self._boundaries.get(("group" if operator.op == "Aggregate" else "window", operator.id))
+        """The boundary of what derives rows of its own: an aggregate, a window, a semi-join with a condition."""
+        kind = _DERIVING.get(operator.op)
+        return self._boundaries.get((kind, operator.id)) if kind else None
+
+    def match(self, operator: Operator) -> Boundary | None:
+        """The boundary of the rows that a row refers to beside its own: of a semi-join's right side, of a subquery."""
+        return self._boundaries.get(("match", operator.id))
+
+    def derives(self, operator: Operator) -> bool:
+        """Whether a reference to the operator names a row, or group of rows, that stands for itself; else it names what joins a row."""
+        return operator.op in {"Scan", "Aggregate", "Window"} or self.boundary(operator) is not None
 
     def children(self, operator: Operator) -> list[Operator]:
         """The operators that feed it, left to right."""
@@ -60,8 +72,8 @@ class Plan:
     def below(self, operator: Operator) -> Iterator[Operator]:
         """The operator and all that feed it."""
         yield operator
-        for child in self.children(operator):
-            yield from self.below(child)
+        for child in operator.inputs:
+            yield from self.below(self.operators[child])
 
     def type_below(self, operator: Operator, attr: int) -> str | None:
         """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""
@@ -90,10 +102,10 @@ class Plan:
         """What each operator below must give, where `operator` needs `inputs` of what feeds it."""
         key = (operator.id, inputs)
         if key not in self._carried:
-            given: dict[int, Needed] = dict.fromkeys(operator.children, inputs)
-            for below in sorted({below.id for child in self.children(operator) for below in self.below(child)}, key=self.order.__getitem__):
+            given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
+            for below in sorted({below.id for below in self.below(operator)} - {operator.id}, key=self.order.__getitem__):
                 needed = needs_of(self.operators[below], given[below])
-                for child in self.operators[below].children:
+                for child in self.operators[below].inputs:
                     known = given.get(child, frozenset())
                     given[child] = None if needed is None or known is None else known | needed
             self._carried[key] = given
@@ -117,11 +129,12 @@ class Plan:
                 return
             yield operator
 
-    def _number(self, operator: int) -> None:
-        if operator not in self.order:
-            self.order[operator] = len(self.order)
-            for child in self.operators[operator].children:
-                self._number(child)
+    def _number(self, operator: int, done: dict[int, None]) -> None:
+        """Operators after all that feed them, so that the reverse goes from above, also where several refer to one; else in preorder."""
+        if operator not in done:
+            for child in reversed(self.operators[operator].inputs):
+                self._number(child, done)
+            done[operator] = None
 
 
 def references(boundary: Boundary) -> list[Column]:

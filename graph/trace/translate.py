@@ -16,13 +16,15 @@ from headwater.graph.trace.reader import literal
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
 _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "<>", "<=>": "IS NOT DISTINCT FROM"}
-_LOGIC = {"and": "AND", "or": "OR"}
+_LOGIC = {"and": "AND", "&&": "AND", "or": "OR", "||": "OR"}
 _SAME = frozenset({"knownfloatingpointnormalized", "normalizenanandzero", "knownnotnull", "knownnullable", "alias"})
 _FLOATS = ("FLOAT", "DOUBLE")
 _OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STRINGS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "contains"}
-_NULLABLE = {"left": (1,), "leftouter": (1,), "left_outer": (1,), "right": (0,), "rightouter": (0,), "right_outer": (0,)}
+_NULLABLE = {
+    "left": (1,), "leftouter": (1,), "left_outer": (1,), "leftsingle": (1,), "right": (0,), "rightouter": (0,), "right_outer": (0,),
+}  # fmt: skip
 _BOTH = frozenset({"full", "fullouter", "full_outer", "outer"})
 
 
@@ -82,7 +84,7 @@ class Translator:
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if operator.op == "Window" and definition is not None:
             raise Untranslatable(f"{definition.name}, the result of {operator.text or 'a window'},")
-        if operator.op == "Window" and operator.id in self._columns:
+        if operator.op in {"Window", "Join"} and operator.id in self._columns and self._plan.boundary(operator):
             kind = self._plan.type_below(operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if definition is not None:

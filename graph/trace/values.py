@@ -31,7 +31,7 @@ def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], r
     for identifier, attributes in needed.items():
         operator, column = capture.plan.operators[identifier], by_operator[identifier]
         wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")
-        read = {"Scan": scanned, "Aggregate": _aggregated, "Window": _windowed}[operator.op]
+        read = {"Scan": scanned, "Aggregate": _aggregated, "Window": _windowed, "Join": _windowed}[operator.op]
         joins += f" LEFT JOIN {read(session, capture, operator, wanted, attributes)} v{identifier} ON v{identifier}.ref = c.{column}"
     return joins
 
@@ -54,7 +54,7 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
 
 
 def _windowed(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
-    """What passes through a window: the values of its input row."""
+    """What passes through a window or a semi-join: the values of its input row, on the left."""
     boundary = capture.plan.boundary(operator)
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")

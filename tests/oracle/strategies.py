@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tests.oracle.plans import Aggregate, Filter, Frame, Function, Join, Plan, Project, Scan, Union, Window
-from tests.oracle.values import Column, Compare, Either, Expression, IsNull, Literal, Plus, Value
+from tests.oracle.subqueries import Exists, SetOperation, WithScalar
+from tests.oracle.values import Both, Column, Compare, Either, Expression, IsNull, Literal, Plus, Value
 
 # Every table has these columns. The last is a number of its own for each record, so that windows can be ordered without ties.
 TYPES = ("bigint", "double", "string", "bigint")
@@ -60,7 +61,7 @@ def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> _Typed:
     if depth == 0:
         return scans[draw(st.sampled_from(sorted(scans)))], TYPES
     child, types = draw(_typed(scans, depth - 1))
-    makers = [_filter, _project, _aggregate, _join(scans), _union]
+    makers = [_filter, _project, _aggregate, _join(scans), _union, _exists(scans), _scalar(scans), _set_operation(scans)]
     if child.width == len(TYPES) and isinstance(child, (Scan, Filter)):
         makers.append(_window)
     return draw(draw(st.sampled_from(makers))(child, types))
@@ -107,6 +108,50 @@ def _join(scans: Mapping[str, Scan]) -> Callable[..., st.SearchStrategy[_Typed]]
 @st.composite
 def _union(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
     return Union(child, Filter(child, draw(_predicates(types)))), types
+
+
+def _exists(scans: Mapping[str, Scan]) -> Callable[..., st.SearchStrategy[_Typed]]:
+    @st.composite
+    def exists(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+        other: Plan = scans[draw(st.sampled_from(sorted(scans)))]
+        if draw(st.booleans()):
+            other = Filter(other, draw(_predicates(TYPES)))
+        pairs = [(a, b) for a in range(child.width) for b in range(len(TYPES)) if types[a] == TYPES[b]]
+        if not pairs:
+            return child, types
+        a, b = draw(st.sampled_from(pairs))
+        predicate: Expression = Compare("=", Column(a), Column(child.width + b))
+        numbers, compares = _of_type(types, "bigint"), draw(st.booleans())
+        if numbers and compares:
+            columns = Column(draw(st.sampled_from(numbers))), Column(child.width + draw(st.sampled_from((0, UNIQUE))))
+            predicate = Both(predicate, Compare(draw(st.sampled_from(["<", "<>", ">="])), *columns))
+        otherwise = draw(_predicates(types)) if draw(st.booleans()) else None
+        return Exists(child, other, predicate, draw(st.booleans()), otherwise), types
+
+    return exists
+
+
+def _scalar(scans: Mapping[str, Scan]) -> Callable[..., st.SearchStrategy[_Typed]]:
+    @st.composite
+    def scalar(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+        other = Filter(scans[draw(st.sampled_from(sorted(scans)))], draw(_predicates(TYPES)))
+        value = Aggregate(other, [], [Function(draw(st.sampled_from(FUNCTIONS)), draw(st.sampled_from((0, UNIQUE))))])
+        numbers, filters = _of_type(types, "bigint"), draw(st.booleans())
+        if numbers and filters:
+            return WithScalar(child, value, draw(st.sampled_from(numbers))), types
+        return WithScalar(child, value), (*types, "bigint")
+
+    return scalar
+
+
+def _set_operation(scans: Mapping[str, Scan]) -> Callable[..., st.SearchStrategy[_Typed]]:
+    @st.composite
+    def set_operation(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+        other = scans[draw(st.sampled_from(sorted(scans)))] if types == TYPES and draw(st.booleans()) else child
+        name = draw(st.sampled_from(["INTERSECT", "EXCEPT"]))
+        return SetOperation(name, child, Filter(other, draw(_predicates(types)))), types
+
+    return set_operation
 
 
 @st.composite

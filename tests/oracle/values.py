@@ -137,4 +137,24 @@ class Either:
         return self.left.reads() | self.right.reads()
 
 
-Expression = Column | Literal | Plus | Compare | IsNull | Either
+@dataclass(frozen=True)
+class Both:
+    """AND, in three-valued logic."""
+
+    left: Expression
+    right: Expression
+
+    def of(self, row: Row) -> Value:
+        left, right = self.left.of(row), self.right.of(row)
+        if left is False or right is False:
+            return False
+        return None if left is None or right is None else True
+
+    def sql(self, alias: str) -> str:
+        return f"({self.left.sql(alias)} AND {self.right.sql(alias)})"
+
+    def reads(self) -> frozenset[int]:
+        return self.left.reads() | self.right.reads()
+
+
+Expression = Column | Literal | Plus | Compare | IsNull | Either | Both

@@ -2,23 +2,69 @@ package headwater.describe;
 
 import headwater.shim.Scala;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BinaryOperator;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 
 /** Expressions as the manifest has them. Total: what is not known by kind is described by Spark's own name for it. */
 final class ExpressionText {
     private static final int MOST = 50000; // nodes a plan; beyond, arguments are left out and `truncated` is set
 
+    private static final String WRAPPERS = " ScalaUDF ScalaUDAF ScalaAggregator V2Aggregator ApplyFunctionExpression PythonUDAF "
+        + "SimpleTypedAggregateExpression ComplexTypedAggregateExpression HiveSimpleUDF HiveGenericUDF HiveUDAFFunction ";
+
+    private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
     private int nodes;
+
+    /** A common table expression that expressions may read. */
+    void define(CTERelationDef definition) {
+        definitions.put(Long.valueOf(definition.id()), definition.child());
+    }
+
+    /** Of scalar subqueries that Spark merged into one, a field of its struct is the column that the field is made of; else null. */
+    private Expression merged(Expression expression) {
+        if (!(expression instanceof GetStructField) || !(((GetStructField) expression).child() instanceof ScalarSubquery)) {
+            return null;
+        }
+        List values = values((LogicalPlan) ((ScalarSubquery) ((GetStructField) expression).child()).plan());
+        int place = ((GetStructField) expression).ordinal();
+        return place < values.size() && values.get(place) instanceof Attribute ? (Expression) values.get(place) : null;
+    }
+
+    /** The columns that the fields of merged subqueries are made of. */
+    List fields(LogicalPlan plan) {
+        List result = new ArrayList();
+        List values = values(plan);
+        for (int i = 0; i < values.size(); i++) {
+            if (values.get(i) instanceof Attribute) {
+                result.add(OperatorText.named((Attribute) values.get(i)));
+            }
+        }
+        return result;
+    }
+
+    private List values(LogicalPlan plan) {
+        Object defined = plan instanceof CTERelationRef ? definitions.get(Long.valueOf(((CTERelationRef) plan).cteId())) : null;
+        List columns = defined instanceof Project ? Scala.list(((Project) defined).projectList()) : new ArrayList();
+        Expression only = columns.size() == 1 && columns.get(0) instanceof Alias ? ((Alias) columns.get(0)).child() : null;
+        return only instanceof CreateNamedStruct ? Scala.list(((CreateNamedStruct) only).valExprs()) : new ArrayList();
+    }
 
     /** The outermost expression, with Spark's own text. */
     Map outermost(Expression expression) {
@@ -39,6 +85,13 @@ final class ExpressionText {
         if (expression instanceof WindowExpression) {
             return of(((WindowExpression) expression).windowFunction()); // its frame is told beside it
         }
+        Expression field = merged(expression);
+        if (field != null) {
+            return of(field);
+        }
+        if (expression instanceof ScalarSubquery) {
+            return of((Expression) ((LogicalPlan) ((ScalarSubquery) expression).plan()).output().apply(0)); // what it reads is that column
+        }
         Map result = new LinkedHashMap();
         if (expression instanceof AggregateExpression) {
             AggregateExpression aggregate = (AggregateExpression) expression;
@@ -53,6 +106,9 @@ final class ExpressionText {
             return result;
         }
         result.put("fn", name(expression));
+        if (isUsers(expression)) {
+            result.put("name", expression.prettyName());
+        }
         if (expression instanceof Attribute) {
             result.put("attr", Long.valueOf(((Attribute) expression).exprId().id()));
             result.put("name", ((Attribute) expression).name());
@@ -81,6 +137,12 @@ final class ExpressionText {
         return result;
     }
 
+    /** Whether a function is not Spark's own but one that a user has written, in whatever wrapper Spark holds it. */
+    private static boolean isUsers(Expression expression) {
+        String name = expression.getClass().getName();
+        return !name.startsWith("org.apache.spark.sql.") || WRAPPERS.contains(" " + name.substring(name.lastIndexOf('.') + 1) + " ");
+    }
+
     private static String name(Expression expression) {
         if (expression instanceof Attribute) {
             return "attr";
@@ -90,6 +152,9 @@ final class ExpressionText {
         }
         if (expression instanceof PythonUDF) {
             return "python_udf";
+        }
+        if (isUsers(expression)) {
+            return "user_function"; // it may be called as one of Spark's own is
         }
         if (expression instanceof BinaryOperator) {
             return ((BinaryOperator) expression).symbol().toLowerCase(java.util.Locale.ROOT);

@@ -51,8 +51,8 @@ public final class Manifest {
     }
 
     /**
-     * The reports that count: of the sink and of groups the last attempt that the driver counted for each partition (a sort may have run
-     * its input twice, to sample it); of windows all, since references name the attempt.
+     * The reports that count: of the sink, of groups and of matches the last attempt that the driver counted for each partition (a sort may
+     * have run its input twice, to sample it); of windows and semi-joins all, since references name the attempt.
      */
     private static List counted(Capture capture, List reports) {
         Map counted = new LinkedHashMap();
@@ -61,8 +61,8 @@ public final class Manifest {
             if (report.boundary < 0) {
                 continue;
             }
-            boolean window = boundary(capture, report.boundary).kind.equals(SegmentSpec.WINDOW);
-            String key = report.boundary + "/" + report.partition + (window ? "/" + report.attempt : "");
+            boolean referred = SegmentSpec.isReferred(boundary(capture, report.boundary).kind);
+            String key = report.boundary + "/" + report.partition + (referred ? "/" + report.attempt : "");
             counted.remove(key);
             counted.put(key, report);
         }
@@ -111,6 +111,9 @@ public final class Manifest {
             described.put("columns", boundary.columns);
             if (boundary.derived != null) {
                 described.put("derived", boundary.derived);
+            }
+            if (boundary.compared != null) {
+                described.put("compared", new ExpressionText().of(boundary.compared));
             }
             result.add(described);
         }

@@ -1,5 +1,6 @@
 package headwater.describe;
 
+import headwater.rewrite.SemiJoinKeys;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -10,6 +11,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.BatchEvalPython;
@@ -44,7 +46,10 @@ final class OperatorText {
             operator.put("condition", expressions.outermost(((Filter) node).condition()));
         } else if (node instanceof Join) {
             Join join = (Join) node;
-            operator.put("how", join.joinType().sql().toLowerCase(java.util.Locale.ROOT));
+            operator.put("how", SemiJoinKeys.how(join.joinType()));
+            if (join.joinType() instanceof ExistenceJoin) {
+                operator.put("columns", exists((ExistenceJoin) join.joinType()));
+            }
             operator.put("reads", reads(node));
             if (join.condition().isDefined()) {
                 operator.put("condition", expressions.outermost((Expression) join.condition().get()));
@@ -74,12 +79,17 @@ final class OperatorText {
             operator.put("op", "Scan");
             operator.put("source", source);
         }
-        List columns = new ArrayList();
+        operator.put("columns", columns(node));
+    }
+
+    /** What a node puts out. */
+    static List columns(LogicalPlan node) {
+        List result = new ArrayList();
         List output = Scala.list(node.output());
         for (int i = 0; i < output.size(); i++) {
-            columns.add(named((Attribute) output.get(i)));
+            result.add(named((Attribute) output.get(i)));
         }
-        operator.put("columns", columns);
+        return result;
     }
 
     private static void python(Map operator, scala.collection.immutable.Seq udfs, scala.collection.immutable.Seq results, ExpressionText expressions) {
@@ -107,6 +117,13 @@ final class OperatorText {
             }
         }
         return defines;
+    }
+
+    /** The column in which an existence join says whether a row has a match. */
+    private static List exists(ExistenceJoin type) {
+        List result = new ArrayList();
+        result.add(named(type.exists()));
+        return result;
     }
 
     /** Each column of a union is that of one branch or another: the function `union` over the branches' attributes. */

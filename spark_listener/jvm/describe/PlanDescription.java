@@ -1,13 +1,21 @@
 package headwater.describe;
 
 import headwater.rewrite.Capture;
+import headwater.rewrite.Inputs;
 import headwater.shim.Scala;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 
@@ -20,6 +28,9 @@ public final class PlanDescription {
     private final List operators = new ArrayList();
     private final SourceList sources;
     private final ExpressionText expressions = new ExpressionText();
+    private final Map references = new LinkedHashMap(); // Integer operator -> Long id of a common table expression
+    private final Map defined = new LinkedHashMap(); // Long id -> Integer operator
+    private final Map sets = new IdentityHashMap(); // Aggregate -> the set operation that it stands for
     private Map sink;
     private String command;
 
@@ -31,7 +42,14 @@ public final class PlanDescription {
     /** The parts `operators`, `sources`, `sink` (null: nothing is written) and `command` (null: a plain query). */
     public static Map of(LogicalPlan plan, Capture capture) {
         PlanDescription description = new PlanDescription(capture);
-        description.visit(plan);
+        if (plan instanceof WithCTE) {
+            description.define((WithCTE) plan);
+            description.visit(((WithCTE) plan).plan()); // the command is the first operator
+            description.definitions((WithCTE) plan);
+        } else {
+            description.visit(plan);
+        }
+        description.refer();
         Map result = new LinkedHashMap();
         result.put("operators", description.operators);
         result.put("sources", description.sources.list());
@@ -67,18 +85,90 @@ public final class PlanDescription {
             command = "execute " + node.nodeName();
             sink = SinkText.describe(node, operator);
         }
+        if (node instanceof CTERelationRef) {
+            references.put(Integer.valueOf(id), Long.valueOf(((CTERelationRef) node).cteId()));
+        }
+        if (node instanceof WithCTE) {
+            define((WithCTE) node);
+        }
+        if (node instanceof Generate) {
+            SetOperations.mark((Generate) node, sets);
+        }
+        if (sets.containsKey(node)) {
+            operator.put("how", sets.get(node));
+        }
+        List subqueries = subqueries(node);
+        if (!subqueries.isEmpty()) {
+            operator.put("subqueries", subqueries);
+        }
         List below = Scala.list(inputs(node));
         for (int i = 0; i < below.size(); i++) {
             children.add(Integer.valueOf(visit((LogicalPlan) below.get(i))));
         }
         operator.put("children", children);
+        if (node instanceof WithCTE) {
+            definitions((WithCTE) node);
+        }
         return id;
+    }
+
+    /** Common table expressions: what refers to one reads its definition. */
+    private void define(WithCTE node) {
+        List all = Scala.list(node.cteDefs());
+        for (int i = 0; i < all.size(); i++) {
+            expressions.define((CTERelationDef) all.get(i));
+        }
+    }
+
+    private void definitions(WithCTE node) {
+        List all = Scala.list(node.cteDefs());
+        for (int i = 0; i < all.size(); i++) {
+            defined.put(Long.valueOf(((CTERelationDef) all.get(i)).id()), Integer.valueOf(visit((LogicalPlan) all.get(i))));
+        }
+    }
+
+    private void refer() {
+        Iterator all = references.keySet().iterator();
+        while (all.hasNext()) {
+            Integer reference = (Integer) all.next();
+            Object definition = defined.get(references.get(reference));
+            if (definition != null) {
+                List children = new ArrayList();
+                children.add(definition);
+                ((Map) operators.get(reference.intValue())).put("children", children);
+            }
+        }
+    }
+
+    /** The scalar subqueries of an operator are operators too, each with its plan below. */
+    private List subqueries(LogicalPlan node) {
+        List result = new ArrayList();
+        List all = Inputs.subqueries(node);
+        for (int i = 0; i < all.size(); i++) {
+            LogicalPlan plan = (LogicalPlan) ((ScalarSubquery) all.get(i)).plan();
+            Map operator = new LinkedHashMap();
+            result.add(Integer.valueOf(operators.size()));
+            operator.put("id", Integer.valueOf(operators.size()));
+            operator.put("op", "ScalarSubquery");
+            operator.put("text", "ScalarSubquery");
+            List columns = OperatorText.columns(plan);
+            columns.addAll(expressions.fields(plan));
+            operator.put("columns", columns);
+            operators.add(operator);
+            List children = new ArrayList();
+            children.add(Integer.valueOf(visit(plan)));
+            operator.put("children", children);
+        }
+        return result;
     }
 
     /** A command and the WriteFiles below it are one operator. */
     private static scala.collection.immutable.Seq inputs(LogicalPlan node) {
         if (node instanceof InsertIntoHadoopFsRelationCommand && ((InsertIntoHadoopFsRelationCommand) node).query() instanceof WriteFiles) {
             return ((InsertIntoHadoopFsRelationCommand) node).query().children();
+        }
+        if (node instanceof WithCTE) {
+            return Scala.seq((Object) ((WithCTE) node).plan());
         }
         scala.collection.immutable.Seq children = node.children();
         if (children.isEmpty() && node instanceof Command) {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** A place in the plan where associations are written (docs: capture format, section 2). */
@@ -12,8 +13,9 @@ public final class Boundary {
     public final String kind;
     public final int operator;
     public final LogicalPlan original; // for the comparison of subplans that Spark may run once for several places
-    public final List columns = new ArrayList(); // of Map: role, operator, frame
+    public final List columns = new ArrayList(); // of Map: role, operator, frame, attr
     public Map derived; // null: its rows are written; else what is known of finding them again
+    public Expression compared; // of a semi-join, over the attributes of its values; null: nothing is
 
     Boundary(int number, String kind, int operator, LogicalPlan original) {
         this.number = number;
@@ -28,11 +30,11 @@ public final class Boundary {
         derived.put("estimate_ms", Double.valueOf(seconds * 1000.0));
     }
 
-    void column(String role, String name, int value) {
+    void column(String role, String name, long value) {
         Map column = new LinkedHashMap();
         column.put("role", role);
         if (name != null) {
-            column.put(name, Integer.valueOf(value));
+            column.put(name, Long.valueOf(value));
         }
         columns.add(column);
     }

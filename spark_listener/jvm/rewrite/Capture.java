@@ -62,17 +62,6 @@ public final class Capture {
         return boundary;
     }
 
-    /** Whether an operator is a window of this query. */
-    boolean isWindow(int operator) {
-        for (int i = 0; i < boundaries.size(); i++) {
-            Boundary boundary = (Boundary) boundaries.get(i);
-            if (boundary.operator == operator && SegmentSpec.WINDOW.equals(boundary.kind)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /** Where the rows of a boundary go. Its columns must be complete. */
     TapSink sink(Boundary boundary) {
         try {

@@ -5,7 +5,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
-import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 
 /**
  * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files. It runs in the batch "User Provided
@@ -41,8 +40,8 @@ public final class CaptureRule extends Rule {
         Capture capture = new Capture(plan, captures.segments(), captures.budget());
         LogicalPlan result = plan;
         try {
-            LogicalPlan rewritten = WriteRewrite.rewrite((InsertIntoHadoopFsRelationCommand) plan, capture);
-            PlanCheck.check(plan, rewritten);
+            LogicalPlan rewritten = WriteRewrite.rewrite(plan, capture);
+            PlanCheck.check(WriteRewrite.command(plan), WriteRewrite.command(rewritten));
             capture.register(captures.context());
             rewritten.setTagValue(SEEN, Boolean.TRUE);
             capture.rewritten = true;

@@ -7,8 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.BitwiseXor;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.XxHash64;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.types.ArrayType;
@@ -50,6 +52,29 @@ final class KeyHash {
             }
         }
         return new XxHash64(Scala.seq(hashed), 42L);
+    }
+
+    /**
+     * The hash of the keys of one side of a join, null where a key is null: such a row has no match. (Keys that are compared by `<=>`
+     * come in a form that is never null.) Both sides' hashes of equal keys are equal, whichever side may be null.
+     */
+    static Expression ofJoin(List keys, String operator) {
+        if (keys.isEmpty()) {
+            return new Literal(Long.valueOf(0L), DataTypes.LongType); // every row may match
+        }
+        List hashed = new ArrayList();
+        Expression absent = null;
+        for (int i = 0; i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
+            check(key, operator);
+            hashed.add(NormalizeFloatingNumbers$.MODULE$.normalize(key));
+            if (key.nullable()) {
+                absent = absent == null ? new IsNull(key) : new Or(absent, new IsNull(key));
+            }
+        }
+        boolean number = keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType());
+        Expression hash = number ? number((Expression) keys.get(0)) : new XxHash64(Scala.seq(hashed), 42L);
+        return absent == null ? hash : new If(absent, new Literal(null, DataTypes.LongType), hash);
     }
 
     /** One key that is a whole number needs no hash: two constants keep null and "none" apart from it, and segments shrink to a third. */

@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -21,13 +21,16 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  */
 public final class Rewriter {
     private static final Family[] FAMILIES = new Family[] {
-        new ScanFamily(), new ProjectFamily(), new PassFamily(), new JoinFamily(), new AggregateFamily(), new WindowFamily(), new PythonFamily(),
+        new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(), new WindowFamily(), new PythonFamily(),
         new UnionFamily(), new EmptyFamily(),
+        new CteFamily(),
     };
 
     public final Capture capture;
     private final boolean taps;
     private int next;
+    private int hurries;
+    final Definitions definitions = new Definitions();
 
     Rewriter(Capture capture, int first) {
         this(capture, first, true);
@@ -53,13 +56,45 @@ public final class Rewriter {
     }
 
     Rewritten rewrite(LogicalPlan node) {
-        int operator = next++;
+        int operator = number();
+        Subqueries subqueries = Subqueries.rewrite(node, this);
         for (int i = 0; i < FAMILIES.length; i++) {
             if (FAMILIES[i].takes(node)) {
-                return FAMILIES[i].rewrite(node, operator, this);
+                return subqueries.joined(FAMILIES[i].rewrite(subqueries.node, operator, this), node);
             }
         }
         throw new Refused(node.nodeName(), "records are not followed through this operator yet");
+    }
+
+    /** Goes on numbering at another place. */
+    void jump(int to) {
+        next = to;
+    }
+
+    /** Rewrites a child of an operator that may stop reading it before its end. */
+    Rewritten rewriteHurried(LogicalPlan child) {
+        hurries++;
+        try {
+            return rewrite(child);
+        } finally {
+            hurries--;
+        }
+    }
+
+    /** Whether something above may leave rows unread: a sort-merge join stops when its other side ends. */
+    boolean hurried() {
+        return hurries > 0;
+    }
+
+    /** The number of the operator that is met now. */
+    int number() {
+        return next++;
+    }
+
+    /** Leaves a plan as it is: nothing above follows its records. Its operators keep their numbers. */
+    LogicalPlan unfollowed(LogicalPlan node) {
+        next += Inputs.size(node);
+        return node;
     }
 
     /** Refuses expressions that read other relations or that no family understands. */
@@ -71,11 +106,11 @@ public final class Rewriter {
     }
 
     private static void check(LogicalPlan node, Expression expression) {
-        if (expression instanceof DynamicPruningSubquery) {
-            return; // it only leaves out what the join above leaves out anyway
+        if (Inputs.prunes(expression) || isFollowed(expression)) {
+            return;
         }
         if (expression instanceof PlanExpression) {
-            throw new Refused(expression.nodeName(), "records are not followed through subqueries yet");
+            throw new Refused(expression.nodeName(), "records are not followed through this kind of subquery yet");
         }
         if (expression instanceof PythonUDF) {
             throw new Refused(node.nodeName(), "a Python function in this place is not understood");
@@ -84,6 +119,11 @@ public final class Rewriter {
         for (int i = 0; i < children.size(); i++) {
             check(node, (Expression) children.get(i));
         }
+    }
+
+    /** A scalar subquery that reads nothing of the row that it stands in. */
+    private static boolean isFollowed(Expression expression) {
+        return expression instanceof ScalarSubquery && ((ScalarSubquery) expression).children().isEmpty();
     }
 
     /** Refuses functions in Python of any kind, grouped ones among them. */
@@ -113,8 +153,8 @@ public final class Rewriter {
     }
 
     private static void checkArguments(Expression expression) {
-        if (expression instanceof PlanExpression) {
-            throw new Refused(expression.nodeName(), "records are not followed through subqueries yet");
+        if (expression instanceof PlanExpression && !isFollowed(expression)) {
+            throw new Refused(expression.nodeName(), "records are not followed through this kind of subquery yet");
         }
         List children = Scala.list(expression.children());
         for (int i = 0; i < children.size(); i++) {

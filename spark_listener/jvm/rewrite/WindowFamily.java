@@ -56,6 +56,14 @@ final class WindowFamily extends Family {
                 boundary.column("frame_size", "frame", i);
             }
         }
+        if (rewriter.hurried()) {
+            SpecifiedWindowFrame whole = new SpecifiedWindowFrame(
+                org.apache.spark.sql.catalyst.expressions.RowFrame$.MODULE$,
+                org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$,
+                org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$.MODULE$);
+            values.add(counted(window, whole, expressions)); // so that a trace sees where rows of a partition were left unread
+            boundary.column("total", null, 0L);
+        }
         for (int i = 0; i < child.hidden.size(); i++) {
             Hidden column = (Hidden) child.hidden.get(i);
             values.add(column.attribute);

@@ -6,6 +6,7 @@ import headwater.write.TrackedInsert;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
@@ -23,14 +24,29 @@ final class WriteRewrite {
     private WriteRewrite() {}
 
     static boolean takes(LogicalPlan plan) {
-        return plan.getClass() == InsertIntoHadoopFsRelationCommand.class;
+        return command(plan).getClass() == InsertIntoHadoopFsRelationCommand.class;
     }
 
-    static LogicalPlan rewrite(InsertIntoHadoopFsRelationCommand command, Capture capture) {
+    /** The command of a plan: common table expressions may stand above it. */
+    static LogicalPlan command(LogicalPlan plan) {
+        return plan instanceof WithCTE ? ((WithCTE) plan).plan() : plan;
+    }
+
+    static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
+        InsertIntoHadoopFsRelationCommand command = (InsertIntoHadoopFsRelationCommand) command(plan);
         check(command);
-        WriteFiles write = (WriteFiles) command.query();
         Rewriter rewriter = new Rewriter(capture, 1);
         Boundary boundary = capture.boundary(SegmentSpec.SINK, 0, command);
+        if (plan == command) {
+            return rewrite(command, boundary, rewriter);
+        }
+        WithCTE with = (WithCTE) plan;
+        List definitions = rewriter.definitions.rewrite(with, Inputs.size(((WriteFiles) command.query()).child()), rewriter);
+        return with.copy(rewrite(command, boundary, rewriter), Scala.seq(definitions));
+    }
+
+    private static LogicalPlan rewrite(InsertIntoHadoopFsRelationCommand command, Boundary boundary, Rewriter rewriter) {
+        WriteFiles write = (WriteFiles) command.query();
         Rewritten child = rewriter.rewrite(write.child());
         if (child.hidden.isEmpty()) {
             throw new Refused("Write", "what is written comes from no source with records");
@@ -41,7 +57,7 @@ final class WriteRewrite {
             values.add(column.attribute);
             boundary.column("ref", "operator", column.operator);
         }
-        LogicalPlan tapped = Rewriter.tapped(child.plan, values, capture.sink(boundary));
+        LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         LogicalPlan original = new HiddenProject(write.child().output(), tapped, write.child());
         return new TrackedInsert(command, (LogicalPlan) write.withNewChildren(Scala.seq((Object) original)));
     }

@@ -7,6 +7,8 @@ public final class SegmentSpec implements Serializable {
     public static final String SINK = "sink";
     public static final String GROUP = "group";
     public static final String WINDOW = "window";
+    public static final String MATCH = "match";
+    public static final String SEMI = "semi";
 
     public final String capture;
     public final String folder; // a Hadoop path: of this capture
@@ -24,5 +26,15 @@ public final class SegmentSpec implements Serializable {
         this.columns = columns;
         this.columnsJson = columnsJson;
         this.reports = reports;
+    }
+
+    /** Whether the order of the rows says something; else those of a task may come in any. */
+    boolean isOrdered() {
+        return !kind.equals(GROUP) && !kind.equals(MATCH);
+    }
+
+    /** Whether references name rows of a task attempt, so that every attempt counts. */
+    public static boolean isReferred(String kind) {
+        return kind.equals(WINDOW) || kind.equals(SEMI);
     }
 }

@@ -62,7 +62,7 @@ final class SegmentWriter {
         if (rows == 0 || report.fault != null) {
             return;
         }
-        if (!spec.kind.equals(SegmentSpec.GROUP) && buffer != buffers.get(buffers.size() - 1)) {
+        if (spec.isOrdered() && buffer != buffers.get(buffers.size() - 1)) {
             fail(new IllegalStateException("rows of an earlier part of the task came after those of a later one"));
             return;
         }

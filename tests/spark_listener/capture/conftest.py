@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.graph.associations import Manifest
+from headwater.graph.records import AssociationStore
+from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
 from tests.spark_listener.capture.lineage import Lineage, Written
 
@@ -148,6 +154,69 @@ def write(bridge: Bridge, segments: Path, tmp_path: Path) -> Run:
         return Captured(end, target, Lineage(end["capture"], segments) if complete else None)
 
     return run
+
+
+class Traced(NamedTuple):
+    """What the service says of each output row: the `id`s of the source records by the row's values, and what answers lack."""
+
+    ids: dict[tuple[Any, ...], list[frozenset[Any]]]
+    said: set[tuple[str, str]]
+
+
+@pytest.fixture
+def traced(segments: Path, tmp_path: Path) -> Iterator[Callable[..., Traced]]:
+    """Trace every output row of a capture, back or, from each source record, forward (the pairs are turned round, so both compare)."""
+    with closing(AssociationStore(tmp_path / "associations")) as store:
+
+        def run(captured: Captured, *columns: str, semantics: Semantics = Semantics.INFLUENCE, column: str | None = None) -> Traced:
+            publish(store, captured.capture, segments)
+            result: dict[tuple[Any, ...], list[frozenset[Any]]] = {}
+            said: set[tuple[str, str]] = set()
+            for path, row, values in _written(captured.out):
+                request = TraceRequest(dataset=str(captured.out), rows=[(path, row)], semantics=semantics, column=column, values=False)
+                answer = asyncio.run(trace(None, store, "default", request))
+                assert answer.exact == (not answer.incomplete)
+                said |= {(entry.reason, entry.effect) for entry in answer.incomplete}
+                found = frozenset(_id(str(record.file), int(str(record.row))) for record in answer.records)
+                result.setdefault(tuple(values[name] for name in columns), []).append(found)
+                if semantics is Semantics.INFLUENCE and answer.exact:
+                    _check_forward(store, answer.records, captured.out, (path, row))
+            return Traced(result, said)
+
+        yield run
+
+
+def _check_forward(store: AssociationStore, records: Sequence[TracedRecord], out: Path, place: tuple[str, int]) -> None:
+    """Of one source record: the trace forward reaches the output row."""
+    for record in list(records)[:1]:
+        request = TraceRequest(dataset=record.dataset, rows=[(str(record.file), int(str(record.row)))], forward=True, values=False)
+        reached = asyncio.run(trace(None, store, "default", request)).records
+        assert place in {(str(entry.file), entry.row) for entry in reached if entry.dataset.endswith(out.name)}
+
+
+def publish(store: AssociationStore, capture: dict[str, Any], segments: Path) -> None:
+    """Hand a capture to the store, as the service does."""
+    if store.root.joinpath("default", capture["capture"]).exists():
+        return
+    moment = "2026-01-01T00:00:00Z"
+    run = {"namespace": "test", "job": "test", "runId": str(uuid4())}
+    application = {"id": "test", "name": "test", "spark": "4"}
+    manifest = {"format": 1, "run": run, "application": application, "started": moment, "ended": moment, "mode": "active", **capture}
+    manifest["sources"] = [_named(source) for source in manifest["sources"]]
+    manifest["sink"] = _named(manifest["sink"])
+    for segment in manifest["segments"]:
+        store.stage_segment("default", capture["capture"], segment["name"], segments / capture["capture"] / segment["name"])
+    store.publish("default", Manifest.from_json(manifest))
+
+
+def _named(described: dict[str, Any]) -> dict[str, Any]:
+    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}
+
+
+def _written(out: Path) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    for path in sorted(out.rglob("*.parquet")):
+        for row, values in enumerate(_rows(f"file:{path}")):
+            yield f"file:{path}", row, values
 
 
 Table = Callable[..., str]

@@ -33,7 +33,7 @@ class Lineage:
     def __init__(self, capture: dict[str, Any], folder: Path) -> None:
         self.capture = capture
         self._operators = {operator["id"]: operator for operator in capture["operators"]}
-        self._boundaries = {boundary["operator"]: boundary for boundary in capture["boundaries"]}
+        self._boundaries = {boundary["operator"]: boundary for boundary in capture["boundaries"] if boundary["kind"] != "semi"}
         self._segments = defaultdict(list)
         for segment in capture["segments"]:
             footer, rows = decode(folder / capture["capture"] / segment["name"])
@@ -73,7 +73,8 @@ class Lineage:
             return frozenset()
         if (operator, ref) not in self._known:
             kind = self._operators[operator]["op"]
-            self._known[operator, ref] = {"Scan": self._scan, "Aggregate": self._group, "Window": self._window}[kind](operator, ref)
+            follow = {"Scan": self._scan, "Window": self._window}.get(kind, self._group)
+            self._known[operator, ref] = follow(operator, ref)
         return self._known[operator, ref]
 
     def _scan(self, operator: int, ref: int) -> frozenset[Record]:
@@ -91,7 +92,7 @@ class Lineage:
             for row in self.rows(operator):
                 groups[row[0]].append(row)
         columns = self._boundaries[operator]["columns"]
-        return frozenset().union(*(self._union(columns, row) for row in self._groups[operator][ref]))
+        return frozenset().union(*(self._union(columns, row) for row in self._groups[operator].get(ref, ())))
 
     def _window(self, operator: int, ref: int) -> frozenset[Record]:
         boundary = self._boundaries[operator]

@@ -31,12 +31,31 @@ def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tupl
     tree = adaptive[1] if adaptive else text.split("\n\n")[0]
     names = [re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip() for line in tree.splitlines()]
     pushed = [line for line in text.splitlines() if line.startswith(("PushedFilters", "PartitionFilters", "Batched"))]
-    reused = [line for line in names + text.splitlines() if "Reuse" in line and "(" not in line]
+    reused = [re.sub(r"[#\d]+", "", line) for line in names + text.splitlines() if "Reuse" in line and "(" not in line]
     return end, [name for name in names if any(kept in name for kept in _KEPT)] + reused, [re.sub(r"#\d+L?", "", line) for line in pushed]
+
+
+def rows_read(spark: SparkSession, end: dict[str, Any]) -> list[str]:
+    """What each scan of a query put out, as Spark counted it."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    values, metrics = {}, store.executionMetrics(end["execution"]).iterator()
+    while metrics.hasNext():
+        entry = metrics.next()
+        values[entry._1()] = entry._2()
+    read, nodes = [], store.planGraph(end["execution"]).allNodes().iterator()
+    while nodes.hasNext():
+        node = nodes.next()
+        for number in range(node.metrics().size() if node.name().startswith("Scan") else 0):
+            metric = node.metrics().apply(number)
+            if metric.name() == "number of output rows":
+                read.append(str(values.get(metric.accumulatorId())))
+    return sorted(read)
 
 
 def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
     facts, names = spark.read.parquet(path), spark.read.parquet(small)
+    facts.createOrReplaceTempView("facts")
+    names.createOrReplaceTempView("names")
     per_k = facts.groupBy("k").agg(f.sum("v").alias("t"))
     return {
         "filter": facts.filter("v > 10 and part = 1").select("id", "v"),
@@ -45,15 +64,22 @@ def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
         "pruning": facts.join(names.filter("name = 'n1'"), facts.part == names.k).select(facts.id, "name"),
         "twice": per_k.join(per_k.withColumnRenamed("t", "u"), "k"),
         "window": facts.withColumn("m", f.avg("v").over(Window.partitionBy("k").orderBy("v"))).select("id", "m"),
+        "semi": facts.join(names.filter("name <> 'n2'"), facts.k == names.k, "left_semi").select("id"),
+        "anti": facts.join(names.filter("name <> 'n2'"), facts.k == names.k, "left_anti").select("id"),
+        "scalar": facts.filter("v > (select avg(v) from facts) and k = (select max(k) from names where name < 'n3')").select("id", "v"),
+        "merged": facts.selectExpr("id", "(select max(v) from facts) as most", "(select min(v) from facts) as least"),
         "union": facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
     }
 
 
 @pytest.mark.parametrize("aqe", [True, False])
-@pytest.mark.parametrize("query", ["filter", "aggregate", "broadcast", "pruning", "twice", "window", "union"])
+@pytest.mark.parametrize(
+    "query", ["filter", "aggregate", "broadcast", "pruning", "twice", "window", "union", "semi", "anti", "scalar", "merged"]
+)
 def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, aqe: bool) -> None:
     facts = str(tmp_path / "facts")
-    spark.range(4000).selectExpr("id", "id % 5 k", "id * 7 % 101 v", "id % 3 part").write.partitionBy("part").parquet(facts)
+    numbers = spark.range(4000).selectExpr("id", "id % 5 k", "id * 7 % 101 v", "id % 3 part")
+    numbers.sortWithinPartitions("v").write.partitionBy("part").option("parquet.block.size", 4096).parquet(facts)
     small = table("names", [{"k": i, "name": f"n{i}"} for i in range(5)])
     plain = spark.newSession()
     for session in (spark, plain):
@@ -70,4 +96,5 @@ def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path,
     assert answer == expected
     assert captured == without
     assert still_pushed == pushed
+    assert rows_read(spark, end) == rows_read(plain, plain_end) != []
     assert end["metrics"]["rows"] == plain_end["metrics"]["rows"]

@@ -120,3 +120,35 @@ def test_many_rows_cross_the_blocks(spark: SparkSession, table: Any, write: Any,
 def test_a_window_without_partitions(frame: DataFrame, write: Any) -> None:
     captured = write(frame.withColumn("n", f.sum("v").over(Window.orderBy("o").rowsBetween(-1, 0))).select("o", "n"))
     assert captured.ids("o") == {(i,): [frozenset({i, i - 1} if i else {i})] for i in range(120)}
+
+
+@pytest.mark.parametrize("aqe", [True, False])
+@pytest.mark.parametrize("strategy", ["broadcast", "merge", "shuffle_hash"])
+def test_windows_under_joins(spark: SparkSession, table: Any, write: Any, traced: Any, conf: Any, strategy: str, aqe: bool) -> None:
+    conf(adaptive__enabled=aqe, autoBroadcastJoinThreshold=-1)
+    rows: list[dict[str, Any]] = [{"id": f"l{i:02}", "k": i % 5, "v": i} for i in range(30)]
+    frame = spark.read.parquet(table("left", rows))
+    totals = frame.select("k", "v", f.sum("v").over(Window.partitionBy("k")).alias("total"), f.col("id").alias("other"))
+    few = spark.read.parquet(table("few", [{"id": f"r{k}", "k": k, "w": k} for k in range(3)]))
+    captured = write(totals.join(few.hint(strategy), "k").select("v", "total", "w"))
+    expected = {(row["v"],): [frozenset(r["id"] for r in rows if r["k"] == row["k"]) | {f"r{row['k']}"}] for row in rows if row["k"] < 3}
+    assert traced(captured, "v") == (expected, set())
+
+
+def test_a_partition_that_a_join_left_half_read_is_said_to_be_missing(
+    spark: SparkSession, table: Any, write: Any, traced: Any, conf: Any
+) -> None:
+    conf(adaptive__enabled=False, autoBroadcastJoinThreshold=-1, requireAllClusterKeysForCoPartition=False)
+    rows: list[dict[str, Any]] = [{"id": f"l{i:03}", "k": i // 50, "v": i % 50} for i in range(200)]
+    frame = spark.read.parquet(table("left", rows))
+    running = frame.select("k", "v", f.sum("v").over(Window.partitionBy("k").orderBy("v")).alias("until"))
+    totals = frame.select("k", "v", f.sum("v").over(Window.partitionBy("k").orderBy("v").rowsBetween(-1000, 1000)).alias("total"))
+    few = spark.read.parquet(table("few", [{"id": f"r{i}", "k": k, "v": 5} for i, k in enumerate([0, 2])]))
+    until = write(running.join(few.hint("merge"), ["k", "v"]).select("k", "until"))
+    expected = {(k,): [frozenset(r["id"] for r in rows if r["k"] == k and r["v"] <= 5) | {f"r{i}"}] for i, k in enumerate([0, 2])}
+    assert traced(until, "k", column=None).ids == expected  # what a frame reaches was read
+    whole, said = traced(write(totals.join(few.hint("merge"), ["k", "v"]).select("k", "total")), "k")
+    true = {(k,): [frozenset(r["id"] for r in rows if r["k"] == k) | {f"r{i}"}] for i, k in enumerate([0, 2])}
+    assert whole != true, "the join reads everything: this test shows nothing"
+    assert {effect for _, effect in said} == {"missing"}
+    assert all(whole[key][0] < true[key][0] for key in true)

@@ -1,0 +1,91 @@
+"""Which recorded rows a semi-join, an existence join or a scalar subquery refers to.
+
+A row refers to the rows of equal key. Where a condition beyond the key decides too, its values were recorded on both sides, and it
+is checked again here, in DuckDB; where it cannot be, all rows of equal key are given, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import duckdb
+
+from headwater.graph.associations import NONE, Boundary, Expression, Operator
+from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.translate import Translator, Untranslatable
+from headwater.graph.trace.types import duckdb_type
+
+_BRANCHES = frozenset({"||", "or", "if", "case", "casewhen", "case_when", "coalesce"})
+ROW, MATCH = "l", "m"  # the aliases of a row of the semi-join and of a row that may match it
+_KEYS = f"{ROW}.key = {MATCH}.key AND {ROW}.key <> {NONE}"  # a key that is null matches nothing
+
+
+def matched(session: Session, capture: Capture, operator: Operator, make: Callable[[str], str]) -> str:
+    """What `make` makes of the condition, SQL over the kept tables `l` of the semi-join's rows and `m` of its right side."""
+    try:
+        return make(_condition(capture.plan, operator))
+    except Untranslatable as reason:
+        _superset(session, operator, str(reason))
+    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.BinderException) as error:
+        _superset(session, operator, str(error))
+    return make(_KEYS)
+
+
+def is_branch(plan: Plan, operator: Operator) -> bool:
+    """Whether an existence join decides together with something else (an OR, a CASE), so that a row may need no match of it."""
+    told = {column.attr for column in operator.attributes}
+    made = (definition.expr for other in plan.operators.values() for definition in other.defines)
+    read = [*made, *(other.condition for other in plan.operators.values() if other.condition is not None)]
+    return any(part.fn in _BRANCHES and told & part.attrs for expression in read for part in expression.walk())
+
+
+def _superset(session: Session, operator: Operator, reason: str) -> None:
+    session.say(operator.text or operator.op, f"which rows of equal keys match cannot be told: {reason}; all are given", "superset")
+
+
+def _condition(plan: Plan, operator: Operator) -> str:
+    rows, matches = plan.boundary(operator), plan.match(operator)
+    if rows is None or matches is None or rows.compared is None:
+        raise Untranslatable("its values were not recorded")
+    types = {part.attr: part.type for part in rows.compared.walk() if part.fn == "attr"}
+    values = _values(rows, ROW, types) | _values(matches, MATCH, types)
+    return f"{_KEYS} AND {_Recorded(plan, values).sql(rows.compared, operator)}"
+
+
+def _values(boundary: Boundary, alias: str, types: Mapping[int | None, str | None]) -> dict[int, str]:
+    """The recorded values of one side, by attribute."""
+    attributes = [column.attr for column in boundary.columns if column.role == "value"]
+    return {
+        attr: f"(CASE WHEN ({alias}.nulls >> {place}) & 1 = 0 THEN {_decoded(f'{alias}.v{place}', types.get(attr))} END)"
+        for place, attr in enumerate(attributes)
+        if attr is not None
+    }
+
+
+def _decoded(value: str, spark: str | None) -> str:
+    """A value out of its 64 bits (docs: capture format, role `value`)."""
+    kind = duckdb_type(spark)
+    if kind is None:
+        raise Untranslatable(f"a value of the type {spark}")
+    if kind == "DATE":
+        return f"(DATE '1970-01-01' + CAST({value} AS INTEGER))"
+    if kind in {"TIMESTAMP", "TIMESTAMPTZ"}:
+        return f"CAST(make_timestamp({value}) AS {kind})"
+    if kind.startswith("DECIMAL"):
+        scale = int(kind.rstrip(")").split(",")[1])
+        return f"CAST(CAST({value} AS DECIMAL(19,0)) * CAST({10.0**-scale:.{scale}f} AS DECIMAL({scale + 1},{scale})) AS {kind})"
+    return f"CAST({value} AS {kind})"
+
+
+class _Recorded(Translator):
+    """A translator whose attributes are recorded values."""
+
+    def __init__(self, plan: Plan, values: Mapping[int, str]) -> None:
+        super().__init__(plan, {})
+        self._values = values
+
+    def _attribute(self, attr: int, operator: Operator, asked: Expression) -> str:
+        if attr not in self._values:
+            return super()._attribute(attr, operator, asked)
+        return self._values[attr]

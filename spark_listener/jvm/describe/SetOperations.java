@@ -1,0 +1,66 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ReplicateRows;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+
+/**
+ * INTERSECT ALL and EXCEPT ALL. Spark makes them an aggregate that counts the rows of both sides, below a generator that puts out as many
+ * as there must be; no query can ask for that generator otherwise.
+ */
+final class SetOperations {
+    private SetOperations() {}
+
+    /** Remembers the aggregate of a set operation, by the generator that stands above it. */
+    static void mark(Generate node, Map sets) {
+        if (!(node.generator() instanceof ReplicateRows)) {
+            return;
+        }
+        LogicalPlan below = node.child();
+        while (below instanceof Project || below instanceof Filter) {
+            below = (LogicalPlan) below.children().apply(0);
+        }
+        if (below instanceof Aggregate && isOverUnion(below)) {
+            List columns = Scala.list(((Aggregate) below).aggregateExpressions());
+            for (int i = 0; i < columns.size(); i++) {
+                mark((Expression) columns.get(i), below, sets);
+            }
+        }
+    }
+
+    private static boolean isOverUnion(LogicalPlan aggregate) {
+        LogicalPlan below = (LogicalPlan) aggregate.children().apply(0);
+        while (below instanceof Project) {
+            below = (LogicalPlan) below.children().apply(0);
+        }
+        return below instanceof Union;
+    }
+
+    /** EXCEPT ALL adds up +1 and −1, INTERSECT ALL counts each side. */
+    private static void mark(Expression expression, LogicalPlan aggregate, Map sets) {
+        if (expression instanceof AggregateExpression) {
+            Object function = ((AggregateExpression) expression).aggregateFunction();
+            if (function instanceof Sum) {
+                sets.put(aggregate, "except all");
+            } else if (function instanceof Count) {
+                sets.put(aggregate, "intersect all");
+            }
+            return;
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            mark((Expression) children.get(i), aggregate, sets);
+        }
+    }
+}

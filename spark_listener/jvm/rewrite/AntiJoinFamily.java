@@ -1,0 +1,27 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Anti-joins (NOT EXISTS, NOT IN, EXCEPT): a row is there because nothing matches it. Only the left side has records to follow. */
+final class AntiJoinFamily extends Family {
+    boolean takes(LogicalPlan node) {
+        return node instanceof Join && ((Join) node).joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
+    }
+
+    Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        return leftOnly((Join) node, rewriter);
+    }
+
+    static Rewritten leftOnly(Join join, Rewriter rewriter) {
+        Rewriter.check(join);
+        Rewritten left = rewriter.rewriteHurried(join.left());
+        List children = new ArrayList();
+        children.add(left.plan);
+        children.add(rewriter.unfollowed(join.right()));
+        return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), left.hidden);
+    }
+}

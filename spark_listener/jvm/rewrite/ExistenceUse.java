@@ -1,0 +1,79 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** What a query makes of the column in which an existence join says whether a row has a match. */
+final class ExistenceUse {
+    private final ExprId exists;
+    private boolean asserted;
+    private boolean denied;
+
+    private ExistenceUse(ExprId exists) {
+        this.exists = exists;
+    }
+
+    /** Whether the query only ever asks that there be no match: then matches are an absence, as of an anti-join. */
+    static boolean isAbsence(Attribute exists, LogicalPlan query) {
+        ExistenceUse use = new ExistenceUse(exists.exprId());
+        use.visit(query);
+        return use.denied && !use.asserted;
+    }
+
+    private void visit(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            if (node instanceof Filter) {
+                visit((Expression) expressions.get(i), false);
+            } else if (!(expressions.get(i) instanceof Attribute)) { // that only passes it on, to where it is found again
+                asserted |= reads((Expression) expressions.get(i));
+            }
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            visit((LogicalPlan) children.get(i));
+        }
+        boolean written = node.children().size() == 1 && WriteRewrite.takes(node);
+        asserted |= written && ((LogicalPlan) node.children().apply(0)).outputSet().exists(new Same(exists));
+    }
+
+    private void visit(Expression expression, boolean negated) {
+        if (expression instanceof Not) {
+            visit(((Not) expression).child(), !negated);
+        } else if (expression instanceof And || expression instanceof Or) {
+            visit((Expression) expression.children().apply(0), negated);
+            visit((Expression) expression.children().apply(1), negated);
+        } else if (expression instanceof Attribute) {
+            boolean found = ((Attribute) expression).exprId().equals(exists);
+            asserted |= found && !negated;
+            denied |= found && negated;
+        } else {
+            asserted |= reads(expression);
+        }
+    }
+
+    private boolean reads(Expression expression) {
+        return expression.references().exists(new Same(exists));
+    }
+
+    /** Whether an attribute is the column. */
+    private static final class Same extends scala.runtime.AbstractFunction1 {
+        private final ExprId exists;
+
+        Same(ExprId exists) {
+            this.exists = exists;
+        }
+
+        public Object apply(Object attribute) {
+            return Boolean.valueOf(((Attribute) attribute).exprId().equals(exists));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import headwater.tap.RowReference;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+
+/**
+ * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the hash of their keys; a row of the
+ * left side carries the hash of its own, which so refers to all rows that match it. Where a condition beyond the keys decides too,
+ * its values are recorded on both sides, the left ones in a boundary above the join, so that a trace can tell the matches.
+ */
+final class SemiJoinFamily extends Family {
+    boolean takes(LogicalPlan node) {
+        if (!(node instanceof Join)) {
+            return false;
+        }
+        JoinType type = ((Join) node).joinType();
+        return type == org.apache.spark.sql.catalyst.plans.LeftSemi$.MODULE$ || type instanceof ExistenceJoin;
+    }
+
+    Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Join join = (Join) node;
+        if (join.joinType() instanceof ExistenceJoin
+            && ExistenceUse.isAbsence(((ExistenceJoin) join.joinType()).exists(), rewriter.capture.original)) {
+            return AntiJoinFamily.leftOnly(join, rewriter);
+        }
+        Rewriter.check(node);
+        SemiJoinKeys keys = SemiJoinKeys.of(join, rewriter.capture);
+        if (join.condition().isEmpty() && join.right() instanceof LocalLimit) {
+            String reason = "the optimizer lets this EXISTS read one row of each partition; the other rows that are there are not listed";
+            rewriter.capture.problem("Join " + SemiJoinKeys.how(join.joinType()), reason, "missing");
+        }
+        Rewritten left = rewriter.rewriteHurried(join.left());
+        Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, keyed(keys.right, join.right()));
+        Rewritten right = rewriter.rewriteHurried(join.right());
+        List children = new ArrayList();
+        children.add(left.plan);
+        children.add(tapped(keys, right, join.right(), matches, rewriter));
+        Join renewed = (Join) join.withNewChildren(Scala.seq(children));
+
+        List columns = Scala.list(renewed.output());
+        List hidden = new ArrayList();
+        Alias reference;
+        if (keys.condition == null) {
+            reference = Rewriter.alias(keys.left, "match");
+            hidden.addAll(left.hidden);
+        } else {
+            Boundary kept = rewriter.boundary(SegmentSpec.SEMI, operator, node);
+            kept.compared = keys.condition.compared;
+            List values = values(keys.left, keys.condition.left, left, kept);
+            reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(kept)), "semi");
+            columns.removeAll(left.attributes());
+        }
+        columns.add(reference);
+        hidden.add(new Hidden(reference.toAttribute(), operator));
+        return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, node), hidden);
+    }
+
+    /** The right side with its tap, and without its hidden columns: nobody above needs them. */
+    private static LogicalPlan tapped(SemiJoinKeys keys, Rewritten right, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
+        List values = values(keys.right, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
+        return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
+    }
+
+    private static List values(Expression key, List compared, Rewritten side, Boundary boundary) {
+        List result = new ArrayList();
+        result.add(key);
+        boundary.column("key", null, 0);
+        for (int i = 0; i < compared.size(); i++) {
+            ComparedValue value = (ComparedValue) compared.get(i);
+            result.add(value.encoded());
+            boundary.column("value", "attr", value.placeholder.exprId().id());
+        }
+        if (!compared.isEmpty()) {
+            result.add(ComparedValue.nulls(compared));
+            boundary.column("nulls", null, 0L);
+        }
+        for (int i = 0; i < side.hidden.size(); i++) {
+            Hidden column = (Hidden) side.hidden.get(i);
+            result.add(column.attribute);
+            boundary.column("ref", "operator", column.operator);
+        }
+        return result;
+    }
+
+    /** What two right sides must have in common to be run once: the plan, and the key. */
+    private static LogicalPlan keyed(Expression key, LogicalPlan plan) {
+        List columns = Scala.list(plan.output());
+        columns.add(Rewriter.alias(key, "match"));
+        return new Project(Scala.seq(columns), plan);
+    }
+}

@@ -1,0 +1,52 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import scala.Option;
+import scala.Tuple8;
+
+/**
+ * By what a semi-join finds its matches: the hash of equal keys on both sides, as Spark itself tells keys, and what is left of the
+ * condition.
+ */
+public final class SemiJoinKeys {
+    final Expression left;
+    final Expression right;
+    final ComparedCondition condition; // beyond the keys; null: there is none
+
+    private SemiJoinKeys(Expression left, Expression right, ComparedCondition condition) {
+        this.left = left;
+        this.right = right;
+        this.condition = condition;
+    }
+
+    /** Where a part of the condition cannot be recorded, the capture says that all rows of equal keys are given. */
+    static SemiJoinKeys of(Join join, Capture capture) {
+        String name = "Join " + how(join.joinType());
+        Tuple8 found = (Tuple8) Scala.orNull(ExtractEquiJoinKeys$.MODULE$.unapply(join));
+        List left = found == null ? new ArrayList() : Scala.list((scala.collection.Iterable) found._2());
+        List right = found == null ? new ArrayList() : Scala.list((scala.collection.Iterable) found._3());
+        Expression rest = (Expression) Scala.orNull(found == null ? join.condition() : (Option) found._4());
+        ComparedCondition condition = null;
+        if (rest != null) {
+            try {
+                condition = ComparedCondition.of(rest, join);
+            } catch (Refused reason) {
+                String text = "which of the rows of equal keys meet the condition is not recorded (" + reason.getMessage() + "); all of them are given";
+                capture.problem(name, text, "superset");
+            }
+        }
+        return new SemiJoinKeys(KeyHash.ofJoin(left, name), KeyHash.ofJoin(right, name), condition);
+    }
+
+    /** The kind of a join, in words. */
+    public static String how(JoinType type) {
+        return type instanceof ExistenceJoin ? "existence" : type.sql().toLowerCase(java.util.Locale.ROOT);
+    }
+}
