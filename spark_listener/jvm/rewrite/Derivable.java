@@ -61,6 +61,9 @@ final class Derivable {
         Map defined = new HashMap(); // ExprId -> Expression
         LogicalPlan node = aggregate.child();
         while (!(node instanceof LogicalRelation)) {
+            if (!Inputs.subqueries(node).isEmpty()) {
+                return null; // another relation had a part in the rows
+            }
             if (node.getClass() == Filter.class) {
                 wanted.add(((Filter) node).condition());
                 node = ((Filter) node).child();
