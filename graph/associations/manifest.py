@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Self
 from uuid import UUID
 
@@ -245,6 +246,10 @@ def _check_plan(manifest: Manifest, path: str) -> None:
             _known(subquery, operators, "operator", f"{path}.operators[{index}].subqueries")
         if operator.op == "Scan":
             _known(operator.source, sources, "source", f"{path}.operators[{index}].source")
+    try:
+        TopologicalSorter({operator.id: operator.inputs for operator in manifest.operators}).prepare()
+    except CycleError as error:
+        raise InvalidCaptureError(f"{path}.operators feed each other in a circle: {error.args[1]}.", field=f"{path}.operators") from None
     for index, boundary in enumerate(manifest.boundaries):
         here = f"{path}.boundaries[{index}]"
         _one_of(boundary.kind, KINDS, f"{here}.kind")

@@ -70,10 +70,15 @@ class Plan:
         return [self.operators[child] for child in operator.children]
 
     def below(self, operator: Operator) -> Iterator[Operator]:
-        """The operator and all that feed it."""
-        yield operator
-        for child in operator.inputs:
-            yield from self.below(self.operators[child])
+        """The operator and all that feed it, each once, from above."""
+        seen: set[int] = set()
+        waiting = [operator.id]
+        while waiting:
+            identifier = waiting.pop()
+            if identifier not in seen:
+                seen.add(identifier)
+                yield self.operators[identifier]
+                waiting.extend(reversed(self.operators[identifier].inputs))
 
     def type_below(self, operator: Operator, attr: int) -> str | None:
         """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""

@@ -107,3 +107,10 @@ def test_what_is_no_object_is_refused() -> None:
 def test_only_a_refused_capture_may_lack_its_sink() -> None:
     refused = {**GIVEN, "status": "refused", "boundaries": [], "segments": [], "sink": None}
     assert Manifest.from_json(refused).sink is None
+
+
+@pytest.mark.parametrize("field", ["children", "subqueries"])
+def test_a_plan_that_feeds_itself_is_refused(field: str) -> None:
+    with pytest.raises(InvalidCaptureError) as refused:
+        Manifest.from_json(changed(f"operators.1.{field}", [1]))
+    assert refused.value.field == "$.operators"
