@@ -1,4 +1,7 @@
-"""The service's worker: a thread that projects the log as it grows, and clears up the spool of applications that died.
+"""The service's worker: a thread that projects the log as it grows, and keeps house.
+
+It takes over the spool of applications that died, and keeps groups of records that a job left to be found again, where their source may
+be written anew.
 
 For the service alone. It has an event loop, a graph store and a place in the projector's role of its own, so that a long projection never
 holds up a request; where another process has the role, it stands by and takes over when that one ends. No fault ends it: it says
@@ -14,6 +17,7 @@ from threading import Event, Thread
 
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.projector import Projector
+from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import HeadwaterError
 
@@ -32,6 +36,7 @@ class Worker:
         self._stopping = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
         self.state = "starting"
+        self._kept: set[str] = set()  # captures that were looked at
 
     def start(self) -> None:
         """Begin."""
@@ -71,7 +76,7 @@ class Worker:
             projected = await projector.catch_up(until=self._stopping.is_set)
             self._metrics.projected.inc(projected)
             self.state = "running"
-            if not projected:
+            if not projected and not await asyncio.to_thread(self._keep_groups):
                 self._workspace.log.appended.wait(_IDLE)
 
     def _clear_spool(self) -> None:
@@ -84,6 +89,22 @@ class Worker:
             _log.info(
                 "taken from the spool: %d items, %d refused, %d damaged", delivered.arrived, len(delivered.refused), delivered.damaged
             )
+
+    def _keep_groups(self) -> bool:
+        """Keep what traces could not find again once its source is written anew, a capture at a time; whether there was one to look at."""
+        from headwater.graph.trace.keep import keep_groups  # DuckDB loads with it: a service that is only asked for its health does without
+
+        records = self._workspace.records
+        capture = next((entry.capture for entry in records.catalog.captures(DEFAULT_TENANT) if entry.capture not in self._kept), None)
+        if capture is None:
+            return False
+        self._kept.add(capture)
+        try:
+            if kept := keep_groups(records, DEFAULT_TENANT, capture):
+                _log.info("kept the groups of %d boundaries of capture %s", kept, capture)
+        except HeadwaterError as error:
+            _log.warning("the groups of capture %s are not kept: %s", capture, error)
+        return True
 
     def _fail(self, error: Exception) -> None:
         if not self.state.startswith("failed"):

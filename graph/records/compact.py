@@ -48,17 +48,20 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
 
 def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path) -> None:
     schema = schema_of(boundary)
-    target = folder / boundary_name(boundary.boundary)
     unsorted = pa.RecordBatchReader.from_batches(schema, batches(boundary, segments, files))
-    with (
-        duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database,
-        pq.ParquetWriter(
-            target, schema, compression="zstd", use_dictionary=False, column_encoding=dict.fromkeys(schema.names, "DELTA_BINARY_PACKED")
-        ) as writer,
-    ):
+    with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
         database.register("unsorted", unsorted)
-        reader = database.sql(f"SELECT * FROM unsorted ORDER BY {', '.join(order_of(boundary))}").to_arrow_reader(_ROW_GROUP)
+        keep_sorted(boundary, database, "unsorted", folder / boundary_name(boundary.boundary))
+
+
+def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:
+    """Write the rows of a boundary that a table of the database holds, durably, in the kept form."""
+    schema = schema_of(boundary)
+    encoding = dict.fromkeys(schema.names, "DELTA_BINARY_PACKED")
+    with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=False, column_encoding=encoding) as writer:
+        names = ", ".join(schema.names)
+        reader = database.sql(f"SELECT {names} FROM {table} ORDER BY {', '.join(order_of(boundary))}").to_arrow_reader(_ROW_GROUP)
         for batch in reader:
             writer.write_batch(batch.cast(schema), row_group_size=_ROW_GROUP)
     sync(target)

@@ -40,24 +40,17 @@ def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) 
     if not is_derived(session, capture, boundary):
         return _kept(session, capture, boundary)
     try:
-        made = _group(capture, boundary)
-        stands = _keyed(session, capture, made, f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}", "key")
-        if not session.count(stands):
-            return _none(session, made)
-        source = capture.source(made.scan.source)
-        files = _files(session, capture, made.scan)
-        if not files:
-            return _none(session, made)
-        equal = " AND ".join(f"{key} IS NOT DISTINCT FROM s.k{place}" for place, key in enumerate(made.keys)) or "true"
-        where = f" WHERE {' AND '.join(made.conditions)}" if made.conditions else ""
-        name = f"v{made.scan.id}"
-        return session.table(
-            f"SELECT s.key, {name}.ref AS {made.column} FROM {_scanned(Shape.of_source(source), made, files)} {name} "
-            f"JOIN {stands} s ON {equal}{where}",
-            [[str(file.readable().path) for file, _ in files]],
-        )
+        return _found(session, capture, boundary, f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}")
     except (SourceChangedError, Untranslatable) as error:
         return _lost(session, capture, boundary, error)
+
+
+def all_groups(session: Session, capture: Capture, boundary: Boundary) -> str | None:
+    """All rows of a boundary that is to be found again, as a table; None where that cannot be done any more."""
+    try:
+        return _found(session, capture, boundary, _standing(session, capture, boundary))
+    except (SourceChangedError, Untranslatable):
+        return None
 
 
 def groups_of(session: Session, capture: Capture, boundary: Boundary, records: str) -> str:
@@ -77,6 +70,22 @@ def groups_of(session: Session, capture: Capture, boundary: Boundary, records: s
 def is_derived(session: Session, capture: Capture, boundary: Boundary) -> bool:
     """Whether a boundary's rows have to be found again: they were neither written nor kept since."""
     return boundary.derived is not None and not session.kept(capture, boundary.boundary).exists()
+
+
+def _found(session: Session, capture: Capture, boundary: Boundary, standing: str) -> str:
+    """The rows of the groups that records stand for; `standing` is a query of their references, `ref`."""
+    made = _group(capture, boundary)
+    stands = _keyed(session, capture, made, standing, "key")
+    files = _files(session, capture, made.scan)
+    if not files or not session.count(stands):
+        return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {made.column} WHERE false")
+    scan, shape = f"v{made.scan.id}", Shape.of_source(capture.source(made.scan.source))
+    equal = " AND ".join(f"{key} IS NOT DISTINCT FROM s.k{place}" for place, key in enumerate(made.keys)) or "true"
+    where = f" WHERE {' AND '.join(made.conditions)}" if made.conditions else ""
+    return session.table(
+        f"SELECT s.key, {scan}.ref AS {made.column} FROM {_scanned(shape, made, files)} {scan} JOIN {stands} s ON {equal}{where}",
+        [[str(file.readable().path) for file, _ in files]],
+    )
 
 
 def _group(capture: Capture, boundary: Boundary) -> _Group:
@@ -166,13 +175,9 @@ def _files(session: Session, capture: Capture, scan: Operator) -> list[tuple[Kno
 
 def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceChangedError | Untranslatable) -> str:
     operator = capture.plan.operators[boundary.operator]
-    reason = error.message if isinstance(error, SourceChangedError) else f"{error} cannot be evaluated here"
+    reason = error.message if isinstance(error, SourceChangedError) else str(error)
     session.say(operator.text or operator.op, f"the records of its groups were left to be found again, and cannot be: {reason}", "missing")
     return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {references(boundary)[0].name} WHERE false")
-
-
-def _none(session: Session, made: _Group) -> str:
-    return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {made.column} WHERE false")
 
 
 def _kept(session: Session, capture: Capture, boundary: Boundary) -> str:

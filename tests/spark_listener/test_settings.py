@@ -21,7 +21,7 @@ def test_options_win_over_the_environment_and_that_over_defaults() -> None:
     assert settings.namespace == "team"
     assert settings.exit_wait == 2.5
     assert settings.quiet
-    assert load_settings({}).mode is Mode.ACTIVE
+    assert load_settings({}).mode is Mode.AUTO
     assert load_settings({"OPENLINEAGE_NAMESPACE": "other"}).namespace == "other"
     assert load_settings({"HEADWATER_URL": "http://h:1/x/"}).url == "http://h:1/x"
 

@@ -1,0 +1,87 @@
+"""A Spark session with capture and a store of what was captured: what runs a program and asks for the lineage of its output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from headwater.graph.associations import Manifest
+from headwater.graph.records import AssociationStore
+from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from headwater.spark_listener.capture import Bridge
+
+TENANT = "default"
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Laboratory:
+    """See the module's docstring. `segments` is where captures go, `folder` is for whatever a test writes."""
+
+    spark: SparkSession
+    bridge: Bridge
+    folder: Path
+    store: AssociationStore
+
+    @property
+    def segments(self) -> Path:
+        """Where tasks write."""
+        return self.folder / "segments"
+
+    def captured(self) -> Mapping[str, Any]:
+        """The capture of the one query that wrote since it was last asked."""
+        assert self.bridge.flush()
+        events = self.bridge.drain(5_000)
+        ends = [entry for entry in events if entry["event"] == "query_end" and entry.get("capture")]
+        assert len(ends) == 1, events
+        capture: Mapping[str, Any] = ends[0]["capture"]
+        return capture
+
+    def publish(self, capture: Mapping[str, Any]) -> None:
+        """Make it count."""
+        moment = "2026-01-01T00:00:00Z"
+        run = {"namespace": "random", "job": "random", "runId": str(uuid4())}
+        application = {"id": "random", "name": "random", "spark": self.spark.version}
+        manifest = {"format": 1, "run": run, "application": application, "started": moment, "ended": moment, "mode": "active", **capture}
+        manifest["sources"] = [_named(source) for source in manifest["sources"]]
+        manifest["sink"] = _named(manifest["sink"])
+        for segment in manifest["segments"]:
+            path = self.segments / manifest["capture"] / segment["name"]
+            self.store.stage_segment(TENANT, manifest["capture"], segment["name"], path)
+        self.store.publish(TENANT, Manifest.from_json(manifest))
+
+    def ask(self, dataset: Path | str, place: Place, semantics: Semantics, **request: Any) -> TraceAnswer:
+        """Where the record at a place came from."""
+        asked = TraceRequest(dataset=str(dataset), rows=[place], semantics=semantics, values=False, **request)
+        return asyncio.run(trace(None, self.store, TENANT, asked))
+
+
+@contextmanager
+def laboratory_in(folder: Path, *, budget: float) -> Iterator[Laboratory]:
+    """One with a session of its own. `budget`: seconds that a trace may take for what is not written; 0: all is written."""
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 1g pyspark-shell"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=budget)
+    store = AssociationStore(folder / "associations")
+    try:
+        yield Laboratory(spark, bridge, folder, store)
+    finally:
+        bridge.close()
+        store.close()
+        spark.stop()
+
+
+def _named(described: Mapping[str, Any]) -> dict[str, Any]:
+    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}

@@ -1,0 +1,59 @@
+"""Groups that are left to the trace: what happens when their source changes, and when finding them would take too long."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headwater.graph.trace import Semantics
+from headwater.graph.trace.keep import keep_groups
+from tests.oracle.laboratory import TENANT, laboratory_in
+from tests.oracle.typed import SCHEMA, rows, written
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+
+
+def test_a_source_that_changed_is_said_and_never_read(tmp_path: Path) -> None:
+    with laboratory_in(tmp_path, budget=1.0) as laboratory:
+        table = written(tmp_path / "t")
+        laboratory.spark.read.parquet(str(table)).groupBy("s").count().write.parquet(str(tmp_path / "out"))
+        laboratory.publish(laboratory.captured())
+        (path,) = (path for path in (tmp_path / "out").glob("*.parquet") if pq.ParquetFile(path).metadata.num_rows)
+        assert laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE).exact
+        pq.write_table(pa.Table.from_pylist(rows(0), SCHEMA), table / "part-0.parquet")
+        answer = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)
+        assert not answer.exact
+        assert not answer.records
+        assert [entry.effect for entry in answer.incomplete if "found again" in entry.reason] == ["missing"]
+
+
+def test_groups_over_what_a_known_run_wrote_are_kept_before_it_changes(tmp_path: Path) -> None:
+    with laboratory_in(tmp_path, budget=1.0) as laboratory:
+        written(tmp_path / "raw")
+        laboratory.spark.read.parquet(str(tmp_path / "raw")).filter("k > 2").coalesce(1).write.parquet(str(tmp_path / "t"))
+        laboratory.publish(laboratory.captured())
+        laboratory.spark.read.parquet(str(tmp_path / "t")).groupBy("s").count().coalesce(1).write.parquet(str(tmp_path / "out"))
+        capture = laboratory.captured()
+        laboratory.publish(capture)
+        (path,) = (tmp_path / "out").glob("*.parquet")
+        before = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)
+        assert before.exact
+        assert {Path(str(record.file)).parent.name for record in before.records} == {"raw"}
+        assert keep_groups(laboratory.store, TENANT, capture["capture"]) == 1
+        assert keep_groups(laboratory.store, TENANT, capture["capture"]) == 0
+        for part in (tmp_path / "t").glob("*.parquet"):
+            os.utime(part, (1, 1))
+        after = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)
+        assert [(record.file, record.row) for record in after.records] == [(record.file, record.row) for record in before.records]
+
+
+def test_what_would_take_a_trace_too_long_iswritten(tmp_path: Path) -> None:
+    with laboratory_in(tmp_path, budget=1e-9) as laboratory:
+        laboratory.spark.read.parquet(str(written(tmp_path / "t"))).groupBy("s").count().write.parquet(str(tmp_path / "out"))
+        capture = laboratory.captured()
+        assert not any("derived" in boundary for boundary in capture["boundaries"])
+        assert any(segment["boundary"] for segment in capture["segments"])

@@ -1,0 +1,102 @@
+"""Active, auto and lazy: the same question has the same answer, whether associations were written or are found again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headwater.graph.trace import Semantics, TraceRequest, trace
+from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
+from tests.oracle.typed import SCHEMA, rows, written
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+
+BUDGETS = {"active": 0.0, "auto": 1.0, "lazy": float("inf")}
+PROGRAMS = {
+    "keys of every kind": "SELECT s, d, m, b, i, count(*) n, max(x) x FROM t GROUP BY s, d, m, b, i",
+    "filters of every kind": "SELECT s, sum(m) m, min(x) x FROM t WHERE d >= date '2020-01-03' AND m < 5.25 "
+    "AND (s LIKE 'a%' OR s IN ('b', 'cc')) AND i IS NOT NULL AND NOT b GROUP BY s",
+    "no key": "SELECT sum(x) x, max(k) k FROM t WHERE s = 'a'",
+    "no rows": "SELECT max(k) k FROM t WHERE s = 'nothing'",
+    "distinct": "SELECT DISTINCT s, b FROM t",
+    "having": "SELECT k, count(*) n FROM t GROUP BY k HAVING count(*) > 3",
+    "a computed key": "SELECT i = 2 AS two, count(DISTINCT s) n FROM t GROUP BY i = 2",
+    "under a join": "SELECT a.s, a.n, b.k FROM (SELECT s, count(*) n FROM t GROUP BY s) a "
+    "JOIN (SELECT s, max(k) k FROM t WHERE b GROUP BY s) b ON a.s <=> b.s",
+    "under a group": "SELECT n, count(*) c FROM (SELECT k, count(*) n FROM t GROUP BY k) GROUP BY n",
+    "in a union": "SELECT s, count(*) n FROM t GROUP BY s UNION ALL SELECT s, i FROM t WHERE k = 1",
+    "of a folder": "SELECT day, count(*) n FROM p WHERE day > 1 GROUP BY day",
+    "cannot be found again": "SELECT x, substr(s, 1, 1) c, count(*) n FROM t GROUP BY x, substr(s, 1, 1)",
+}
+
+
+def _partitioned(folder: Path) -> Path:
+    for day in range(4):
+        (folder / f"day={day}").mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(rows(day), SCHEMA), folder / f"day={day}" / "part.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module", params=list(BUDGETS))
+def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    folder = tmp_path_factory.mktemp("modes")
+    with laboratory_in(folder, budget=BUDGETS[request.param]) as made:
+        made.spark.read.parquet(str(written(folder / "t"))).createOrReplaceTempView("t")
+        made.spark.read.parquet(str(_partitioned(folder / "p"))).createOrReplaceTempView("p")
+        yield made
+
+
+_answers: dict[str, dict[Any, Any]] = {}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_mode_gives_the_same_answers(laboratory: Laboratory, request: pytest.FixtureRequest, name: str) -> None:
+    out = laboratory.folder / name.replace(" ", "_")
+    laboratory.spark.sql(PROGRAMS[name]).write.parquet(str(out))
+    capture = laboratory.captured()
+    assert capture["status"] == "complete", capture["problems"]
+    laboratory.publish(capture)
+    derived = [boundary for boundary in capture["boundaries"] if "derived" in boundary]
+    active = "active" in request.node.name
+    assert bool(derived) == (not active and name != "cannot be found again")
+    assert all(0 <= boundary["derived"]["estimate_ms"] < 1000 for boundary in derived)
+    answers = _all_answers(laboratory, out)
+    assert _answers.setdefault(name, answers) == answers
+    assert answers or name == "no rows"
+
+
+def _all_answers(laboratory: Laboratory, out: Path) -> dict[Any, Any]:
+    """For each output row, by its values: the records behind it in both semantics. And where one record of each file went."""
+    found: dict[Any, Any] = {}
+    for path in sorted(out.glob("*.parquet")):
+        for row, values in enumerate(zip(*pq.ParquetFile(path).read().to_pydict().values(), strict=True)):
+            for semantics in Semantics:
+                answer = laboratory.ask(out, (f"file:{path}", row), semantics)
+                assert answer.exact or semantics is Semantics.WITNESS, answer.incomplete
+                found.setdefault((values, semantics), []).append(_relative(laboratory, answer.records))
+    outputs = {
+        (str(path), row): values
+        for path in out.glob("*.parquet")
+        for row, values in enumerate(zip(*pq.ParquetFile(path).read().to_pydict().values(), strict=True))
+    }
+    for name in ("t/part-1.parquet", "p/day=2/part.parquet"):
+        folder = laboratory.folder / name.split("/")[0]
+        asked = TraceRequest(dataset=str(folder), rows=[(f"file:{laboratory.folder / name}", 5)], forward=True, values=False, to=None)
+        try:
+            answer = asyncio.run(trace(None, laboratory.store, TENANT, asked))
+        except Exception as error:  # noqa: BLE001 - the program did not read this table
+            found[name] = type(error).__name__
+            continue
+        reached = [outputs.get((str(record.file).removeprefix("file:"), record.row)) for record in answer.records]
+        found[name] = sorted(map(repr, reached))
+    return {key: sorted(map(repr, value)) if isinstance(value, list) else value for key, value in found.items()}
+
+
+def _relative(laboratory: Laboratory, records: Any) -> list[tuple[str, int]]:
+    return sorted((str(record.file).split(str(laboratory.folder))[-1], record.row) for record in records)
