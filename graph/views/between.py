@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from headwater.graph.views.links import MASKED, Links
 
@@ -27,11 +27,6 @@ def via(links: Links, src: int, dst: int) -> set[int]:
         found.add(atom)
         stack += [other for other in links.after[atom] if links.shown[other] == MASKED and links.leads_to(other, dst)]
     return found
-
-
-def via_counts(links: Links, src: int, name: Callable[[int], str], targets: Sequence[int]) -> dict[int, int]:
-    """For each target the number of different masked nodes (by name) on the ways of its link."""
-    return {dst: len({name(atom) for atom in via(links, src, dst)}) for dst in targets}
 
 
 def _arrivals(links: Links, atom: int, dst: int) -> set[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.model import NodeKind
 from headwater.graph.views.request import ACTORS, DATA, ViewRequest
 
 _KINDS = {kind.value: kind for kind in NodeKind}
@@ -32,17 +32,22 @@ class Zoom:
         self._chains: dict[str, tuple[str, ...]] = {}
         self._lifted: dict[tuple[NodeKind, tuple[str, ...]], str | None] = {}
         self._plain = not request.open
+        self._shared: dict[tuple[str, ...], list[str]] = {}
 
-    def lift(self, identifier: str) -> str:
-        """The id of what stands for the node in the view."""
-        kind = kind_of(identifier)
-        level = self._request.data if kind in _DATA else self._request.actors
-        if self._plain:
-            if kind is level:
-                return identifier
-            if kind is NodeKind.DATASET and level is NodeKind.PLATFORM:
-                return "platform:" + identifier.split(":", 2)[1]
-        return self._lift(identifier, kind, level)
+    def lift_all(self, ids: Sequence[str], atoms: Iterable[int]) -> dict[int, str]:
+        """For each atom the id of what stands for it in the view."""
+        data, actors, plain = self._request.data, self._request.actors, self._plain
+        lifted: dict[int, str] = {}
+        for atom in atoms:  # tens of thousands: what most of them are is decided here
+            identifier = ids[atom]
+            kind = _KINDS[identifier[: identifier.index(":")]]
+            if plain and (kind is data or kind is actors):
+                lifted[atom] = identifier
+            elif plain and kind is NodeKind.DATASET and data is NodeKind.PLATFORM:
+                lifted[atom] = "platform:" + identifier.split(":", 2)[1]
+            else:
+                lifted[atom] = self._lift(identifier, kind, data if kind in _DATA else actors)
+        return lifted
 
     def chain(self, identifier: str) -> tuple[str, ...]:
         """The node and its containers, innermost first."""
@@ -78,16 +83,22 @@ class Zoom:
     def _above(self, identifier: str) -> list[str]:
         kind = kind_of(identifier)
         if parts := _BY_ID.get(kind):
-            above = {1: NodeKind.PLATFORM, 2: NodeKind.DATASET}[parts]
-            container = node_id(above, *parse_id(identifier)[1][:parts])
-            return list(self.chain(container))
-        distance = {identifier: 0}
-        frontier = [identifier]
+            # The parts of an id are encoded alike in every id: there is no need to decode them.
+            above = NodeKind.PLATFORM if parts == 1 else NodeKind.DATASET
+            return list(self.chain(":".join([above, *identifier.split(":", parts + 1)[1 : parts + 1]])))
+        parents = tuple(self._parents.get(identifier, ()))
+        if parents not in self._shared:
+            self._shared[parents] = self._climb(parents)
+        return self._shared[parents]
+
+    def _climb(self, parents: Sequence[str]) -> list[str]:
+        """The containers that lead up from some, innermost first. A containment cycle ends where it closes."""
+        distance = dict.fromkeys(sorted(parents), 1)
+        frontier = list(distance)
         while frontier:
             found = sorted({parent for child in frontier for parent in self._parents.get(child, ())} - distance.keys())
-            distance.update((parent, len(distance)) for parent in found)
+            distance.update((parent, len(distance) + 1) for parent in found)
             frontier = found
-        del distance[identifier]
         told = [container for container in distance if kind_of(container) in _BY_ID]
         for container in told:
             for outer in self.chain(container)[1:]:

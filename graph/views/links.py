@@ -8,7 +8,7 @@ What masked atoms lead to are sets of visible nodes, held as the bits of integer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from headwater.graph.views.atoms import Adjacency
 from headwater.graph.views.components import components
@@ -27,7 +27,7 @@ class Links:
         for atom, node in enumerate(shown):
             if node >= 0:
                 self.members[node].append(atom)
-        self._ahead = _ahead(shown, after)
+        self._ahead = arrivals_of(shown, after)
         self.out = [self._out(node) for node in range(count)]
 
     def total(self) -> int:
@@ -82,18 +82,49 @@ def bits_of(bits: int) -> Iterator[int]:
         bits ^= lowest
 
 
-def _ahead(shown: Sequence[int], after: Adjacency) -> dict[int, int]:
+def arrivals_of(shown: Sequence[int], after: Adjacency) -> dict[int, int]:
     """For each masked atom the visible nodes that follow it through masked atoms, as bits."""
-    masked = [atom for atom, node in enumerate(shown) if node == MASKED]
     found: dict[int, int] = {}
-    for component in components(masked, lambda atom: (other for other in after[atom] if shown[other] == MASKED)):
+    waits: dict[int, int] = {}  # for how many masked atoms after it an atom waits
+    waiting: dict[int, list[int]] = {}  # those that wait for an atom
+    for atom, node in enumerate(shown):
+        if node == MASKED:
+            onwards = [other for other in after[atom] if shown[other] == MASKED]
+            if onwards:
+                waits[atom] = len(onwards)
+                for other in onwards:
+                    waiting.setdefault(other, []).append(atom)
+            found[atom] = _bits([shown[other] for other in after[atom]])
+    done = [atom for atom in waiting if atom not in waits]
+    while done:
+        atom = done.pop()
+        for before in waiting[atom]:
+            found[before] |= found[atom]
+            waits[before] -= 1
+            if not waits[before]:
+                del waits[before]
+                if before in waiting:
+                    done.append(before)
+    _close_cycles(found, list(waits), after)
+    return found
+
+
+def _bits(nodes: Iterable[int]) -> int:
+    bits = 0
+    for node in nodes:
+        if node >= 0:
+            bits |= 1 << node
+    return bits
+
+
+def _close_cycles(found: dict[int, int], left: Sequence[int], after: Adjacency) -> None:
+    """What is left waits for itself: the atoms of a cycle, and those before one."""
+    members = set(left)
+    for component in components(left, lambda atom: [other for other in after[atom] if other in members]):
         bits = 0
         for atom in component:
+            bits |= found[atom]
             for other in after[atom]:
-                node = shown[other]
-                if node >= 0:
-                    bits |= 1 << node
-                elif node == MASKED and other in found:
+                if other in members:
                     bits |= found[other]
         found.update(dict.fromkeys(component, bits))
-    return found

@@ -30,8 +30,7 @@ from headwater.graph.views.load import load
 from headwater.graph.views.masking import hides, needs_nodes
 from headwater.graph.views.passage import entries, passed_wholly
 from headwater.graph.views.request import ACTORS, DATA, ViewRequest
-
-_VIA_WORK = 300_000  # masked nodes looked at for the counts of one page
+from headwater.graph.views.through import Through
 
 
 async def view(graph: GraphStore, tenant: str, request: ViewRequest, *, sight: Sight | None = None) -> View:
@@ -58,7 +57,7 @@ class View:
         self._reach = atoms.reach or Reach.of(atoms, request.direction, request.depth)
         self._distance = self._reach.distance()
         self._kept = self._kept_between() if request.between else self._distance.keys()
-        self._node_of = {atom: self._zoom.lift(atoms.ids[atom]) for atom in self._kept}
+        self._node_of = self._zoom.lift_all(atoms.ids, self._kept)
         self._refuse_missing_levels()
         self._nodes: list[str] = []
         self._masked: set[str] = set()
@@ -167,7 +166,7 @@ class View:
         """The links between nodes of this page and the pages before, of which at least one end is on this one."""
         start, end = self.bounds
         found: list[VisibleEdge] = []
-        work = _VIA_WORK
+        through = Through(self._links, self._node_of, self._atoms.before) if self._masked else None
         for src in range(end):
             mine = (self._links.out[src] & ((1 << end) - 1)) >> (0 if src >= start else start)
             if not mine:
@@ -176,11 +175,7 @@ class View:
             for dst, weight in sorted(self._links.of(src).items()):
                 if dst >= end or (src < start and dst < start):
                     continue
-                count: int | None = None
-                if work > 0:
-                    masked = ways.via(self._links, src, dst) if self._masked else set()
-                    work -= len(masked)
-                    count = len({self._node_of[atom] for atom in masked})
+                count = through.count(src, dst) if through else 0
                 found.append(VisibleEdge(self._nodes[src], self._nodes[dst], weight, dst in direct, count))
         return found
 
