@@ -59,7 +59,7 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
         facts=request.timed,
     )
     atoms = await _of_jobs(graph, tenant, request, cone, focus)
-    opened = _opened(request, atoms.ids)
+    opened = _opened(request, atoms.ids) if request.open or request.data is NodeKind.COLUMN else set()
     return await open_columns(graph, tenant, request, atoms, opened) if opened else atoms
 
 

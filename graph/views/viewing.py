@@ -207,11 +207,14 @@ class View:
         end = min(len(self._nodes), start + self._request.first)
         if self._links.total() <= self._request.edges:
             return end
+        later = [0] * len(self._nodes)  # links by the later of their ends
+        for src, bits in enumerate(self._links.out):
+            later[src] += (bits & ((1 << src) - 1)).bit_count()
+            for dst in bits_of(bits >> src << src):
+                later[dst] += 1
         room = self._request.edges
         for number in range(start, end):
-            below = (1 << number) - 1
-            room -= (self._links.out[number] & below).bit_count()
-            room -= sum(1 for src in range(number) if self._links.out[src] >> number & 1)
+            room -= later[number]
             if room < 0 and number > start:
                 return number
         return end
