@@ -12,7 +12,7 @@ Laws, each a property test (docs/guide/views.md says them for people):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from headwater.errors import InvalidQueryError
@@ -21,15 +21,15 @@ from headwater.graph.stores.paging import decode_cursor, encode_cursor
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.views import between as ways
 from headwater.graph.views.answer import Levels, Members, Sight, Totals, VisibleEdge, VisibleNode
-from headwater.graph.views.atoms import Adjacency, Atoms, Reach, spread
-from headwater.graph.views.components import components
+from headwater.graph.views.atoms import Adjacency, Atoms, Reach
 from headwater.graph.views.fetch import containers_of
-from headwater.graph.views.levels import Zoom, kind_of, levels_among
+from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
 from headwater.graph.views.load import load
 from headwater.graph.views.masking import hides, needs_nodes
 from headwater.graph.views.passage import entries, passed_wholly
-from headwater.graph.views.request import ACTORS, DATA, ViewRequest
+from headwater.graph.views.request import ACTORS, ViewRequest
+from headwater.graph.views.selection import asked_for, between, end_points, levels_of, refuse_missing_levels
 from headwater.graph.views.through import Through
 
 
@@ -56,9 +56,11 @@ class View:
         self._zoom = Zoom(request, atoms.parents)
         self._reach = atoms.reach or Reach.of(atoms, request.direction, request.depth)
         self._distance = self._reach.distance()
-        self._kept = self._kept_between() if request.between else self._distance.keys()
+        self._kept: Collection[int] = self._distance.keys()
+        if request.between:
+            self._kept = between(request, self._zoom, atoms.ids, self._distance, self._after, self._before)
         self._node_of = self._zoom.lift_all(atoms.ids, self._kept)
-        self._refuse_missing_levels()
+        refuse_missing_levels(request, self._zoom, {atoms.ids[atom] for atom in self._kept}, set(self._node_of.values()))
         self._nodes: list[str] = []
         self._masked: set[str] = set()
         self._links = Links([], [], 0)
@@ -74,8 +76,8 @@ class View:
             hops = self._distance[atom]
             if hops < nearest.get(node, hops + 1):
                 nearest[node] = hops
-        asked = self._asked()
-        ends = self._ends() if self._request.ends_only else None
+        asked = self._asked
+        ends = end_points(self._node_of, self._after, self._before) if self._request.ends_only else None
         known = await self._known(nearest) if needs_nodes(self._request.masks) else {}
         masks, chain = self._request.masks, self._zoom.chain
         self._masked = {
@@ -106,9 +108,9 @@ class View:
         """The levels that what was reached has."""
         ids = {self._atoms.ids[atom] for atom in self._kept}
         if self._atoms.parents:
-            return _levels(ids, self._zoom)
+            return levels_of(ids, self._zoom)
         actors = sorted(identifier for identifier in ids if kind_of(identifier) in ACTORS)
-        return _levels(ids, Zoom(self._request, await containers_of(self._graph, self._tenant, actors)))
+        return levels_of(ids, Zoom(self._request, await containers_of(self._graph, self._tenant, actors)))
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -142,7 +144,7 @@ class View:
         start, end = self.bounds
         ids = self._nodes[start:end]
         found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
-        asked = self._asked()
+        asked = self._asked
         upstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.upstream}
         downstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.downstream}
         return [
@@ -219,64 +221,13 @@ class View:
                 return number
         return end
 
+    @cached_property
     def _asked(self) -> set[str]:
-        """The nodes that were asked for by name: never hidden."""
-        asked = {self._node_of[atom] for atom in self._atoms.focus if atom in self._node_of}
-        if self._request.between:
-            named = {*self._request.between[0], *self._request.between[1]}
-            asked |= {node for atom, node in self._node_of.items() if not named.isdisjoint(self._zoom.chain(self._atoms.ids[atom]))}
-        return asked
-
-    def _kept_between(self) -> set[int]:
-        """The atoms on a way between the two sides. An end is itself on such a way, also where there is none."""
-        sides = []
-        for named in self._request.between or ():
-            found = {atom for atom in self._distance if not set(named).isdisjoint(self._zoom.chain(self._atoms.ids[atom]))}
-            if not found:
-                raise InvalidQueryError(
-                    f"{', '.join(named)} is not in this lineage.", field="between", hint="Ask for more depth, or for both directions."
-                )
-            sides.append(found)
-        after, before = self._within(self._after), self._within(self._before)
-        kept = sides[0] | sides[1]
-        for one, other in (sides, sides[::-1]):
-            kept |= spread(one, after).keys() & spread(other, before).keys()
-        return kept
-
-    def _within(self, steps: Adjacency) -> Adjacency:
-        return [[other for other in following if other in self._distance] for following in steps]
-
-    def _ends(self) -> set[str]:
-        """The nodes that the lineage begins with and ends with: what nothing enters, or nothing leaves, from outside its own cycle."""
-        kept = self._kept
-        found: set[str] = set()
-        for steps in (self._after, self._before):
-            inner: Adjacency = [[other for other in following if other in kept] for following in steps]
-            for component in components(kept, inner.__getitem__):
-                members = set(component)
-                if all(other in members for atom in component for other in inner[atom]):
-                    found |= {self._node_of[atom] for atom in component}
-        return found
-
-    def _refuse_missing_levels(self) -> None:
-        """Refuse a level that nothing reached has, naming those that there are."""
-        shown = {kind_of(node) for node in set(self._node_of.values())}
-        for name, level, levels in (("data", self._request.data, DATA), ("actors", self._request.actors, ACTORS)):
-            if level in shown or shown.isdisjoint(levels):
-                continue
-            found = _levels({self._atoms.ids[atom] for atom in self._kept}, self._zoom)
-            there = found.data if name == "data" else found.actors
-            if level not in there:
-                raise InvalidQueryError(f"This lineage has no {level}.", field=name, hint=f"Its levels of {name} are: {', '.join(there)}.")
+        return asked_for(self._request, self._zoom, self._atoms, self._node_of)
 
     async def _known(self, nodes: Iterable[str]) -> dict[str, Node]:
         ids = {container for node in nodes for container in self._zoom.chain(node)}
         return {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
-
-
-def _levels(identifiers: Iterable[str], zoom: Zoom) -> Levels:
-    found = levels_among(identifiers, zoom)
-    return Levels([level for level in DATA if level in found], [level for level in ACTORS if level in found])
 
 
 def _bare(identifier: str) -> Node:

@@ -1,0 +1,81 @@
+"""Which of what was reached a view shows: what lies between two, what the lineage begins and ends with, what was asked for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.views.answer import Levels
+from headwater.graph.views.atoms import Adjacency, Atoms, spread
+from headwater.graph.views.components import components
+from headwater.graph.views.levels import Zoom, kind_of, levels_among
+from headwater.graph.views.request import ACTORS, DATA, ViewRequest
+
+
+def between(
+    request: ViewRequest, zoom: Zoom, ids: Sequence[str], reached: Mapping[int, int], after: Adjacency, before: Adjacency
+) -> set[int]:
+    """The atoms on a way between the two sides. An end is itself on such a way, also where there is none.
+
+    Raises:
+        InvalidQueryError: a side is not in the lineage.
+    """
+    sides = []
+    for named in request.between or ():
+        found = {atom for atom in reached if not set(named).isdisjoint(zoom.chain(ids[atom]))}
+        if not found:
+            raise InvalidQueryError(
+                f"{', '.join(named)} is not in this lineage.", field="between", hint="Ask for more depth, or for both directions."
+            )
+        sides.append(found)
+    onwards, back = _within(after, reached), _within(before, reached)
+    kept = sides[0] | sides[1]
+    for one, other in (sides, sides[::-1]):
+        kept |= spread(one, onwards).keys() & spread(other, back).keys()
+    return kept
+
+
+def end_points(node_of: Mapping[int, str], after: Adjacency, before: Adjacency) -> set[str]:
+    """The nodes that the lineage begins with and ends with: what nothing enters, or nothing leaves, from outside its own cycle."""
+    found: set[str] = set()
+    for steps in (_within(after, node_of), _within(before, node_of)):
+        for component in components(node_of, steps.__getitem__):
+            members = set(component)
+            if all(other in members for atom in component for other in steps[atom]):
+                found |= {node_of[atom] for atom in component}
+    return found
+
+
+def asked_for(request: ViewRequest, zoom: Zoom, atoms: Atoms, node_of: Mapping[int, str]) -> set[str]:
+    """The nodes that were asked for by name: never hidden."""
+    asked = {node_of[atom] for atom in atoms.focus if atom in node_of}
+    if request.between:
+        named = {*request.between[0], *request.between[1]}
+        asked |= {node for atom, node in node_of.items() if not named.isdisjoint(zoom.chain(atoms.ids[atom]))}
+    return asked
+
+
+def levels_of(identifiers: Iterable[str], zoom: Zoom) -> Levels:
+    """The levels that nodes and their containers are of."""
+    found = levels_among(identifiers, zoom)
+    return Levels([level for level in DATA if level in found], [level for level in ACTORS if level in found])
+
+
+def refuse_missing_levels(request: ViewRequest, zoom: Zoom, identifiers: Iterable[str], shown: Iterable[str]) -> None:
+    """Refuse a level that nothing reached has.
+
+    Raises:
+        InvalidQueryError: names the levels that there are.
+    """
+    kinds = {kind_of(node) for node in shown}
+    for name, level, levels in (("data", request.data, DATA), ("actors", request.actors, ACTORS)):
+        if level in kinds or kinds.isdisjoint(levels):
+            continue
+        found = levels_of(identifiers, zoom)
+        there = found.data if name == "data" else found.actors
+        if level not in there:
+            raise InvalidQueryError(f"This lineage has no {level}.", field=name, hint=f"Its levels of {name} are: {', '.join(there)}.")
+
+
+def _within(steps: Adjacency, kept: Mapping[int, object]) -> Adjacency:
+    return [[other for other in following if other in kept] for following in steps]
