@@ -13,8 +13,9 @@ UNIT := not (spark or cluster or neo4j or e2e or slow)
 PATHS ?=
 ARGS ?=
 SUITE ?= demo
+PLANS ?= 100000
 
-.PHONY: help demo test quick lint types format bench readme schema docs page bootstrap clean
+.PHONY: help demo test quick torture lint types format bench readme schema docs page bootstrap clean
 
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +29,9 @@ test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS
 
 quick: bootstrap ## The unit tests alone (PATHS=tests/graph: those of that folder).
 	@$(PYTHON) -m pytest -q -n 2 -m "$(UNIT)" $(PATHS)
+
+torture: bootstrap ## Random programs against the oracle, in every mode (PLANS=100000).
+	@HEADWATER_PLANS=$(PLANS) $(PYTHON) -m pytest -q --timeout=0 tests/oracle/test_random_plans.py
 
 lint: ## Ruff's rules and format, and the page's (PATHS=folder: those files alone, without the page).
 	@$(PYTHON) -m ruff check $(or $(PATHS),.)

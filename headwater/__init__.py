@@ -9,18 +9,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, MissingExtraError
 
 if TYPE_CHECKING:
+    from headwater.backend.shell import lineage
     from headwater.spark_listener.attach import attach
 
 __version__ = "0.1.0"
-__all__ = ["HeadwaterError", "__version__", "attach"]
+__all__ = ["HeadwaterError", "__version__", "attach", "lineage"]
 
-_LAZY = {"attach": "headwater.spark_listener.attach"}
+_LAZY = {"attach": "headwater.spark_listener.attach", "lineage": "headwater.backend.shell"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        try:
+            return getattr(import_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(f"headwater.{name}", extra="server") from error
     raise AttributeError(f"module 'headwater' has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -14,6 +14,7 @@ from typing import Any
 
 from openlineage.client.uuid import generate_new_uuid
 
+from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
@@ -139,6 +140,8 @@ class Scribe:
 
     def _query_end(self, event: Mapping[str, Any]) -> None:
         running = self._running.pop(event["execution"], None) or _Running(instant(event["time"]), "")
+        if running.description == OURS:
+            return  # asked by `headwater.lineage`, not by the program
         if _LOOKS_AT_SCHEMA.match(running.description) and not (event.get("plan") or {}).get("sink"):
             return
         local = None if self._shared_segments else self._folder.segments

@@ -1,0 +1,78 @@
+"""One query of a running session, captured by itself: for `headwater.lineage`.
+
+The session's own capture, if it has one, does not see the query: its rules are put aside meanwhile, and the query is marked as ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from headwater.errors import CaptureUnavailableError
+from headwater.spark_listener.capture.bridge import Bridge
+from headwater.spark_listener.lineage.events import instant
+from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.lineage.queries import QueryContext, query_of
+from headwater.spark_listener.settings import Mode
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+OURS = "headwater.lineage"
+_DESCRIPTION = "spark.job.description"
+_RULE = "headwater.rewrite.CaptureRule"
+_WAIT_MS = 5_000
+
+
+def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any]:
+    """Write a frame as Parquet and give the manifest of its capture, all of whose associations are written.
+
+    Raises:
+        CaptureUnavailableError: capture does not work in this session, or nothing was heard of the query.
+    """
+    spark = frame.sparkSession
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    with _alone(spark, segments) as bridge:
+        context.setLocalProperty(_DESCRIPTION, OURS)
+        try:
+            frame.write.parquet(str(out))
+        finally:
+            context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]  # None removes it
+        bridge.flush()
+        ends = [event for event in bridge.drain(_WAIT_MS) if event["event"] == "query_end" and event.get("capture")]
+    if not ends:
+        raise CaptureUnavailableError("Nothing was heard of the query.", hint="Ask again while no other query runs in this session.")
+    run = RunName("shell", "lineage", str(uuid4()))
+    shared = QueryContext(
+        application=run, application_id=str(context.applicationId), application_name=str(context.appName),
+        spark_version=str(context.version), job_prefix="lineage", mode=Mode.ACTIVE,
+    )  # fmt: skip
+    query = query_of(ends[-1], instant(ends[-1]["time"]), shared, run_id=run.run_id, segments=segments)
+    if query is None or query.manifest is None:
+        raise CaptureUnavailableError("The query was not captured.")
+    return dict(query.manifest)
+
+
+@contextmanager
+def _alone(spark: Any, segments: Path) -> Iterator[Bridge]:
+    """Capture of our own in a session, instead of the one it has."""
+    optimizer = spark._jsparkSession.experimental()  # noqa: SLF001  # PySpark has no public way to the JVM's session
+    rules = optimizer.extraOptimizations()
+    put = getattr(optimizer, "extraOptimizations_$eq")
+    others = rules.take(0)
+    for place in range(rules.size()):
+        if rules.apply(place).getClass().getName() != _RULE:
+            others = others.appended(rules.apply(place))
+    put(others)
+    try:
+        bridge = Bridge.install(spark, mode="active", segments=str(segments))
+        try:
+            yield bridge
+        finally:
+            bridge.close()
+    finally:
+        put(rules)
