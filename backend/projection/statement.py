@@ -19,6 +19,7 @@ class Statement:
         self.by = ""  # the run that states it
         self._nodes: list[Node] = []
         self._edges: dict[tuple[str, str, EdgeKind], Edge] = {}
+        self._placed: dict[tuple[str, ...], str] = {}
 
     def describe(
         self, identifier: str, properties: Mapping[str, Any], *, name: str | None = None, ranks: Mapping[str, int] | None = None
@@ -40,10 +41,18 @@ class Statement:
         return child
 
     def dataset(self, namespace: str, name: str) -> str:
-        return self.contain(node_id(NodeKind.PLATFORM, namespace), node_id(NodeKind.DATASET, namespace, name))
+        known = self._placed.get((namespace, name))
+        if known is None:
+            known = self.contain(node_id(NodeKind.PLATFORM, namespace), node_id(NodeKind.DATASET, namespace, name))
+            self._placed[namespace, name] = known
+        return known
 
     def column(self, namespace: str, name: str, column: str) -> str:
-        return self.contain(self.dataset(namespace, name), node_id(NodeKind.COLUMN, namespace, name, column))
+        known = self._placed.get((namespace, name, column))
+        if known is None:
+            known = self.contain(self.dataset(namespace, name), node_id(NodeKind.COLUMN, namespace, name, column))
+            self._placed[namespace, name, column] = known
+        return known
 
     def version(self, namespace: str, name: str, run: str) -> str:
         return self.contain(self.dataset(namespace, name), node_id(NodeKind.VERSION, namespace, name, run))

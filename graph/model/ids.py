@@ -14,11 +14,14 @@ is never part of an id.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model.elements import NodeKind
 
+# One event names each of its columns many times over, and the next event of the run names them again.
+_REMEMBERED = 1 << 15
 _SAFE = "/._-~=+,@"
 _KINDS = {kind.value: kind for kind in NodeKind}
 
@@ -26,6 +29,7 @@ _KINDS = {kind.value: kind for kind in NodeKind}
 MAX_ID = 4_096
 
 
+@lru_cache(_REMEMBERED)
 def node_id(kind: str, *parts: str) -> str:
     """`node_id("dataset", "file", "/data/x")` is `dataset:file:/data/x`."""
     return ":".join([kind, *(quote(part, safe=_SAFE) for part in parts)])
@@ -43,6 +47,7 @@ def parse_id(identifier: str) -> tuple[str, tuple[str, ...]]:
     return kind, tuple(unquote(part) for part in parts)
 
 
+@lru_cache(_REMEMBERED)
 def kind_of(identifier: str) -> NodeKind:
     """The kind that an id to be stored begins with.
 
@@ -63,6 +68,7 @@ def kind_of(identifier: str) -> NodeKind:
     return kind
 
 
+@lru_cache(_REMEMBERED)
 def bare_name(identifier: str) -> str:
     """The name of a node that nobody has named yet: its path for a partition, else the last part of its id."""
     kind, parts = parse_id(identifier)
