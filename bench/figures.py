@@ -13,7 +13,7 @@ from bench.suite import Measure, Plan, Sample, Statistic
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
 _TOLERANCE = 0.03
-_QUANTILES = {Statistic.P50: 0.50, Statistic.P99: 0.99}
+_QUANTILES = {Statistic.P50: 0.50, Statistic.P95: 0.95, Statistic.P99: 0.99}
 _OVER_CASES = (Statistic.GEOMEAN, Statistic.WORST)
 _COUNTS = (Statistic.SHARE, Statistic.MEDIAN, Statistic.MOST)
 

@@ -26,6 +26,7 @@ class Statistic(StrEnum):
     GEOMEAN = "geometric mean"  # of the cases' ratios
     WORST = "worst"  # of the cases' ratios
     P50 = "p50"  # of the arm's own times, in milliseconds
+    P95 = "p95"
     P99 = "p99"
     SHARE = "share"  # a count of the arm over another, `per`, each summed over the cases
     MEDIAN = "median"  # of the cases' medians of a count

@@ -1,0 +1,52 @@
+"""The OpenLineage events of a TPC-DS run: 99 queries, each writing its result, under capture in mode coarse. Made once and kept.
+
+`python -m bench.graphs.events FOLDER` runs the queries, in a process of its own since a JVM comes with it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.data.cache import kept
+from bench.results import ROOT
+
+_SCALE = 0.01
+_LOG = "events.ndjson"
+
+
+def tpcds_events() -> list[bytes]:
+    """The events, in the order in which they were sent."""
+
+    def make(folder: Path) -> None:
+        subprocess.run([sys.executable, "-m", "bench.graphs.events", str(folder)], cwd=ROOT, check=True)
+
+    return (kept("events-tpcds", make) / _LOG).read_bytes().splitlines()
+
+
+def main(folder: Path) -> None:
+    """Run the queries and write their events."""
+    from bench.data.dialect import for_spark
+    from bench.data.tpc import benchmark
+    from bench.spark.arm import SparkArm
+
+    made = benchmark("tpcds", _SCALE)
+    texts = {f"q{number}": for_spark(text) for number, text in made.queries.items()}
+    arm = SparkArm("coarse", folder, {name: lambda spark, text=text: spark.sql(text) for name, text in texts.items()}, made.tables)
+    try:
+        for number, name in enumerate(texts, 1):
+            arm.run(name, 0)
+            print(f"  query {number} of {len(texts)}", flush=True)
+    finally:
+        (application,) = [path for path in (folder / "coarse" / "home" / "spool").iterdir() if path.is_dir()]
+        lines = (application / "log").read_bytes().splitlines()
+        arm.close()
+    events = [json.dumps(item["body"]) for item in (json.loads(line[9:]) for line in lines) if item["kind"] == "event"]
+    (folder / _LOG).write_text("\n".join(events) + "\n", encoding="utf-8")
+    print(f"  {len(events)} events", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
