@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,17 +19,32 @@ def order(arms: Sequence[str], seed: int, turn: int, case: str) -> list[str]:
 
 
 def measure(
-    suite: str, plan: Plan, folder: Path, *, scale: float | None, rounds: int, warm_up: int, seed: int, said: Callable[[str], None]
+    suite: str,
+    plan: Plan,
+    folder: Path,
+    *,
+    scale: float | None,
+    rounds: int,
+    warm_up: int,
+    seed: int,
+    said: Callable[[str], None],
+    seconds: float = math.inf,
 ) -> Mapping[str, Mapping[str, Sequence[Sample]]]:
     """The samples by arm and case, one a round. Warm-up rounds are run in the same way and forgotten.
+
+    After `seconds` no further round is begun, but there is always one.
 
     Raises:
         WorkerError: an arm failed; nothing is kept of a suite that did not run to its end.
     """
     samples: dict[str, dict[str, list[Sample]]] = {arm: {case: [] for case in plan.cases} for arm in plan.arms}
+    until = time.monotonic() + seconds
     with ExitStack() as stack:
         workers = {arm: stack.enter_context(Worker(suite, arm, folder, scale)) for arm in plan.arms}
         for turn in range(-warm_up, rounds):
+            if turn > 0 and time.monotonic() > until:
+                said(f"no time for more than {turn} of {rounds} rounds")
+                break
             for case in plan.cases:
                 for arm in order(plan.arms, seed, turn, case):
                     sample = workers[arm].run(case, turn)

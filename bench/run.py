@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 import pkgutil
 import sys
 import tempfile
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         suite.prepare(folder)
         samples = harness.measure(
             options.suite, plan, folder, scale=options.scale, rounds=rounds, warm_up=warm_up, seed=options.seed,
-            said=lambda text: print(f"  {text}", flush=True),
+            said=lambda text: print(f"  {text}", flush=True), seconds=60 * options.minutes,
         )  # fmt: skip
     content = results.document(plan, samples, seed=options.seed)
     for case in content["cases"]:
@@ -83,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("suite", choices=names())
     parser.add_argument("--rounds", type=int, help="measured rounds (each suite has its own default)")
     parser.add_argument("--warm-up", type=int, help="rounds before them")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further round after that many")
     parser.add_argument("--seed", type=int, default=1, help="of the order of arms (default 1)")
     parser.add_argument("--arms", help="some of the arms, as active,coarse; the plain ones always run")
     parser.add_argument("--cases", help="some of the cases, as q1,q6")

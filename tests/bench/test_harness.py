@@ -71,6 +71,13 @@ def test_every_case_runs_once_a_round_in_one_process_an_arm(madeup, tmp_path):
     assert all((tmp_path / f"{arm}-closed").exists() for arm in ("plain", "control", "slow"))
 
 
+def test_no_round_is_begun_after_the_time_but_one_is_run(madeup, tmp_path):
+    told = []
+    samples = harness.measure(madeup, _plan(madeup), tmp_path, scale=None, rounds=9, warm_up=1, seed=5, said=told.append, seconds=0)
+    assert {len(rounds) for cases in samples.values() for rounds in cases.values()} == {1}
+    assert told[-1] == "no time for more than 1 of 9 rounds"
+
+
 def test_arms_run_in_an_order_that_changes_and_can_be_had_again():
     arms = ("plain", "control", "active")
     orders = [tuple(harness.order(arms, 1, turn, "a")) for turn in range(60)]
