@@ -24,6 +24,8 @@ from headwater.errors import HeadwaterError
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
+_STAGING = 3600.0
+_STALE = 7 * 24 * 3600.0  # seconds after which a manifest that has not come is not waited for
 _log = logging.getLogger("headwater.worker")
 
 
@@ -63,11 +65,14 @@ class Worker:
         self.state = "stopped"
 
     async def _work(self, projector: Projector) -> None:
-        spool_due = 0.0
+        spool_due = staging_due = 0.0
         while not self._stopping.is_set():
             if time.monotonic() >= spool_due:
                 self._clear_spool()
                 spool_due = time.monotonic() + _SPOOL
+            if time.monotonic() >= staging_due:
+                self._clear_staging()
+                staging_due = time.monotonic() + _STAGING
             if not self._workspace.role.take():
                 self.state = "standby"
                 self._stopping.wait(_PAUSE)
@@ -78,6 +83,15 @@ class Worker:
             self.state = "running"
             if not projected and not await asyncio.to_thread(self._keep_groups):
                 self._workspace.log.appended.wait(_IDLE)
+
+    def _clear_staging(self) -> None:
+        try:
+            stale = self._workspace.records.clear_stale(time.time() - _STALE)
+        except OSError as error:
+            _log.warning("staged segments cannot be looked through: %s", error)
+            return
+        if stale:
+            _log.info("dropped the staged segments of %d captures whose manifest never came", stale)
 
     def _clear_spool(self) -> None:
         try:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import strawberry
 from strawberry import UNSET
@@ -51,7 +52,7 @@ class Node:
     @strawberry.field(description="What users and producers say of this node.")
     def descriptions(self) -> Descriptions:
         """From its properties."""
-        return Descriptions.of(model.Node(self.id, self.kind, self.name, dict(self.properties)))
+        return Descriptions.of(model.Node(self.id, self.kind, self.name, cast("dict[str, Any]", self.properties)))
 
     @strawberry.field(description="What contains this node, innermost first.")
     async def containers(self, info: Info) -> list[Node]:

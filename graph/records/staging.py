@@ -66,6 +66,22 @@ class Staging:
         shutil.rmtree(folder, ignore_errors=True)  # what stays is found and removed when the capture is published again
         self._hashes = {key: value for key, value in self._hashes.items() if key[0].parent != folder}
 
+    def clear_stale(self, before: float) -> int:
+        """Forget captures of which nothing has arrived since an instant (seconds since the epoch); how many.
+
+        Their application died before it said which segments count. Should its manifest come after all, it is told which are missing.
+        """
+        stale = 0
+        for folder in self._root.iterdir() if self._root.exists() else ():
+            try:
+                latest = max((entry.stat().st_mtime for entry in (folder, *folder.iterdir())), default=0.0)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # published, or cleared, a moment ago
+            if latest < before:
+                self.clear(folder.name)
+                stale += 1
+        return stale
+
     def _path(self, capture: str, name: str) -> Path:
         return self._root / checked_capture(capture) / checked_segment(name)
 

@@ -52,6 +52,12 @@ class AssociationStore:
         """
         return self._staging(tenant).put(capture, name, data)
 
+    def clear_stale(self, before: float) -> int:
+        """Drop what is staged of captures of which nothing arrived since an instant (seconds since the epoch); how many there were."""
+        tenants = [folder.name for folder in self.root.iterdir() if folder.is_dir()] if self.root.exists() else []
+        with self._publishing:
+            return sum(self._staging(tenant).clear_stale(before) for tenant in tenants)
+
     def missing_segments(self, tenant: str, manifest: Manifest) -> list[str]:
         """Segments that the manifest lists and that are not here as it lists them; none once the capture is published."""
         kept = self._kept_manifest(tenant, manifest.capture)

@@ -241,3 +241,21 @@ def test_interleaved_runs_place_each_record_at_the_next_position_of_its_file(sto
     rows = list(zip(*(table[name].to_pylist() for name in ("file", "row", "r0")), strict=True))
     values = {(file, row): pq.ParquetFile(files[file].removeprefix("file:")).read()["v"][row].as_py() for file, row, _ in rows}
     assert {place: values[place] for place in values} == {(file, row): ref for file, row, ref in rows}
+
+
+def test_what_was_staged_long_ago_and_never_published_is_dropped(staged, tmp_path: Path) -> None:
+    store, manifest = staged
+    folder = tmp_path / "associations" / TENANT / "staging" / manifest.capture
+    latest = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+    assert store.clear_stale(latest) == 0  # something arrived just then
+    assert store.missing_segments(TENANT, manifest) == []
+    assert store.clear_stale(latest + 1) == 1
+    assert not folder.exists()
+    assert store.missing_segments(TENANT, manifest) == [entry.name for entry in manifest.segments]
+
+
+def test_a_published_capture_is_never_stale(staged) -> None:
+    store, manifest = staged
+    store.publish(TENANT, manifest)
+    assert store.clear_stale(float("inf")) == 0
+    assert store.manifest(TENANT, manifest.capture) == manifest
