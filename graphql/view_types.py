@@ -42,7 +42,7 @@ class MemberPair:
 
 @strawberry.type(description="What a link stands for. `withheld` counts the masked nodes that the asker may not know.")
 class LinkMembers:
-    """One page of pairs; the masked nodes are those of the whole link."""
+    """One page of pairs, and as many of the masked nodes; `maskedTotal` counts those of the whole link."""
 
     pairs: list[MemberPair]
     total: int

@@ -23,7 +23,7 @@ app = typer.Typer(add_completion=False)
 
 # Which of several things that bear a name is meant: the first kind of these.
 _TARGETS = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
-_IDS = (*_TARGETS, NodeKind.VERSION, NodeKind.PARTITION)
+_IDS = (*_TARGETS, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.ACTOR, NodeKind.DATA)
 _PAGE = 2_000
 _VIEW = """query ($view: ViewInput!, $first: Int!, $after: String) { view(view: $view, first: $first, after: $after) {
   nodes { node { id kind name } distance members focus upstream downstream }

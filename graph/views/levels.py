@@ -85,7 +85,9 @@ class Zoom:
         if parts := _BY_ID.get(kind):
             # The parts of an id are encoded alike in every id: there is no need to decode them.
             above = NodeKind.PLATFORM if parts == 1 else NodeKind.DATASET
-            return list(self.chain(":".join([above, *identifier.split(":", parts + 1)[1 : parts + 1]])))
+            told = self.chain(":".join([above, *identifier.split(":", parts + 1)[1 : parts + 1]]))
+            declared = self._parents.get(identifier)
+            return [*self._climb([*declared, *told])] if declared else list(told)
         parents = tuple(self._parents.get(identifier, ()))
         if parents not in self._shared:
             self._shared[parents] = self._climb(parents)

@@ -16,11 +16,15 @@ from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.columns import load_columns, open_columns
 from headwater.graph.views.fetch import FLOWS, children, flows_of, parents_of
 from headwater.graph.views.levels import kind_of
-from headwater.graph.views.request import MaskBy, ViewRequest
+from headwater.graph.views.request import ACTORS, DATA, MaskBy, ViewRequest
 from headwater.graph.views.runs import load_runs
 from headwater.graph.views.times import in_time
 
 _FINE = {NodeKind.VERSION, NodeKind.PARTITION, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR}
+
+_HOLDING = [
+    NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.ACTOR, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB,
+]  # fmt: skip
 
 
 async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
@@ -31,6 +35,10 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
         InvalidQueryError: the levels cannot stand in one view.
     """
     nodes = await _named(graph, tenant, request.focus)
+    if strange := [node.id for node in nodes if node.kind not in (*DATA, *ACTORS)]:
+        raise InvalidQueryError(
+            f"{strange[0]} is neither data nor an actor.", field="focus", hint=f"Name one of: {', '.join((*DATA, *ACTORS))}."
+        )
     levels = {request.data, request.actors, *request.open.values()}
     kinds = {node.kind for node in nodes}
     fine = sorted((levels | kinds) & _FINE)
@@ -55,7 +63,7 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
         kinds=FLOWS,
         depth=request.depth,
         limit=request.limit,
-        contained=[NodeKind.JOB] if _looks_at_containers(request) else (),
+        contained=_contained(request),
         facts=request.timed,
     )
     atoms = await _of_jobs(graph, tenant, request, cone, focus)
@@ -104,16 +112,25 @@ async def _members(graph: GraphStore, tenant: str, nodes: Sequence[Node], limit:
                     f"The focus holds more than {limit:,} datasets and jobs.", field="focus", hint="Name a smaller container."
                 )
             continue
-        inside = await children(graph, tenant, identifier, [NodeKind.PIPELINE, NodeKind.JOB, NodeKind.DATASET])
+        inside = await children(graph, tenant, identifier, _HOLDING)
         waiting += [node.id for node in inside if node.id not in seen]
         seen.update(node.id for node in inside)
     return found
 
 
-def _looks_at_containers(request: ViewRequest) -> bool:
-    """Whether a job's containers have a part in the answer: they cost a third of what is fetched."""
+def _contained(request: ViewRequest) -> list[NodeKind]:
+    """The kinds of which containers have a part in the answer; to fetch those of jobs costs a third of the whole."""
+    named = {
+        *request.open,
+        *(value for mask in request.masks for value in mask.values),
+        *(end for side in request.between or () for end in side),
+    }
     by_node_alone = all(mask.by is MaskBy.KIND for mask in request.masks)
-    return bool(request.actors is not NodeKind.JOB or request.open or request.between or not by_node_alone)
+    kinds = [NodeKind.JOB] if request.actors is not NodeKind.JOB or request.open or request.between or not by_node_alone else []
+    # A dataset's platform stands in its id; what users put it into does not.
+    if request.data is NodeKind.DATA or any(name.startswith(f"{NodeKind.DATA}:") for name in named):
+        kinds.append(NodeKind.DATASET)
+    return kinds
 
 
 def _opened(request: ViewRequest, ids: Sequence[str]) -> set[str]:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from headwater.graph.model import Node, NodeKind, bare_name, parse_id
+from headwater.graph.model.descriptions import descriptions_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import Mask, MaskBy
 
@@ -32,8 +33,8 @@ def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) ->
 
 
 def tags_of(node: Node) -> set[str]:
-    """Tags that are stated of the node as such, as `key` and `key=value` (OpenLineage's tags facet), or a list of texts."""
-    return _tags(node, None)
+    """Tags that are stated of the node as such: by users, by OpenLineage's tags facet (as `key` and `key=value`), or as a list of texts."""
+    return {*descriptions_of(node).tags, *_tags(node, None)}
 
 
 def field_tags(column: Node, dataset: Node | None) -> set[str]:
@@ -42,11 +43,9 @@ def field_tags(column: Node, dataset: Node | None) -> set[str]:
 
 
 def owners_of(node: Node) -> list[str]:
-    """Who owns a node: the names in OpenLineage's ownership facet, or a list of texts `owners`."""
-    facet, plain = node.properties.get("ownership"), node.properties.get("owners")
-    entries = facet.get("owners") if isinstance(facet, Mapping) else None
-    named = [entry.get("name") for entry in _list(entries) if isinstance(entry, Mapping)]
-    return [name for name in dict.fromkeys([*named, *_list(plain)]) if isinstance(name, str)]
+    """Who owns a node: as users say, OpenLineage's ownership facet, or a list of texts `owners`."""
+    plain = [owner for owner in _list(node.properties.get("owners")) if isinstance(owner, str)]
+    return list(dict.fromkeys([*descriptions_of(node).owners, *plain]))
 
 
 def layer_of(node: Node) -> str | None:

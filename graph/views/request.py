@@ -13,8 +13,11 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind, Stamp
 from headwater.graph.stores.protocol import Direction
 
-DATA = (NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN)
-ACTORS = (NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR)
+# Outermost first. What users declare (`data`, `actor`) groups datasets and pipelines, and stands around them.
+DATA = (NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN)
+ACTORS = (
+    NodeKind.SYSTEM, NodeKind.ACTOR, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR,
+)  # fmt: skip
 MAX_REACHED = 500_000
 
 

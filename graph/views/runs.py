@@ -14,9 +14,11 @@ from headwater.graph.views.request import DATA, ViewRequest
 from headwater.graph.views.times import Flow, time_of, within
 
 _INSIDE = {
+    NodeKind.DATA: [NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET],
     NodeKind.PLATFORM: [NodeKind.DATASET],
     NodeKind.DATASET: [NodeKind.VERSION, NodeKind.PARTITION],
-    NodeKind.SYSTEM: [NodeKind.PIPELINE, NodeKind.JOB],
+    NodeKind.ACTOR: [NodeKind.ACTOR, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB],
+    NodeKind.SYSTEM: [NodeKind.ACTOR, NodeKind.PIPELINE, NodeKind.JOB],
     NodeKind.PIPELINE: [NodeKind.PIPELINE, NodeKind.JOB],
     NodeKind.JOB: [NodeKind.RUN],
 }

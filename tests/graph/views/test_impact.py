@@ -29,7 +29,7 @@ async def test_a_list_has_distance_path_owners_last_run_and_freshness(chain: Gra
     assert [(row.node.name, row.distance) for row in rows] == [("clean", 1), ("mid", 2), ("report", 3), ("out", 4)]
     assert found.total == 4
     assert rows[3].path == ["dataset:file:raw", "job:air:clean", "dataset:file:mid", "job:air:report", "dataset:file:out"]
-    assert rows[3].owners == ["team:weather", "ann"]
+    assert rows[3].owners == ["ann", "team:weather"]
     assert (rows[1].last_run, rows[1].updated) == ("run:c2", "2026-03-01T00:00:00.000000Z")
     assert (rows[2].last_run, rows[3].last_run) == ("run:r1", "run:r1")
     assert [row.node.name async for row in found.rows(1, 2)] == ["mid", "report"]

@@ -228,3 +228,22 @@ async def test_a_pipeline_stands_for_its_jobs_and_an_unknown_focus_is_not_found(
 def test_a_mask_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidQueryError):
         Mask.parse(text)
+
+
+async def test_what_users_declare_is_a_level_of_both_axes(show: Show) -> None:
+    product, team = "data:product:weather", "actor:team:reporting"
+    declared = GraphBatch(AT, edges=[contains(product, CLEAN), contains(product, REPORT), contains(team, DAILY)])
+    shown = await show([WORLD, declared], REPORT, data=NodeKind.DATA, actors=NodeKind.ACTOR, direction=Direction.UPSTREAM)
+    assert shown.all_edges() == {(product, team), (team, product), ("platform:hdfs", team)}
+    masked = await show([WORLD, declared], MAIL, direction=Direction.UPSTREAM, masks=(Mask.parse(f"node={product}"),))
+    assert set(masked.node_ids()) == {MAIL, MAILING, USERS}
+    focused = await show([WORLD, declared], product, direction=Direction.UPSTREAM)
+    assert {node.node.id for node in await focused.nodes() if node.focus} == {CLEAN, REPORT}
+
+
+async def test_tags_that_users_state_count_and_a_tag_is_no_focus(show: Show) -> None:
+    curated = GraphBatch(AT, [Node(CLEAN, NodeKind.DATASET, "clean", {"curated:tag:gold": True}), Node("tag:gold", NodeKind.TAG, "gold")])
+    shown = await show([WORLD, curated], REPORT, masks=(Mask.parse("tag=gold"),))
+    assert CLEAN not in shown.node_ids()
+    with pytest.raises(InvalidQueryError, match="neither data nor an actor"):
+        await show([WORLD, curated], "tag:gold")
