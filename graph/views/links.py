@@ -8,7 +8,8 @@ What masked atoms lead to are sets of visible nodes, held as the bits of integer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from headwater.graph.views.atoms import Adjacency
 from headwater.graph.views.components import components
@@ -18,17 +19,43 @@ OUTSIDE = -2
 
 
 class Links:
-    """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view."""
+    """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view.
 
-    def __init__(self, shown: Sequence[int], after: Adjacency, count: int) -> None:
+    `flows` are those between atoms; `after` gives them as steps, for what needs to follow them (what is masked, what is inside a node).
+    """
+
+    def __init__(self, shown: Sequence[int], flows: Iterable[tuple[int, int]], after: Callable[[], Adjacency], count: int) -> None:
         self.shown = shown
-        self.after = after
-        self.members: list[list[int]] = [[] for _ in range(count)]
-        for atom, node in enumerate(shown):
-            if node >= 0:
-                self.members[node].append(atom)
-        self._ahead = arrivals_of(shown, after)
+        self._steps = after
+        self.direct: list[dict[int, int]] = [{} for _ in range(count)]  # for each node those that follow at once, with the number of flows
+        self._entering: list[list[int]] = [[] for _ in range(count)]  # the masked atoms that flows out of a node enter
+        for src, dst in flows:
+            node = shown[src]
+            if node < 0:
+                continue
+            other = shown[dst]
+            if other >= 0:
+                if other != node:
+                    following = self.direct[node]
+                    following[other] = following.get(other, 0) + 1
+            elif other == MASKED:
+                self._entering[node].append(dst)
+        self._ahead = arrivals_of(shown, self.after) if any(self._entering) else {}
         self.out = [self._out(node) for node in range(count)]
+
+    @property
+    def after(self) -> Adjacency:
+        """What follows each atom."""
+        return self._steps()
+
+    @cached_property
+    def members(self) -> list[list[int]]:
+        """The atoms of each visible node."""
+        members: list[list[int]] = [[] for _ in self.direct]
+        for atom, node in enumerate(self.shown):
+            if node >= 0:
+                members[node].append(atom)
+        return members
 
     def total(self) -> int:
         """The number of links."""
@@ -36,41 +63,29 @@ class Links:
 
     def of(self, node: int) -> dict[int, int]:
         """The nodes that follow, each with the weight of its link: the flows out of members of `node` that arrive there."""
-        weights: dict[int, int] = {}
-        for atom in self.members[node]:
-            for other in self.after[atom]:
-                for target in self.ahead(other):
-                    if target != node:
-                        weights[target] = weights.get(target, 0) + 1
+        weights = dict(self.direct[node])
+        for atom in self._entering[node]:
+            for target in bits_of(self._ahead[atom]):
+                if target != node:
+                    weights[target] = weights.get(target, 0) + 1
         return weights
-
-    def ahead(self, atom: int) -> Iterator[int]:
-        """The visible nodes at which a flow into an atom arrives."""
-        shown = self.shown[atom]
-        if shown >= 0:
-            yield shown
-        elif shown == MASKED:
-            yield from bits_of(self._ahead[atom])
 
     def leads_to(self, atom: int, node: int) -> bool:
         """Whether a flow into an atom arrives at a node."""
         shown = self.shown[atom]
-        return shown == node if shown >= 0 else shown == MASKED and bool(self._ahead[atom] >> node & 1)
+        return shown == node if shown >= 0 else shown == MASKED and bool(self._ahead.get(atom, 0) >> node & 1)
 
     def arrivals(self, atom: int) -> int:
-        """As `ahead`, as bits."""
+        """The visible nodes at which a flow into an atom arrives, as bits."""
         shown = self.shown[atom]
-        return 1 << shown if shown >= 0 else self._ahead[atom] if shown == MASKED else 0
+        return 1 << shown if shown >= 0 else self._ahead.get(atom, 0) if shown == MASKED else 0
 
     def _out(self, node: int) -> int:
         bits = 0
-        for atom in self.members[node]:
-            for other in self.after[atom]:
-                shown = self.shown[other]
-                if shown >= 0:
-                    bits |= 1 << shown
-                elif shown == MASKED:
-                    bits |= self._ahead[other]
+        for other in self.direct[node]:
+            bits |= 1 << other
+        for atom in self._entering[node]:
+            bits |= self._ahead[atom]
         return bits & ~(1 << node)
 
 

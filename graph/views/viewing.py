@@ -52,7 +52,6 @@ class View:
     def __init__(self, graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, sight: Sight | None) -> None:
         self._graph, self._tenant, self._request, self._sight = graph, tenant, request, sight
         self._atoms = atoms
-        self._after = atoms.after()
         self._zoom = Zoom(request, atoms.parents)
         self._reach = atoms.reach or Reach.of(atoms, request.direction, request.depth)
         self._distance = self._reach.distance()
@@ -63,7 +62,11 @@ class View:
         refuse_missing_levels(request, self._zoom, {atoms.ids[atom] for atom in self._kept}, set(self._node_of.values()))
         self._nodes: list[str] = []
         self._masked: set[str] = set()
-        self._links = Links([], [], 0)
+        self._links = Links([], [], list, 0)
+
+    @cached_property
+    def _after(self) -> Adjacency:
+        return self._atoms.after()
 
     @cached_property
     def _before(self) -> Adjacency:
@@ -92,7 +95,7 @@ class View:
         for atom, node in self._node_of.items():
             shown[atom] = numbers.get(node, MASKED)
         self._numbers = numbers
-        self._links = Links(shown, self._after, len(self._nodes))
+        self._links = Links(shown, self._atoms.edges, lambda: self._after, len(self._nodes))
 
     @property
     def notes(self) -> Sequence[str]:
@@ -173,12 +176,11 @@ class View:
             mine = (self._links.out[src] & ((1 << end) - 1)) >> (0 if src >= start else start)
             if not mine:
                 continue
-            direct = {self._links.shown[other] for atom in self._links.members[src] for other in self._links.after[atom]}
             for dst, weight in sorted(self._links.of(src).items()):
                 if dst >= end or (src < start and dst < start):
                     continue
                 count = through.count(src, dst) if through else 0
-                found.append(VisibleEdge(self._nodes[src], self._nodes[dst], weight, dst in direct, count))
+                found.append(VisibleEdge(self._nodes[src], self._nodes[dst], weight, dst in self._links.direct[src], count))
         return found
 
     async def members(self, src: str, dst: str, *, first: int = 100, after: str | None = None) -> Members:
