@@ -13,6 +13,7 @@ from headwater.graph.model.declaration import Declaration
 from headwater.graph.model.descriptions import bears, descriptions_of
 from headwater.graph.quality import quality_of
 from headwater.graph.stores import Direction, GraphStore, open_store
+from headwater.graph.views.masking import layer_of, owners_of, tags_of
 from tests.backend.events import facet, run_event
 
 ORDERS, EMAIL = "dataset:file:/in/0", "column:file:/in/0:email"
@@ -116,5 +117,16 @@ async def test_the_order_of_statements_does_not_matter(tmp_path: Path) -> None:
                 await store.apply(f"t{number}", [batch])
             seen.add(await store.fingerprint(f"t{number}"))
         assert len(seen) == 1
+    finally:
+        await store.close()
+
+
+async def test_views_mask_by_what_users_say(tmp_path: Path) -> None:
+    stated = [declared(1, id=ORDERS, aspect="tag", value="layer=gold"), declared(2, id=ORDERS, aspect="owner", value="eve")]
+    store = await opened(tmp_path, [event(1, {"tags": facet(tags=[{"key": "pii", "value": "1"}])}), *stated])
+    try:
+        (orders,) = await store.get("t", [ORDERS])
+        assert tags_of(orders) >= {"pii", "layer=gold"}
+        assert (layer_of(orders), owners_of(orders)) == ("gold", ["eve"])
     finally:
         await store.close()
