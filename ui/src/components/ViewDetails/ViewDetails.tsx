@@ -20,7 +20,7 @@ export function ViewDetails({ box, scene, view }: ViewDetailsProps) {
   const titleOf = (id: string) => scene.nodes.find((node) => node.id === id)?.title ?? id;
   const links = scene.links.filter((link) => link.src === box.id || link.dst === box.id);
   return (
-    <aside className={styles.details} aria-label={`Details of ${box.title}`}>
+    <section className={styles.details} aria-label={`Details of ${box.title}`}>
       <h3>{box.title}</h3>
       <p className={styles.name}>{box.name}</p>
       <p>{box.caption}</p>
@@ -40,7 +40,7 @@ export function ViewDetails({ box, scene, view }: ViewDetailsProps) {
           </li>
         ))}
       </ul>
-    </aside>
+    </section>
   );
 }
 
