@@ -111,11 +111,14 @@ def _state_partition(statement: Statement, container: str, partition: str, path:
 
 
 def _state_operators(statement: Statement, manifest: Mapping[str, Any], run: str, capture: str) -> None:
+    named = {source.get("source"): source for source in objects(manifest.get("sources"))}
     for index, operator in enumerate(objects(manifest.get("operators"))):
         op = required(operator, "op", f"$.operators[{index}]")
         identifier = statement.contain(run, node_id(NodeKind.OPERATOR, capture, str(operator.get("id"))))
         children = [node_id(NodeKind.OPERATOR, capture, str(child)) for child in operator.get("children") or ()]
         about = given(op=op, text=operator.get("text"), boundary=operator.get("boundary"), source=operator.get("source"))
+        if (source := named.get(operator.get("source"))) is not None:
+            about["dataset"] = node_id(NodeKind.DATASET, *_names(source, "$.sources"))
         statement.describe(identifier, {**about, "children": children, "ordinal": index}, name=op)
 
 

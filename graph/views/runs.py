@@ -10,6 +10,7 @@ from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import FLOWS, children, flows_of, parents_of
 from headwater.graph.views.levels import kind_of
+from headwater.graph.views.operators import open_runs
 from headwater.graph.views.request import DATA, ViewRequest
 from headwater.graph.views.times import Flow, time_of, within
 
@@ -63,6 +64,8 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
     asked = set(focus)
     atoms = Atoms(ids, edges, [n for n, identifier in enumerate(ids[: len(asked)]) if identifier in asked], parents, cone.beyond, notes)
     await _add_unversioned(graph, tenant, atoms)
+    if NodeKind.OPERATOR in {request.actors, *request.open.values()}:
+        await open_runs(graph, tenant, request, atoms)
     return atoms
 
 

@@ -149,3 +149,10 @@ def test_a_manifest_that_names_nothing_is_refused_by_field(damage: dict[str, Any
 def test_a_manifest_without_its_end_has_no_stamp() -> None:
     with pytest.raises(InvalidCaptureError, match="ended"):
         capture_stamp({"ended": None}, "k")
+
+
+async def test_a_scan_names_the_dataset_that_it_reads(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await add(graph, manifest(CLEAN, reads={"/lake/raw": [WrittenFile("file:/lake/raw/a", 7, 5, 0)]}, writes="/lake/clean"))
+        assert (await graph.node("operator:capture-c:1")).properties["dataset"] == "dataset:file:/lake/raw"
+        assert "dataset" not in (await graph.node("operator:capture-c:0")).properties

@@ -247,3 +247,30 @@ async def test_tags_that_users_state_count_and_a_tag_is_no_focus(show: Show) -> 
     assert CLEAN not in shown.node_ids()
     with pytest.raises(InvalidQueryError, match="neither data nor an actor"):
         await show([WORLD, curated], "tag:gold")
+
+
+def plan(*operators: tuple[str, str | None, list[str]]) -> GraphBatch:
+    """Operators of the first run: name, dataset that it scans, operators that it reads."""
+    about = {name: {"children": [f"operator:c:{child}" for child in read], "dataset": of} for name, of, read in operators}
+    nodes = [Node(f"operator:c:{name}", NodeKind.OPERATOR, name, properties) for name, properties in about.items()]
+    return GraphBatch(AT, nodes, [contains(RUN1, node.id) for node in nodes])
+
+
+async def test_a_run_opens_to_the_operators_of_its_plan(show: Show) -> None:
+    read = GraphBatch(AT, [Node(RUN1, NodeKind.RUN, "r1", {f"input:{RAW}": {}, f"input:{USERS}": {}})])
+    operators = plan(("write", None, ["join"]), ("join", None, ["left", "right"]), ("left", RAW, []), ("right", USERS, []))
+    asked = {"data": NodeKind.VERSION, "actors": NodeKind.OPERATOR, "direction": Direction.UPSTREAM}
+    shown = await show([WORLD, RUNS, read, operators], V1, **asked)
+    names = {(src.rpartition(":")[2], dst.rpartition(":")[2]) for src, dst in shown.all_edges()}
+    assert names == {("raw", "left"), ("users", "right"), ("left", "join"), ("right", "join"), ("join", "write"), ("write", "r1")}
+    # One run opened, the other, of which no plan is known, as it is.
+    mixed = await show([WORLD, RUNS, read, operators], V2, data=NodeKind.VERSION, actors=NodeKind.RUN, open={RUN1: NodeKind.OPERATOR})
+    assert {RUN2, "operator:c:join"} <= set(mixed.node_ids())
+    assert RUN1 not in mixed.node_ids()
+
+
+async def test_an_input_that_no_scan_names_stays_with_its_run(show: Show) -> None:
+    read = GraphBatch(AT, [Node(RUN1, NodeKind.RUN, "r1", {f"input:{RAW}": {}, f"input:{USERS}": {}})])
+    operators = plan(("write", None, ["scan"]), ("scan", RAW, []))
+    shown = await show([WORLD, RUNS, read, operators], V1, data=NodeKind.VERSION, actors=NodeKind.OPERATOR)
+    assert {(USERS, RUN1), (RUN1, "operator:c:write"), ("operator:c:write", V1)} <= shown.all_edges()
