@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from headwater.backend.intake.captures import CaptureIntake, MissingSegmentsError
 from headwater.backend.intake.receive import EventIntake
 from headwater.errors import InvalidEventError, InvalidInputError
-from headwater.spark_listener.delivery.http import open_segment
 
 if TYPE_CHECKING:
     from headwater.spark_listener.spool import Item, SpoolFolder
@@ -65,6 +64,8 @@ class LogDelivery:
             raise
 
     def _stage(self, item: Item, folder: SpoolFolder, name: str) -> None:
+        from headwater.spark_listener.delivery.http import open_segment  # OpenLineage's client loads with it
+
         with open_segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=".incoming-") as file:
             copyfileobj(source, file)
             file.flush()

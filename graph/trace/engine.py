@@ -211,5 +211,5 @@ def _vague(session: Session, number: int) -> TracedRecord:
 def _files_of(session: Session, tables: Sequence[str]) -> set[int]:
     if not tables:
         return set()
-    union = " UNION ".join(f"SELECT file FROM {table}" for table in tables)
+    union = " UNION ".join(f"SELECT DISTINCT file FROM {table}" for table in tables)
     return {row[0] for row in session.database.execute(union).fetchall()}

@@ -22,7 +22,7 @@ from headwater.graph.trace.engine import Found, lifted_of, towards_of, walk
 from headwater.graph.trace.lift import Lifted
 from headwater.graph.trace.lines import Longs
 from headwater.graph.trace.session import KnownFile, Session, mapped
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import sparing_session
 
 _BATCH = 10_000
 
@@ -99,7 +99,7 @@ async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant:
 
     The iterators of what it gives are to be read one after the other. Raises as `trace` does.
     """
-    with tracer_of(store).session(tenant) as session:
+    with sparing_session(store, tenant) as session:
         dataset = await find_dataset(session, graph, request.dataset)
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
         towards = await towards_of(session, graph, tenant, to, forward=request.forward) if to else None
@@ -116,6 +116,7 @@ def _pairs(session: Session, dataset: str, found: Found, lifted: Lifted, to: str
     pairs = _union(session, found.reached if to else found.ends, "origin, file, row", shown)
     vague = {number for number in found.vague if to is None or session.files[number].dataset == to}
     blurred = _union(session, found.blurred, "origin, file", vague) if vague else None
+    session.forget({found.begin, pairs, blurred})
     datasets = sorted(lifted.datasets) if to is None else [to] if to in lifted.passed else []
     return TracedPairs(
         dataset=dataset, path=path, incomplete=list(session.incomplete), exact=session.is_whole and not vague and not datasets,
@@ -126,6 +127,6 @@ def _pairs(session: Session, dataset: str, found: Found, lifted: Lifted, to: str
 def _union(session: Session, tables: Sequence[str], columns: str, files: Collection[int]) -> str:
     if not tables:
         return session.table(f"SELECT {', '.join(f'NULL::BIGINT AS {name}' for name in columns.split(', '))} LIMIT 0")
-    union = " UNION ".join(f"SELECT {columns} FROM {table}" for table in tables)
     kept = mapped("file", dict.fromkeys(files, 1))
-    return session.table(f"SELECT DISTINCT {columns} FROM ({union}) WHERE {kept} = 1")
+    # What the walk gives is distinct, table by table; a second look at it would take more memory than all else.
+    return session.table(" UNION ".join(f"SELECT {columns} FROM {table} WHERE {kept} = 1" for table in tables))

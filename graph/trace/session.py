@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,18 +91,26 @@ class Session:
         self._captures = captures
         self._tables = 0
         self._counts: dict[str, int] = {}
+        self._made: list[str] = []
 
     def table(self, select: str, parameters: list[object] | None = None) -> str:
         """Make a temporary table of a query; its name."""
         name = self.name()
         made = self.database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters or []).fetchone()
         self._counts[name] = int(made[0]) if made else 0
+        self._made.append(name)
         return name
 
     def name(self) -> str:
         """A name for a table that nobody has."""
         self._tables += 1
         return f"t{self._tables}"
+
+    def forget(self, kept: Collection[str | None]) -> None:
+        """Drop every table that was made, but for some."""
+        for name in [name for name in self._made if name not in kept]:
+            self.database.execute(f"DROP TABLE IF EXISTS {name}")
+            self._made.remove(name)
 
     def count(self, table: str) -> int:
         """Number of rows of a table."""

@@ -17,17 +17,22 @@ _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyD
 _LOCK = threading.Lock()
 _MAX_PLANS = 512
 _MEMORY = "2GB"  # beyond it DuckDB spills
+_LITTLE = "32MB"  # where the answer is read in one pass, what waits for its turn may as well wait on disk
 
 
 class Tracer:
     """Opens sessions over one store. Safe to use from several threads; a session belongs to one trace."""
 
-    def __init__(self, store: AssociationStore) -> None:
+    def __init__(self, store: AssociationStore, **config: str | int) -> None:
         self._store = weakref.ref(store)
-        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(store.root / ".spill")})
+        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(store.root / ".spill"), **config})
         self._database.execute("SET parquet_metadata_cache = true")
         self._reader = Reader()
         self._captures: dict[str, dict[str, Capture]] = {}
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
 
     @contextmanager
     def session(self, tenant: str) -> Iterator[Session]:
@@ -41,6 +46,17 @@ class Tracer:
             cursor.execute("SET TimeZone = 'UTC'")
             cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
             yield Session(store, tenant, cursor, self._reader, captures)
+
+
+@contextmanager
+def sparing_session(store: AssociationStore, tenant: str) -> Iterator[Session]:
+    """A session on a database of its own, which keeps little in memory and is gone afterwards: for a trace of any size, read once."""
+    tracer = Tracer(store, memory_limit=_LITTLE, threads=1)
+    try:
+        with tracer.session(tenant) as session:
+            yield session
+    finally:
+        tracer.close()
 
 
 def tracer_of(store: AssociationStore) -> Tracer:
