@@ -26,8 +26,6 @@ _MEMORY = "peak_mib"
 # Case → the notation, and what stands in every derivation and nowhere else.
 _CASES: Mapping[str, tuple[str, bytes]] = {
     "1 M derivations as PROV-JSON": ("json", b'"prov:generatedEntity"'),
-    "1 M derivations as PROV-N": ("n", b"wasDerivedFrom("),
-    "1 M derivations as TriG": ("trig", b"prov:qualifiedDerivation"),
 }
 
 
