@@ -96,6 +96,14 @@ class RestClient:
         while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
             yield chunk
 
+    async def take_prov(self, body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
+        """Send a document to be taken in. Raises what the service says was wrong."""
+        asked = {} if notation is None else {"format": str(notation)}
+        headers = {"Content-Type": "application/octet-stream"}
+        answer = await asyncio.to_thread(self._ask, "POST", "/api/v1/prov", params=asked, data=body, headers=headers)
+        report: dict[str, Any] = answer.json()
+        return report
+
     def _ask(self, method: str, path: str, **options: Any) -> requests.Response:
         try:
             response = self._session.request(method, self._url + path, timeout=self._timeout, **options)

@@ -42,11 +42,12 @@ _MIGRATIONS = (
 
 
 class EntryKind(StrEnum):
-    """What an entry is: an OpenLineage event, the manifest of a capture, or what a user declared."""
+    """What an entry is: an OpenLineage event, the manifest of a capture, what a user declared, or a PROV document."""
 
     EVENT = "event"
     CAPTURE = "capture"
     DECLARATION = "declaration"
+    PROV = "prov"
 
 
 class Stage(StrEnum):

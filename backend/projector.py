@@ -26,10 +26,12 @@ from headwater.backend.projection import (
     project_declaration,
     project_event,
 )
+from headwater.backend.projection.prov import project_prov, prov_stamp
 from headwater.errors import HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.model import GraphBatch
 from headwater.graph.model.declaration import Declaration
+from headwater.graph.prov.read import read_json
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 
@@ -93,6 +95,9 @@ class Projector:
 
     async def _batch(self, tenant: str, entry: Entry) -> GraphBatch | None:
         try:
+            if entry.kind is EntryKind.PROV:
+                provenance = read_json(entry.body.decode())
+                return project_prov(provenance, prov_stamp(provenance, entry.key))[0]
             document = json.loads(entry.body)
             if entry.kind is EntryKind.EVENT:
                 return project_event(document, event_stamp(document, entry.key))

@@ -18,6 +18,7 @@ from headwater.backend.delivery import LogDelivery
 from headwater.backend.home import Home
 from headwater.backend.ingest_log import IngestLog
 from headwater.backend.intake.captures import CaptureIntake
+from headwater.backend.intake.prov import ProvIntake
 from headwater.backend.intake.receive import EventIntake
 from headwater.backend.projector import Projector
 from headwater.backend.role import ProjectorRole
@@ -45,6 +46,7 @@ class Workspace:
     records: AssociationStore
     events: EventIntake
     captures: CaptureIntake
+    prov: ProvIntake
     projector: Projector
     role: ProjectorRole = field(repr=False)
 
@@ -69,7 +71,7 @@ class Workspace:
         records = AssociationStore(home.associations)
         return cls(
             settings=settings, home=home, log=log, graph=graph, records=records,
-            events=EventIntake(log), captures=CaptureIntake(log, records),
+            events=EventIntake(log), captures=CaptureIntake(log, records), prov=ProvIntake(log),
             projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock),
         )  # fmt: skip
 

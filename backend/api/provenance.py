@@ -1,16 +1,19 @@
-"""`GET /api/v1/prov`: provenance in the notation that the caller accepts, as a stream."""
+"""`/api/v1/prov`: provenance in the notation that the caller accepts, as a stream; and documents of others, taken in."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query
-from starlette.responses import Response, StreamingResponse
+from fastapi import APIRouter, Depends, Header, Query, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.api.errors import NotAcceptableError
+from headwater.backend.intake.bodies import unpack
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
 from headwater.graph.trace import Semantics, TraceRequest
@@ -71,6 +74,31 @@ def negotiated(accept: str) -> ProvFormat:
     raise NotAcceptableError(
         f"No notation of PROV is {accept}.", field="Accept", hint=f"There are {', '.join(n.media_type for n in NOTATIONS.values())}."
     )
+
+
+_TAKEN: dict[int | str, dict[str, Any]] = {
+    201: {"description": "The document is durable: `{nodes, edges, left_out, duplicate}`. Sent again it changes nothing."},
+    422: {"description": "It is malformed or breaks a constraint: `line` and `clause` say where and which. It is a dead letter now."},
+    413: {"description": "The body is too large, packed or unpacked."},
+}
+
+
+@router.post("/prov", status_code=201, responses=_TAKEN)
+async def post_prov(
+    request: Request,
+    owner: Annotated[str, Depends(tenant)],
+    parts: Annotated[Service, Depends(service)],
+    notation: Annotated[ProvFormat | None, Query(alias="format", description="The notation; else that of Content-Type.")] = None,
+) -> Response:
+    """Take a PROV document as lineage. The answer comes after it is on the disk."""
+    raw = await request.body()
+    body = unpack(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    chosen = notation or next((name for name, known in NOTATIONS.items() if known.media_type == stated), None)
+    if notation is None and chosen is ProvFormat.JSON:
+        chosen = None  # application/json is JSON-LD's too: the document itself tells
+    report = await asyncio.to_thread(parts.workspace.prov.submit, owner, body, chosen)
+    return JSONResponse(asdict(report), 201)
 
 
 async def _body(stack: AsyncExitStack, export: Export, notation: ProvFormat) -> AsyncIterator[bytes]:

@@ -10,8 +10,9 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ _KNOWN = 1_000  # names looked through for near matches
 
 
 Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
+Importer = Callable[[bytes, ProvFormat | None], Awaitable[dict[str, Any]]]
 Exporter = Callable[[TraceRequest, ProvFormat], AsyncIterator[bytes]]
 
 
@@ -45,6 +47,7 @@ class Answers:
     graph: GraphReader
     trace: Tracer
     provenance: Exporter
+    take_prov: Importer
     tenant: str
     ask: Ask
 
@@ -100,7 +103,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
         rest = RestClient(url, _key(), timeout=_TIMEOUT)
-        yield Answers(remote, remote.trace, rest.provenance, DEFAULT_TENANT, remote.ask)
+        yield Answers(remote, remote.trace, rest.provenance, rest.take_prov, DEFAULT_TENANT, remote.ask)
         return
 
     from headwater.backend.provenance import chunks_of, open_export
@@ -119,9 +122,11 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
                 async for chunk in chunks_of(export, format):
                     yield chunk
 
-        yield Answers(
-            workspace.graph, lambda request: workspace.trace(DEFAULT_TENANT, request), provenance, DEFAULT_TENANT, _ask_here(workspace)
-        )
+        async def take_prov(body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
+            return asdict(await asyncio.to_thread(workspace.prov.submit, DEFAULT_TENANT, body, notation))
+
+        trace = partial(workspace.trace, DEFAULT_TENANT)
+        yield Answers(workspace.graph, trace, provenance, take_prov, DEFAULT_TENANT, _ask_here(workspace))
 
 
 def _ask_here(workspace: Workspace) -> Ask:

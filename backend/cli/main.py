@@ -23,6 +23,8 @@ _COMMANDS = {
     "trace": LazyCommand("headwater.backend.cli.trace", "Find the records behind a record, or those that it touched."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
     "export": LazyCommand("headwater.backend.cli.export", "Write provenance as W3C PROV.", group=True),
+    "import": LazyCommand("headwater.backend.cli.imports", "Take in lineage that other tools wrote as W3C PROV.", group=True),
+    "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
     "store": LazyCommand(

@@ -128,6 +128,14 @@ class Document:
     bundles: dict[str, list[Statement]] = field(default_factory=dict)
     namespaces: dict[str, str] = field(default_factory=dict)
 
+    def declare(self, own: Mapping[str, str]) -> None:
+        """Note the namespaces of a bundle; a prefix that stands for something else already is noted under another."""
+        for prefix, base in own.items():
+            name = prefix or "ns"
+            while self.namespaces.get(name, base) != base:
+                name += "_"
+            self.namespaces[name] = base
+
     def instances(self) -> Iterator[tuple[str | None, Sequence[Statement]]]:
         """The top level (None) and each bundle: PROV-CONSTRAINTS looks at them one by one (section 7.2)."""
         yield None, self.statements

@@ -48,7 +48,7 @@ def read_json(text: str) -> Document:
             own = _prefixes(outline, inner.pop("prefix", None))
             within = Scope({"" if prefix == "default" else prefix: base for prefix, base in own.items()}, scope)
             document.bundles[within.iri(name, line)] = list(_statements(outline, inner, within))
-            document.namespaces = {**own, **document.namespaces}
+            document.declare(own)
             outline.at = after
     return document
 

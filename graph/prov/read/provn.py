@@ -51,7 +51,7 @@ class _Parser:
         while self._now.text not in ("endBundle", "endDocument"):
             statements.append(self._statement(scope))
         self._keyword("endBundle")
-        found.namespaces = {**own, **found.namespaces}
+        found.declare(own)
 
     def _namespaces(self, outer: Scope | None) -> tuple[dict[str, str], Scope]:
         declared: dict[str, str] = {}

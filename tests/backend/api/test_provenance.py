@@ -72,3 +72,21 @@ def test_a_caller_who_accepts_no_notation_is_told_which_there_are(filled, accept
 
 def test_a_stranger_gets_nothing(stranger):
     assert stranger.get(PATH, params={"target": RUN}).status_code == 401
+
+
+def test_a_document_is_taken_in_once(filled):
+    document = filled.get(PATH, params={"target": RUN, "format": "n"}).content
+    headers = {"Content-Type": NOTATIONS[ProvFormat.N].media_type}
+    first, again = (filled.post(PATH, content=document, headers=headers) for _ in range(2))
+    assert (first.status_code, first.json()["duplicate"], again.json()["duplicate"]) == (201, False, True)
+    assert first.json()["edges"] > 3
+
+
+def test_a_document_that_is_wrong_is_refused_with_line_and_clause(client):
+    answer = client.post(PATH, content=b"document\nprefix ex <http://x/>\nspecializationOf(ex:e, ex:e)\nendDocument")
+    assert answer.status_code == 422
+    assert (answer.json()["error"], answer.json()["line"], answer.json()["clause"]) == ("InvalidProvenance", 3, "PROV-CONSTRAINTS 52")
+
+
+def test_a_document_that_is_too_large_is_refused(client):
+    assert client.post(PATH, content=b"x" * 200_001).status_code == 413

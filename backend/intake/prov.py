@@ -1,0 +1,67 @@
+"""PROV documents at the door: read, held against every constraint, and kept in the log as one entry.
+
+What is kept is the document as PROV-JSON in one form, without secrets, so that the same document in another notation, or sent again, is the
+same entry. What is refused is kept as a dead letter, byte for byte, with the line and the clause.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Stage
+from headwater.backend.intake.documents import document_key
+from headwater.backend.intake.redaction import redact
+from headwater.backend.projection.prov import project_prov, prov_stamp
+from headwater.errors import InvalidInputError
+from headwater.graph.prov import ProvFormat
+from headwater.graph.prov.canonical import canonical_json
+from headwater.graph.prov.constraints import require_valid
+from headwater.graph.prov.read import read
+
+
+@dataclass(frozen=True, slots=True)
+class ProvReport:
+    """What became of a document: how many nodes and edges it states, what the graph has no place for, and whether it was known already."""
+
+    nodes: int
+    edges: int
+    left_out: Mapping[str, int]
+    duplicate: bool
+
+
+class ProvIntake:
+    """Takes PROV documents of any producer. Its methods block until the disk has what they took."""
+
+    def __init__(self, log: IngestLog) -> None:
+        self._log = log
+
+    def submit(self, tenant: str, body: bytes, notation: ProvFormat | None = None) -> ProvReport:
+        """Take a document; without a notation, in the one that it looks like.
+
+        Raises:
+            InvalidProvenanceError: it is malformed, or breaks a constraint; says the line and the clause.
+            MissingExtraError: its notation is read by a package that is not installed.
+            UnavailableError: the log cannot be written now.
+        """
+        try:
+            document = read(body, notation)
+            require_valid(document)
+            kept = canonical_json(document, _clean)
+            # Kept and projected is the same text: what it comes to is known before it is acknowledged.
+            stated = read(kept.encode(), ProvFormat.JSON)
+            batch, left_out = project_prov(stated, prov_stamp(stated, ""))
+            key = document_key(json.loads(kept))
+        except InvalidInputError as error:
+            self._log.bury(tenant, [DeadLetter(Stage.INTAKE, error.message, body, error.field)]).result()
+            raise
+        (receipt,) = self._log.append(tenant, [Draft(EntryKind.PROV, key, kept.encode())]).result()
+        nodes = {node.id for node in batch.nodes} | {end for edge in batch.edges for end in (edge.src, edge.dst)}
+        return ProvReport(len(nodes), len(batch.edges), dict(left_out), receipt.duplicate)
+
+
+def _clean(name: str, text: str) -> str:
+    """A value without its secrets, by the name that it stands under and by its own shape."""
+    local = name.rsplit("#", 1)[-1].rsplit("/", 1)[-1].rsplit(":", 1)[-1]
+    return str(redact({local: text})[local])

@@ -1,0 +1,103 @@
+"""What the names of a PROV document are in the graph.
+
+A name of ours (`urn:headwater:node:…`) is the node that it names. Any other gets a node by what it is said to be: an entity a dataset (what
+it specializes, if anything), an activity a run of a job, a plan or else the activity itself being the job. The namespace is the name's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from uuid import NAMESPACE_URL, uuid5
+
+from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.prov.model import Kind, Statement
+from headwater.graph.prov.terms import NODE
+
+_KINDS = frozenset(kind.value for kind in NodeKind)
+_RUNS = "runs"  # an activity of ours that stands for all runs of a job, in views
+_MEANT = frozenset({"bundle", "software"})  # what an export says of itself
+_RECORDS = frozenset({"record", "file"})
+
+
+class Names:
+    """Resolves the names of one document."""
+
+    def __init__(self, statements: Iterable[Statement], namespaces: Mapping[str, str]) -> None:
+        self._bases = sorted(set(namespaces.values()), key=len, reverse=True)
+        self._general: dict[str, str] = {}
+        self._plan: dict[str, str] = {}
+        self.makers: dict[str, list[str]] = {}
+        for statement in statements:
+            first, second, *rest = (*statement.args, None, None)
+            if first is None:
+                continue
+            if statement.kind is Kind.SPECIALIZATION and second:
+                self._general.setdefault(first, second)
+            elif statement.kind is Kind.ASSOCIATION and rest[0] and self.own(rest[0]) != NodeKind.OPERATOR:
+                self._plan.setdefault(first, rest[0])
+            elif statement.kind is Kind.GENERATION and second:
+                self.makers.setdefault(first, []).append(second)
+            elif statement.kind is Kind.DERIVATION and rest[0]:
+                self.makers.setdefault(first, []).append(rest[0])
+
+    @staticmethod
+    def own(iri: str) -> str | None:
+        """The kind of a name of ours; None for a name of somebody else's."""
+        kind, colon, rest = iri.removeprefix(NODE).partition(":")
+        return kind if iri.startswith(NODE) and colon and rest else None
+
+    def is_node(self, iri: str) -> bool:
+        """Whether a name is that of a node of ours."""
+        return self.own(iri) in _KINDS
+
+    def is_aside(self, iri: str) -> bool:
+        """Whether a name is of what an export says of itself."""
+        return self.own(iri) in _MEANT
+
+    def is_record(self, iri: str) -> bool:
+        """Whether a name is that of a record: those live in segments, never in the graph."""
+        return self.own(iri) in _RECORDS
+
+    def split(self, iri: str) -> tuple[str, str]:
+        """Namespace and local part of a name."""
+        for base in self._bases:
+            if iri.startswith(base) and len(iri) > len(base):
+                return base, iri[len(base) :]
+        cut = max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1
+        return (iri[:cut], iri[cut:]) if 0 < cut < len(iri) else ("prov", iri)
+
+    def dataset(self, iri: str) -> str:
+        """The dataset that an entity is, or is an aspect of."""
+        seen = set()
+        while iri in self._general and iri not in seen and self.own(iri) != NodeKind.DATASET:
+            seen.add(iri)
+            iri = self._general[iri]
+        if self.is_node(iri):
+            identifier = iri.removeprefix(NODE)
+            parts = parse_id(identifier)[1]
+            return identifier if self.own(iri) == NodeKind.DATASET else node_id(NodeKind.DATASET, *parts[:2])
+        return node_id(NodeKind.DATASET, *self.split(iri))
+
+    def run(self, iri: str) -> str | None:
+        """The run that an activity is; None for one that stands for all runs of a job."""
+        if self.own(iri) == _RUNS:
+            return None
+        return iri.removeprefix(NODE) if self.is_node(iri) else node_id(NodeKind.RUN, str(uuid5(NAMESPACE_URL, iri)))
+
+    def job(self, iri: str) -> str | None:
+        """The job that an activity is a run of; None where nothing says it of one of ours."""
+        if self.own(iri) == _RUNS:
+            return node_id(NodeKind.JOB, *parse_id(iri.removeprefix(NODE))[1])
+        plan = self._plan.get(iri)
+        if plan is not None and self.is_node(plan):
+            return plan.removeprefix(NODE)
+        if plan is None and self.is_node(iri):
+            return None
+        return node_id(NodeKind.JOB, *self.split(plan or iri))
+
+    def version(self, iri: str, activity: str) -> str | None:
+        """The block of an entity that an activity wrote; None where the activity is no one run."""
+        if self.is_node(iri):
+            return iri.removeprefix(NODE)
+        run = self.run(activity)
+        return None if run is None else node_id(NodeKind.VERSION, *parse_id(self.dataset(iri))[1], parse_id(run)[1][0])

@@ -1,0 +1,73 @@
+"""One form of a document, whatever notation and order it came in: PROV-JSON, each element and named relation once, without secrets.
+
+For the log, which keeps what was imported. Only values of attributes are changed (`clean`): names are identities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from headwater.graph.prov.model import Closed, Document, Item, Kind, Literal, Name, Opened, Statement, Value
+from headwater.graph.prov.terms import NAMESPACES
+from headwater.graph.prov.write.json import write_json
+
+
+def canonical_json(document: Document, clean: Callable[[str, str], str] = lambda _, text: text) -> str:
+    """The document; `clean` gives a text for the name of an attribute and its text. The document must be valid."""
+
+    def items() -> Iterator[Item]:
+        for bundle, statements in document.instances():
+            if bundle is not None:
+                yield Opened(bundle)
+            for statement in sorted(_merged(statements), key=_order):
+                attributes = sorted(statement.attributes, key=_attribute_order)
+                yield statement._replace(attributes=tuple((name, _cleaned(name, value, clean)) for name, value in attributes))
+            if bundle is not None:
+                yield Closed(bundle)
+
+    return "".join(write_json(items(), _namespaces(document)))
+
+
+def _order(statement: Statement) -> tuple[str, str, list[str], list[tuple[str, str]]]:
+    args = [arg or "" for arg in statement.args]
+    return statement.kind.value, statement.id or "", args, sorted(map(_attribute_order, statement.attributes))
+
+
+def _attribute_order(attribute: tuple[str, Value]) -> tuple[str, str]:
+    return attribute[0], repr(attribute[1])
+
+
+def _merged(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """Statements with one identifier as one: a valid document says nothing of it that would not go together."""
+    named: dict[tuple[Kind, str], Statement] = {}
+    for statement in statements:
+        if statement.id is None:
+            continue
+        known = named.get((statement.kind, statement.id))
+        if known is not None:
+            args = tuple(first if first is not None else second for first, second in zip(known.args, statement.args, strict=True))
+            attributes = tuple(dict.fromkeys((*known.attributes, *statement.attributes)))
+            statement = known._replace(args=args, attributes=attributes)  # noqa: PLW2901 - what it is from here on
+        named[statement.kind, statement.id or ""] = statement
+    yield from named.values()
+    yield from (statement for statement in statements if statement.id is None)
+
+
+def _cleaned(name: str, value: Value, clean: Callable[[str, str], str]) -> Value:
+    if isinstance(value, Literal):
+        return value._replace(text=clean(name, value.text))
+    return clean(name, value) if isinstance(value, str) and not isinstance(value, Name) else value
+
+
+def _namespaces(document: Document) -> dict[str, str]:
+    """Every namespace with a prefix, the default one too; longer ones first, so that the closest fits."""
+    found = {base: prefix for prefix, base in NAMESPACES.items()}
+    taken = set(NAMESPACES)
+    for prefix, base in document.namespaces.items():
+        if base not in found:
+            name = prefix if prefix and prefix != "default" else "ns"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            found[base] = name
+    return {found[base]: base for base in sorted(found, key=len, reverse=True)}
