@@ -1,4 +1,4 @@
-"""PROV documents as lineage: an export comes back as what it was made of, others' become datasets, runs and owners, wrong ones are refused."""
+"""PROV documents as lineage: exports come back as they were, others become datasets, runs and owners, wrong ones are refused."""
 
 import asyncio
 
