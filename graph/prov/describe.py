@@ -33,8 +33,9 @@ def describe(statements: Statements, node: Node) -> None:
             statements.entity(node.id, "Partition", node.name, about, types=["Collection"])
         case NodeKind.COLUMN:
             describe_column(statements, node)
-        case NodeKind.SYSTEM | NodeKind.PIPELINE:
-            statements.agent(node.id, node.kind.value.capitalize(), node.name)
+        case NodeKind.SYSTEM | NodeKind.PIPELINE | NodeKind.OWNER:
+            software = () if node.kind is NodeKind.OWNER else ("SoftwareAgent",)
+            statements.agent(node.id, node.kind.value.capitalize(), node.name, software)
         case NodeKind.JOB:
             statements.entity(node.id, "Job", node.name, types=["Plan"])
             _owners(statements, node)

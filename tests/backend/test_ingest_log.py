@@ -38,7 +38,7 @@ def test_a_document_sent_again_gets_the_offset_of_the_first(log: IngestLog) -> N
     again = log.append("t", [_draft("b"), _draft("c"), _draft("a")]).result()
     assert first == [Receipt(1, duplicate=False), Receipt(2, duplicate=False)]
     assert again == [Receipt(2, duplicate=True), Receipt(3, duplicate=False), Receipt(1, duplicate=True)]
-    assert log.counts("t") == {"event": 3, "capture": 0, "prov": 0, "dead_letters": 0}
+    assert log.counts("t") == {"event": 3, "capture": 0, "declaration": 0, "prov": 0, "dead_letters": 0}
 
 
 def test_tenants_do_not_see_each_other(log: IngestLog) -> None:
