@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -36,11 +37,14 @@ _PROGRAM = dedent("""
 """)
 
 
-def run(folder: Path, root: Path, master: str, program: str) -> tuple[dict[str, Any], Lineage]:
-    """Run a program in a Spark of its own; its write's end and lineage."""
+def run(folder: Path, root: Path, master: str, program: str, **conf: str) -> tuple[dict[str, Any], Lineage]:
+    """Run a program in a Spark of its own; its write's end and lineage. `conf`: options of Spark, `__` for a dot."""
     script = folder / "program.py"
     script.write_text(_PROGRAM)
-    arguments = f"--master {master} --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=3 --driver-memory 1g pyspark-shell"
+    options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
+    options |= {f"spark.{name.replace('__', '.')}": value for name, value in conf.items()}
+    listed = " ".join(f"--conf {name}={value}" for name, value in options.items())
+    arguments = f"--master {master} {listed} --driver-memory 1g pyspark-shell"
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "PYSPARK_"))}
     env = {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments}
     command = [sys.executable, str(script), str(folder), dedent(program)]
@@ -106,3 +110,68 @@ def test_segments_that_cannot_be_written_are_said_to_be_missing(tmp_path: Path, 
     assert end["capture"]["status"] == "partial"
     assert {problem["kind"] for problem in end["capture"]["problems"]} == {"missing"}
     assert end["capture"]["segments"] == []
+
+
+@pytest.mark.cluster
+def test_an_executor_that_is_lost_with_its_shuffle_files(tmp_path: Path, root: Path) -> None:
+    # A task of the second stage ends its executor: what the first stage left there is gone, and those tasks run again.
+    end, lineage = run(
+        tmp_path, root, "local-cluster[2,1,1024]", """
+        def die(value):
+            import os, signal
+            marker = base / "died"
+            if not marker.exists():
+                marker.touch()
+                daemon = os.getppid()
+                executor = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                os.kill(executor, signal.SIGKILL)
+            return value
+        source.groupBy("k").agg(f.sum("v").alias("s")).withColumn("s", f.udf(die, "long")("s")).write.parquet(str(base / "out"))
+        assert (base / "died").exists()
+        """, sql__adaptive__coalescePartitions__enabled="false",
+    )  # fmt: skip
+    assert end["capture"]["status"] == "complete"
+    assert sorted(size for size, _ in behind(lineage)) == sorted(len(range(k, ROWS, 7)) for k in range(7))
+    group = next(boundary["boundary"] for boundary in end["capture"]["boundaries"] if boundary["kind"] == "group")
+    segments = [segment for segment in end["capture"]["segments"] if segment["boundary"] == group]
+    assert any(segment["stage_attempt"] > 0 for segment in segments), "no task of the first stage ran again: the test tests nothing"
+    assert len({segment["partition"] for segment in segments}) == len(segments)
+
+
+@pytest.mark.cluster
+def test_a_task_that_is_overtaken_by_its_copy(tmp_path: Path, root: Path) -> None:
+    end, lineage = run(
+        tmp_path, root, "local-cluster[2,1,1024]", """
+        def dawdle(value, at):
+            import time
+            from pyspark import TaskContext
+            if at == ROWS - 1 and TaskContext.get().attemptNumber() == 0:
+                (base / "slow").touch()
+                time.sleep(30)
+            return value
+        late = source.withColumn("v", f.udf(dawdle, "long")("v", "id"))
+        late.groupBy("k").agg(f.sum("v").alias("s")).write.parquet(str(base / "out"))
+        assert (base / "slow").exists()
+        """, speculation="true", speculation__interval="200ms", speculation__multiplier="1.1", speculation__quantile="0.5",
+    )  # fmt: skip
+    assert end["capture"]["status"] == "complete"
+    assert sorted(size for size, _ in behind(lineage)) == sorted(len(range(k, ROWS, 7)) for k in range(7))
+
+
+@pytest.mark.spark
+def test_a_skewed_join_that_is_split_while_it_runs(tmp_path: Path, root: Path) -> None:
+    end, lineage = run(
+        tmp_path, root, "local[2]", """
+        skewed = source.selectExpr("id", "if(id % 50 = 0, k, 100) AS j", "v")
+        other = source.selectExpr("if(id < 7, id, 100) AS j", "id AS o").where("id < 8")
+        joined = skewed.hint("merge").join(other, "j")
+        joined.write.parquet(str(base / "out"))
+        """, sql__adaptive__skewJoin__skewedPartitionThresholdInBytes="10KB", sql__adaptive__skewJoin__skewedPartitionFactor="1",
+        sql__adaptive__advisoryPartitionSizeInBytes="8KB", sql__autoBroadcastJoinThreshold="-1",
+        sql__files__maxPartitionBytes="60KB", sql__files__openCostInBytes="1",
+    )  # fmt: skip
+    assert end["capture"]["status"] == "complete"
+    sizes = Counter(size for size, _ in behind(lineage))
+    assert sizes == {2: ROWS - 2, 1: 2}  # two rows meet themselves
+    written = [segment for segment in end["capture"]["segments"] if segment["boundary"] == 0]
+    assert len(written) > 3, "no partition was split: the test tests nothing"
