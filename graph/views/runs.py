@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.model import Node, NodeKind, node_id, parse_id
-from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import FLOWS, children, flows_of, parents_of
+from headwater.graph.views.inputs import add_inputs
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.operators import open_runs
-from headwater.graph.views.request import DATA, ViewRequest
+from headwater.graph.views.request import ViewRequest
 from headwater.graph.views.times import Flow, time_of, within
 
 _INSIDE = {
@@ -23,7 +24,6 @@ _INSIDE = {
     NodeKind.PIPELINE: [NodeKind.PIPELINE, NodeKind.JOB],
     NodeKind.JOB: [NodeKind.RUN],
 }
-_INPUT = "input:"
 
 
 async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> Atoms:
@@ -39,34 +39,43 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
             field="focus",
             hint="Its levels are: platform, dataset, column; system, pipeline, job.",
         )
-    contained = [NodeKind.RUN, NodeKind.PARTITION]
+    atoms = await _around(graph, tenant, request, focus, request.direction)
+
+    async def grow(versions: Sequence[str]) -> Atoms:
+        return await _around(graph, tenant, request, versions, Direction.UPSTREAM)
+
+    if request.direction is not Direction.UPSTREAM:
+        atoms.notes.append("Downstream, runs that state an input without its version or files are missing.")
+    await add_inputs(graph, tenant, atoms, None if request.direction is Direction.DOWNSTREAM else grow)
+    if NodeKind.OPERATOR in {request.actors, *request.open.values()}:
+        await open_runs(graph, tenant, request, atoms)
+    return atoms
+
+
+async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: Sequence[str], direction: Direction) -> Atoms:
+    """What versions, partitions and runs reach, within the time asked for."""
     cone = await graph.cone(
         tenant,
         focus,
-        direction=request.direction,
+        direction=direction,
         kinds=FLOWS,
         depth=request.depth,
         limit=request.limit,
-        contained=contained,
+        contained=[NodeKind.RUN, NodeKind.PARTITION],
         facts=request.timed,
     )
     ids = list(cone.ids[: cone.reached])
     parents = parents_of(cone)
     edges = list(cone.edges)
-    notes: list[str] = []
     if request.timed:
         flows = flows_of(cone)
         stated = _run_times(flows)
         until, since = request.as_of or request.until, request.since
         there = [_there(flow, stated, since, until) for flow in flows]
         edges = [edge for edge, stays in zip(edges, there, strict=True) if stays]
-    edges = _finest(ids, edges, parents)
     asked = set(focus)
-    atoms = Atoms(ids, edges, [n for n, identifier in enumerate(ids[: len(asked)]) if identifier in asked], parents, cone.beyond, notes)
-    await _add_unversioned(graph, tenant, atoms)
-    if NodeKind.OPERATOR in {request.actors, *request.open.values()}:
-        await open_runs(graph, tenant, request, atoms)
-    return atoms
+    start = [number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked]
+    return Atoms(ids, _finest(ids, edges, parents), start, parents, cone.beyond)
 
 
 async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> list[str]:
@@ -129,34 +138,3 @@ def _finest(ids: Sequence[str], edges: list[tuple[int, int]], parents: dict[str,
                 for parent in parents.get(ids[end], ()):
                     covered.add((parent, ids[other]) if forward else (ids[other], parent))
     return [edge for edge in edges if (ids[edge[0]], ids[edge[1]]) not in covered]
-
-
-async def _add_unversioned(graph: GraphStore, tenant: str, atoms: Atoms) -> None:
-    """Inputs of runs that are known by dataset alone: shown as the dataset, where no version or file of it leads to the run."""
-    runs = {identifier: number for number, identifier in enumerate(atoms.ids) if kind_of(identifier) is NodeKind.RUN}
-    read: dict[int, set[str]] = {}
-    for src, dst in atoms.edges:
-        if kind_of(atoms.ids[src]) in DATA:
-            read.setdefault(dst, set()).update(_datasets(atoms, atoms.ids[src]))
-    numbers: dict[str, int] = {}
-    for node in await graph.get(tenant, list(runs)):
-        inputs = [name.removeprefix(_INPUT) for name in node.properties if name.startswith(f"{_INPUT}dataset:")]
-        for dataset in inputs:
-            if dataset in read.get(runs[node.id], ()):
-                continue
-            if dataset not in numbers:
-                numbers[dataset] = len(atoms.ids)
-                atoms.ids.append(dataset)
-            atoms.edges.append((numbers[dataset], runs[node.id]))
-    if numbers:
-        atoms.notes.append(f"Of {len(numbers):,} inputs no version is known: they are shown as datasets, and what they came from is not.")
-
-
-def _datasets(atoms: Atoms, identifier: str) -> set[str]:
-    """The datasets that a version or a partition is of."""
-    if kind_of(identifier) is NodeKind.VERSION:
-        return {node_id(NodeKind.DATASET, *parse_id(identifier)[1][:2])}
-    found: set[str] = set()
-    for parent in atoms.parents.get(identifier, ()):
-        found |= {parent} if kind_of(parent) is NodeKind.DATASET else _datasets(atoms, parent)
-    return found

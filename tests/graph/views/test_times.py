@@ -91,3 +91,23 @@ async def test_columns_are_in_time_too(store: GraphStore) -> None:
             store, "t", ViewRequest(focus=("column:file:report:max",), data=NodeKind.COLUMN, masks=(Mask.parse("kind=job"),), as_of=instant)
         )
         assert shown.all_edges() == {(f"column:file:raw:{column}", "column:file:report:max")}
+
+
+async def test_runs_follow_inputs_known_by_dataset_alone_through_the_version_of_then(store: GraphStore) -> None:
+    """Two loads replace `mid`; the report of February read the first of them, that of April the second."""
+    over = {"lifecycleStateChange": {"lifecycleStateChange": "OVERWRITE"}}
+    await ran(store, "t", JAN, "load", "l1", [named("old")], [named("mid", **over)])
+    await ran(store, "t", FEB, "make", "r1", [named("mid")], [named("report", **over)])
+    await ran(store, "t", MAR, "load", "l2", [named("new")], [named("mid", **over)])
+    await ran(store, "t", APR, "make", "r2", [named("mid")], [named("report", **over)])
+    asked = {"data": NodeKind.VERSION, "actors": NodeKind.RUN, "direction": Direction.UPSTREAM}
+    for run, load, source in (("r1", "l1", "old"), ("r2", "l2", "new")):
+        shown = await view(store, "t", ViewRequest(focus=(f"version:file:report:{run}",), **asked))  # type: ignore[arg-type]
+        expected = {f"version:file:report:{run}", f"run:{run}", f"version:file:mid:{load}", f"run:{load}", f"dataset:file:{source}"}
+        assert set(shown.node_ids()) == expected
+        assert any("is inferred" in note for note in shown.notes)
+    # A job that reads what it overwrites: its runs make no circle.
+    await ran(store, "t", "2026-05-01", "roll", "o1", [named("report")], [named("report", **over)])
+    shown = await view(store, "t", ViewRequest(focus=("version:file:report:o1",), **asked))  # type: ignore[arg-type]
+    assert ("version:file:report:r2", "run:o1") in shown.all_edges()
+    assert ("version:file:report:o1", "run:o1") not in shown.all_edges()

@@ -1,0 +1,114 @@
+"""Inputs of runs that are known by dataset alone: no capture tells by file what was read.
+
+Which version it was follows from when the run began (`graph/dataflow/versions.py`), and what that version came from is followed in turn. An
+input of which no version is known is shown as the dataset. The answer says how many of each there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.graph.dataflow.versions import versions_read
+from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.views.atoms import Atoms
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.request import DATA
+
+Grow = Callable[[Sequence[str]], Awaitable[Atoms]]  # versions → what is upstream of them
+
+_INPUT = "input:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """An input of a run: its dataset, and what the event said of its version."""
+
+    run: Node
+    dataset: str
+    version: Mapping[str, Any] | None
+
+
+async def add_inputs(graph: GraphStore, tenant: str, atoms: Atoms, grow: Grow | None) -> None:
+    """Add the inputs that no version or file tells. `grow` None: nothing upstream is asked for."""
+    numbers = {identifier: number for number, identifier in enumerate(atoms.ids)}
+    seen: set[str] = set()
+    inferred = unknown = 0
+    while fresh := [identifier for identifier in atoms.ids if kind_of(identifier) is NodeKind.RUN and identifier not in seen]:
+        seen.update(fresh)
+        inputs = _untold(atoms, await graph.get(tenant, fresh))
+        versions = await _versions(graph, tenant, {read.dataset for read in inputs})
+        new: set[str] = set()
+        for read in inputs:
+            found = _read(read, versions.get(read.dataset, ()))
+            inferred, unknown = inferred + bool(found), unknown + (not found)
+            for source in found or [read.dataset]:
+                if source not in numbers:
+                    new |= {source} & set(found)
+                    numbers[source] = len(atoms.ids)
+                    atoms.ids.append(source)
+                atoms.edges.append((numbers[source], numbers[read.run.id]))
+        if new and grow:
+            _merge(atoms, numbers, await grow(sorted(new)))
+    if inferred:
+        atoms.notes.append(f"Which version {inferred:,} inputs of runs were is inferred from when the runs began.")
+    if unknown:
+        atoms.notes.append(f"Of {unknown:,} inputs of runs no version is known: they are shown as datasets, without what they came from.")
+
+
+def _untold(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
+    told: dict[str, set[str]] = {}
+    for src, dst in atoms.edges:
+        if kind_of(atoms.ids[src]) in DATA:
+            told.setdefault(atoms.ids[dst], set()).update(_datasets(atoms, atoms.ids[src]))
+    found: list[_Input] = []
+    for run in runs:
+        for name, about in run.properties.items():
+            dataset = name.removeprefix(_INPUT)
+            if name.startswith(f"{_INPUT}{NodeKind.DATASET}:") and dataset not in told.get(run.id, ()):
+                version = about.get("version") if isinstance(about, Mapping) else None
+                found.append(_Input(run, dataset, version if isinstance(version, Mapping) else None))
+    return found
+
+
+def _read(read: _Input, versions: Iterable[Node]) -> list[str]:
+    """The versions that a run read. What it wrote itself is not among them."""
+    own = read.run.id.partition(":")[2]
+    began = read.run.properties.get("startedAt") or read.run.properties.get("endedAt")
+    return versions_read([version for version in versions if parse_id(version.id)[1][-1] != own], began=began, stated=read.version)
+
+
+async def _versions(graph: GraphStore, tenant: str, datasets: set[str]) -> dict[str, list[Node]]:
+    inside = await graph.neighbours(tenant, sorted(datasets), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS]) if datasets else []
+    found: dict[str, list[Node]] = {}
+    for version in await graph.get(tenant, [edge.dst for edge in inside if kind_of(edge.dst) is NodeKind.VERSION]):
+        found.setdefault(_dataset_of(version.id), []).append(version)
+    return found
+
+
+def _merge(atoms: Atoms, numbers: dict[str, int], more: Atoms) -> None:
+    for identifier in more.ids:
+        if identifier not in numbers:
+            numbers[identifier] = len(atoms.ids)
+            atoms.ids.append(identifier)
+    known = set(atoms.edges)
+    steps = [(numbers[more.ids[src]], numbers[more.ids[dst]]) for src, dst in more.edges]
+    atoms.edges += [step for step in steps if step not in known]
+    atoms.parents = {**atoms.parents, **more.parents}
+    atoms.beyond += more.beyond
+
+
+def _dataset_of(version: str) -> str:
+    return node_id(NodeKind.DATASET, *parse_id(version)[1][:2])
+
+
+def _datasets(atoms: Atoms, identifier: str) -> set[str]:
+    """The datasets that a version or a partition is of."""
+    if kind_of(identifier) is NodeKind.VERSION:
+        return {_dataset_of(identifier)}
+    found: set[str] = set()
+    for parent in atoms.parents.get(identifier, ()):
+        found |= {parent} if kind_of(parent) is NodeKind.DATASET else _datasets(atoms, parent)
+    return found
