@@ -31,7 +31,7 @@ from headwater.errors import HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.model import GraphBatch
 from headwater.graph.model.declaration import Declaration
-from headwater.graph.prov.read import read_json
+from headwater.graph.prov.read.json import read_json
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 

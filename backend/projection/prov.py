@@ -60,7 +60,7 @@ class _Projection:
                 continue
             if any(map(self._names.is_record, named)):
                 self.left_out["record"] += statement.kind is Kind.ENTITY
-            elif statement.kind not in _IMPLIED and not verbs.get(statement.kind, lambda _: False)(statement):
+            elif statement.kind not in _IMPLIED and not (statement.kind in verbs and verbs[statement.kind](statement)):
                 self.left_out[statement.kind.value] += 1
         for identifier, owners in sorted(self._owners.items()):
             listed = [{"name": name} | ({"type": role} if role else {}) for name, role in sorted(owners.items())]

@@ -28,17 +28,18 @@ class Names:
         self._plan: dict[str, str] = {}
         self.makers: dict[str, list[str]] = {}
         for statement in statements:
-            first, second, *rest = (*statement.args, None, None)
+            args: list[str | None] = [*statement.args, None, None, None]
+            first, second, third = args[:3]
             if first is None:
                 continue
             if statement.kind is Kind.SPECIALIZATION and second:
                 self._general.setdefault(first, second)
-            elif statement.kind is Kind.ASSOCIATION and rest[0] and self.own(rest[0]) != NodeKind.OPERATOR:
-                self._plan.setdefault(first, rest[0])
+            elif statement.kind is Kind.ASSOCIATION and third and self.own(third) != NodeKind.OPERATOR:
+                self._plan.setdefault(first, third)
             elif statement.kind is Kind.GENERATION and second:
                 self.makers.setdefault(first, []).append(second)
-            elif statement.kind is Kind.DERIVATION and rest[0]:
-                self.makers.setdefault(first, []).append(rest[0])
+            elif statement.kind is Kind.DERIVATION and third:
+                self.makers.setdefault(first, []).append(third)
 
     @staticmethod
     def own(iri: str) -> str | None:
