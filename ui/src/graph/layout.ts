@@ -1,4 +1,5 @@
 import { layout as arrange, graphlib } from '@dagrejs/dagre';
+import { layered } from './layers';
 
 export interface Box {
   id: string;
@@ -20,9 +21,12 @@ export interface Layout {
 
 const GAP_BETWEEN_RANKS = 44;
 const GAP_IN_RANK = 18;
+/** Dagre makes the nicer picture, in a time that grows with the square of the links. */
+const MOST_LINKS = 150;
 
 /** Boxes placed from left to right, as data flows. The same input gives the same picture. */
 export function layOut(boxes: readonly Box[], links: readonly { src: string; dst: string }[]): Layout {
+  if (links.length > MOST_LINKS) return layered(boxes, links, { rank: GAP_BETWEEN_RANKS, box: GAP_IN_RANK });
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: 'LR', ranksep: GAP_BETWEEN_RANKS, nodesep: GAP_IN_RANK, ranker: 'network-simplex' });
   graph.setDefaultEdgeLabel(() => ({}));
