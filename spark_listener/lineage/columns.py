@@ -86,7 +86,8 @@ def _visit(
         _collect(key, "IDENTITY", False, "GROUP_BY", known, whole)
     subtype = _ROW_SUBTYPES.get(str(operator.get("op")))
     if subtype:
-        for attribute in operator.get("reads") or ():
+        read = {*(operator.get("reads") or ()), *_attributes(operator.get("condition") or {})}  # what it reads of subqueries is no `reads`
+        for attribute in sorted(read):
             _add(known.get(attribute, {}), "IDENTITY", False, subtype, whole)
 
 
@@ -114,6 +115,13 @@ def _collect(
 
 def _arguments(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     return (argument for argument in expression.get("args") or () if isinstance(argument, Mapping))
+
+
+def _attributes(expression: Mapping[str, Any]) -> Iterator[int]:
+    if expression.get("fn") == "attr":
+        yield expression["attr"]
+    for argument in _arguments(expression):
+        yield from _attributes(argument)
 
 
 def _is_condition(function: str, position: int, count: int) -> bool:
@@ -156,4 +164,5 @@ def _children_first(operators: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[
                 yield operator
             else:
                 stack.append((operator, True))
-                stack.extend((by_id[child], False) for child in operator.get("children") or () if child in by_id and child not in done)
+                below = (*(operator.get("subqueries") or ()), *(operator.get("children") or ()))
+                stack.extend((by_id[child], False) for child in below if child in by_id and child not in done)

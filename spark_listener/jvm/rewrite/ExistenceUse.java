@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** What a query makes of the column in which an existence join says whether a row has a match. */
@@ -31,7 +32,7 @@ final class ExistenceUse {
     private void visit(LogicalPlan node) {
         List expressions = Scala.list(node.expressions());
         for (int i = 0; i < expressions.size(); i++) {
-            if (node instanceof Filter) {
+            if (node instanceof Filter || node instanceof Join) { // an optimizer may put the one's condition into the other
                 visit((Expression) expressions.get(i), false);
             } else if (!(expressions.get(i) instanceof Attribute)) { // that only passes it on, to where it is found again
                 asserted |= reads((Expression) expressions.get(i));

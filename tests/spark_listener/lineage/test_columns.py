@@ -76,6 +76,32 @@ def test_joins_filters_and_sorts_decide_about_rows() -> None:
     }
 
 
+def test_a_scalar_subquery_flows_into_a_column_and_decides_about_rows() -> None:
+    greatest = {
+        "id": 4,
+        "op": "Aggregate",
+        "children": [5],
+        "keys": [],
+        "defines": [{"attr": 30, "expr": call("max", attr(5), aggregate=True)}],
+    }
+    shown = {**project(1, 2, over=(11, call("-", attr(1), attr(30)))), "subqueries": [6]}
+    keep = {"id": 2, "op": "Filter", "children": [3], "reads": [1], "condition": call("<", attr(1), attr(31)), "subqueries": [8]}
+    least = {
+        "id": 9,
+        "op": "Aggregate",
+        "children": [5],
+        "keys": [],
+        "defines": [{"attr": 31, "expr": call("min", attr(6), aggregate=True)}],
+    }
+    subqueries = [{"id": 6, "op": "ScalarSubquery", "children": [4]}, {"id": 8, "op": "ScalarSubquery", "children": [9]}]
+    found = column_lineage(
+        plan(shown, keep, scan(3, 0, delay=1), greatest, least, scan(5, 1, wind=5, hour=6), *subqueries, over=11), SOURCES
+    )
+    assert found.columns["over"] == {(*FLIGHTS, "delay"): {TRANSFORMATION}, (*WEATHER, "wind"): {AGGREGATION}}
+    decides = Step("INDIRECT", "FILTER")
+    assert found.dataset == {(*FLIGHTS, "delay"): {decides}, (*WEATHER, "hour"): {decides}}
+
+
 def test_a_condition_decides_about_its_column_and_its_values_flow_into_it() -> None:
     chosen = call("case", call(">", attr(1), call("literal")), attr(2), attr(3))
     found = column_lineage(plan(project(1, 2, x=(11, chosen)), scan(2, 0, a=1, b=2, c=3), x=11), SOURCES)
