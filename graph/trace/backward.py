@@ -110,17 +110,24 @@ class Backward:
         columns = references(boundary)
         if not self._witness:
             kept = groups(self._session, self._capture, boundary, state)
-            rows = f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {kept} g ON g.key = s.ref"
-            self._spread(f"({rows})", columns, operator, _Carry())
+            rows = self._session.table(f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {kept} g ON g.key = s.ref")
+            self._say_lost(operator, rows)
+            self._spread(rows, columns, operator, _Carry())
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._session.table(
             f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
             f"JOIN {groups(self._session, self._capture, boundary, state)} g ON g.key = s.ref"
         )
+        self._say_lost(operator, candidates)
         chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
         rows = self._session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
         self._spread(rows, columns, operator, _Carry(needs_of(operator, at.given)))
+
+    def _say_lost(self, operator: Operator, rows: str) -> None:
+        """A group has rows, unless all rows are one group; a window's row is there."""
+        if not self._session.count(rows) and (operator.keys or operator.op == "Window"):
+            self._session.say(operator.text or operator.op, "the rows that are referred to were not recorded", "missing")
 
     def _side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column]) -> None:
         """One side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
@@ -139,6 +146,7 @@ class Backward:
             return
         columns = references(boundary)
         rows = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(boundary)} w ON w.ref = s.ref")
+        self._say_lost(operator, rows)
         self._spread(rows, columns, operator, _Carry(needs_of(operator, at.given), at.skip))
         if operator.id in at.skip:
             return

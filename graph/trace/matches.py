@@ -34,6 +34,8 @@ def matched(session: Session, capture: Capture, operator: Operator, make: Callab
 
 def is_branch(plan: Plan, operator: Operator) -> bool:
     """Whether an existence join decides together with something else (an OR, a CASE), so that a row may need no match of it."""
+    if operator.op != "Join":
+        return False  # a scalar subquery had a part wherever it stands
     told = {column.attr for column in operator.attributes}
     made = (definition.expr for other in plan.operators.values() for definition in other.defines)
     read = [*made, *(other.condition for other in plan.operators.values() if other.condition is not None)]
