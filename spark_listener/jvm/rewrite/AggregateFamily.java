@@ -30,7 +30,7 @@ final class AggregateFamily extends Family {
             return derived(aggregate, operator, rewriter, derivable);
         }
         Expression hash = KeyHash.of(aggregate.groupingExpressions(), "Aggregate");
-        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, node);
+        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, Boundary.keyed(hash, aggregate.child()));
         Rewritten child = rewriter.rewrite(aggregate.child());
         List values = new ArrayList();
         values.add(hash);

@@ -1,11 +1,13 @@
 package headwater.rewrite;
 
+import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 
 /** A place in the plan where associations are written (docs: capture format, section 2). */
 public final class Boundary {
@@ -22,6 +24,13 @@ public final class Boundary {
         this.kind = kind;
         this.operator = operator;
         this.original = original;
+    }
+
+    /** What two recorded plans must have in common to be run once: the plan, and the key. What is made of the rows above does not count. */
+    static LogicalPlan keyed(Expression key, LogicalPlan plan) {
+        List columns = Scala.list(plan.output());
+        columns.add(Rewriter.alias(key, "key"));
+        return new Project(Scala.seq(columns), plan);
     }
 
     /** Nothing is written here: a trace finds the rows again, in about so many seconds. */

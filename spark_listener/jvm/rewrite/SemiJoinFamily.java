@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 
 /**
  * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the hash of their keys; a row of the
@@ -41,7 +40,7 @@ final class SemiJoinFamily extends Family {
             rewriter.capture.problem("Join " + SemiJoinKeys.how(join.joinType()), reason, "missing");
         }
         Rewritten left = rewriter.rewriteHurried(join.left());
-        Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, keyed(keys.right, join.right()));
+        Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
         Rewritten right = rewriter.rewriteHurried(join.right());
         List children = new ArrayList();
         children.add(left.plan);
@@ -91,12 +90,5 @@ final class SemiJoinFamily extends Family {
             boundary.column("ref", "operator", column.operator);
         }
         return result;
-    }
-
-    /** What two right sides must have in common to be run once: the plan, and the key. */
-    private static LogicalPlan keyed(Expression key, LogicalPlan plan) {
-        List columns = Scala.list(plan.output());
-        columns.add(Rewriter.alias(key, "match"));
-        return new Project(Scala.seq(columns), plan);
     }
 }

@@ -104,3 +104,18 @@ def test_equal_subplans_that_spark_runs_once(spark: SparkSession, table: Any, wr
 
     captured = write(counted("n").join(counted("m"), "k").select("k", "n", "m"))
     assert captured.ids("k") == {(k,): [frozenset(r["id"] for r in rows if r["k"] == k)] for k in range(9)}
+
+
+def test_a_shuffle_that_spark_reuses_for_other_results_of_the_same_groups(spark: SparkSession, table: Any, write: Any, conf: Any) -> None:
+    conf(autoBroadcastJoinThreshold=-1)
+    spark.read.parquet(table("left", left_rows())).createOrReplaceTempView("l")
+    captured = write(
+        spark.sql(
+            "with g as (select k, sum(v) s, count(v) c from l group by k) "
+            "select s / c as x from g union all select sum(s) / sum(c) from g union all select cast(k as double) from g"
+        )
+    )
+    everything = frozenset(row["id"] for row in left_rows())
+    groups = [frozenset(row["id"] for row in left_rows() if row["k"] == k) for k in {row["k"] for row in left_rows()}]
+    found = [ids for rows in captured.ids("x").values() for ids in rows]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, [everything, *groups, *groups]))

@@ -1,0 +1,65 @@
+"""How a plan's expressions are told: a user's function is never taken for Spark's own of the same name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.spark_listener.capture import Bridge
+
+pytestmark = pytest.mark.spark
+
+USERS_MAX = """
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.expressions.MutableAggregationBuffer;
+import org.apache.spark.sql.expressions.UserDefinedAggregateFunction;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+public class Max extends UserDefinedAggregateFunction {
+    public StructType inputSchema() { return new StructType().add("v", DataTypes.LongType); }
+    public StructType bufferSchema() { return new StructType().add("n", DataTypes.LongType); }
+    public DataType dataType() { return DataTypes.LongType; }
+    public boolean deterministic() { return true; }
+    public void initialize(MutableAggregationBuffer buffer) { buffer.update(0, Long.valueOf(0L)); }
+    public void update(MutableAggregationBuffer buffer, Row input) { buffer.update(0, Long.valueOf(buffer.getLong(0) + 1L)); }
+    public void merge(MutableAggregationBuffer buffer, Row other) { buffer.update(0, Long.valueOf(buffer.getLong(0) + other.getLong(0))); }
+    public Object evaluate(Row buffer) { return buffer.get(0); }
+}
+"""
+
+
+def described(session: SparkSession, query: str) -> list[dict[str, Any]]:
+    """The operators of a query, as a manifest has them."""
+    jvm: Any = session.sparkContext._jvm
+    plan = session.sql(query)._jdf.queryExecution().optimizedPlan()
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    description = jvm.java.lang.Class.forName("headwater.describe.PlanDescription", True, loader)
+    (of,) = [method for method in description.getDeclaredMethods() if method.getName() == "of"]
+    arguments = jvm.java.util.ArrayList()
+    arguments.add(plan)
+    arguments.add(None)
+    made = of.invoke(None, arguments.toArray())
+    operators: list[dict[str, Any]] = json.loads(jvm.com.fasterxml.jackson.databind.ObjectMapper().writeValueAsString(made))["operators"]
+    return operators
+
+
+def test_a_user_s_aggregate_is_told_from_spark_s_own(spark: SparkSession, bridge: Bridge) -> None:
+    session = spark.newSession()
+    bridge.adopt(session)
+    jvm: Any = spark.sparkContext._jvm
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(USERS_MAX)
+    nothing = jvm.java.util.ArrayList().toArray()
+    users = compiler.getClassLoader().loadClass("Max").getConstructors()[0].newInstance(nothing)
+    own = described(session, "select max(id) as m from range(3)")
+    session._jsparkSession.udf().register("max", users)
+    theirs = described(session, "select max(id) as m from range(3)")
+    functions = [next(o["defines"][0]["expr"] for o in operators if o["op"] == "Aggregate") for operators in (own, theirs)]
+    assert [function["fn"] for function in functions] == ["max", "user_function"]
+    assert functions[1]["name"] == "max"
+    assert functions[1]["aggregate"]
