@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headwater.backend.projection.descriptions import state_facets
@@ -63,13 +63,14 @@ def _state_derivations(
     fields = mapping(lineage.get("fields"))
     for column, field in fields.items():
         for source in objects(mapping(field).get("inputFields")):
-            _derive(statement, source, statement.column(namespace, name, column), _transformations(source, mapping(field)), job)
-    for source in objects(lineage.get("dataset")):
-        for column in dict.fromkeys([*fields, *columns]):
-            _derive(statement, source, statement.column(namespace, name, column), _transformations(source, {}), job)
+            _derive(statement, source, [statement.column(namespace, name, column)], _transformations(source, mapping(field)), job)
+    whole = objects(lineage.get("dataset"))
+    everywhere = [statement.column(namespace, name, column) for column in dict.fromkeys([*fields, *columns])] if whole else []
+    for source in whole:
+        _derive(statement, source, everywhere, _transformations(source, {}), job)
 
 
-def _derive(statement: Statement, source: Mapping[str, Any], column: str, transformations: list[Any], job: str | None) -> None:
+def _derive(statement: Statement, source: Mapping[str, Any], columns: Sequence[str], transformations: list[Any], job: str | None) -> None:
     origin = [text(source.get(part)) for part in ("namespace", "name", "field")]
     if None in origin:
         return  # Names no column; the facet keeps it as it came.
@@ -84,7 +85,8 @@ def _derive(statement: Statement, source: Mapping[str, Any], column: str, transf
             job,
             [text(mapping(step).get("subtype")) or text(mapping(step).get("type")) for step in transformations],
         )
-    statement.link(source_column, column, EdgeKind.DERIVES, properties)
+    for column in columns:
+        statement.link(source_column, column, EdgeKind.DERIVES, properties)
 
 
 def _state_accesses(statement: Statement, namespace: str, name: str, stated: Mapping[str, Any], job: str) -> None:

@@ -33,7 +33,8 @@ class Statement:
         """State an edge."""
         if properties or (src, dst, kind) not in self._edges:
             known = self._edges.get((src, dst, kind))
-            self._edges[src, dst, kind] = Edge(src, dst, kind, {**(known.properties if known else {}), **(properties or {})})
+            about = {**known.properties, **(properties or {})} if known and known.properties else properties or {}
+            self._edges[src, dst, kind] = Edge(src, dst, kind, about)
 
     def contain(self, container: str, child: str) -> str:
         """State that the container holds the child; returns the child."""

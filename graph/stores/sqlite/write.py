@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 from headwater.graph.model import bare_name, kind_of
 from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts, merged
@@ -68,29 +69,30 @@ def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[
 
 
 def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping[str, int]) -> None:
-    # Most edges state nothing but themselves and when: they need no reading. In the order of the index, which costs least.
+    """Most edges state nothing but themselves and when, and need no reading; a new one is written once, with all that it states."""
+    rows: list[tuple[int | str | None, ...]] = []
+    updates: list[tuple[str, str, int]] = []
+    for edge, stated in changes.edges.items():
+        place = _place(edge, keys)
+        about: tuple[str | None, str | None] = (None, None)
+        if stated:
+            known = connection.execute("SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AND src = ?", place).fetchone()
+            if known is None:
+                about = stated.dump()
+            elif after := merged("", known[1] or "{}", known[2] or "[]", stated):
+                updates.append((after[1], after[2], known[0]))
+        rows.append((*place, *changes.seen.get(edge, (None, None)), *about))
+    rows.sort(key=itemgetter(0, 1, 2))  # the order of the index, which costs least
     connection.executemany(
         """
-        INSERT INTO edge (dst, kind, src, first, last) VALUES (?, ?, ?, ?, ?)
+        INSERT INTO edge (dst, kind, src, first, last, properties, stamps) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET first = min(coalesce(first, excluded.first), excluded.first),
           last = max(coalesce(last, excluded.last), excluded.last)
         WHERE excluded.first < coalesce(first, '~') OR excluded.last > coalesce(last, '')
         """,
-        sorted((*_place(key, keys), *changes.seen.get(key, (None, None))) for key in changes.edges),
+        rows,
     )
-    connection.executemany("UPDATE edge SET properties = ?, stamps = ? WHERE key = ?", list(_merged_edges(connection, changes.edges, keys)))
-
-
-def _merged_edges(
-    connection: sqlite3.Connection, edges: Mapping[EdgeKey, Facts], keys: Mapping[str, int]
-) -> Iterator[tuple[str, str, int]]:
-    for edge, stated in edges.items():
-        if stated:
-            row = connection.execute(
-                "SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AND src = ?", _place(edge, keys)
-            ).fetchone()
-            if after := merged("", row[1] or "{}", row[2] or "[]", stated):
-                yield after[1], after[2], row[0]
+    connection.executemany("UPDATE edge SET properties = ?, stamps = ? WHERE key = ?", updates)
 
 
 def _place(edge: EdgeKey, keys: Mapping[str, int]) -> tuple[int, int, int]:
