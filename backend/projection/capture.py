@@ -59,7 +59,9 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
     run = statement.run(job, run_id)
     capture = required(manifest, "capture", "$")
     reads = {
-        _state_source(statement, source, f"$.sources[{index}]", job, run) for index, source in enumerate(objects(manifest.get("sources")))
+        _state_source(statement, source, f"$.sources[{index}]", job, run)
+        for index, source in enumerate(objects(manifest.get("sources")))
+        if source.get("format") != "local"  # rows of the program itself: no dataset that another job could read
     }
     ledger = {name: manifest[name] for name in ("capture", "mode", "status", "problems", "cost", "started", "ended") if name in manifest}
     # Rank −1: an event may know more of the same input than that it was read.

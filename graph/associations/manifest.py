@@ -105,7 +105,7 @@ class Source(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryColumn(Wire):
-    """What a long of a boundary's row means: `role` is key, ref, frame_end, frame_size, total, value or nulls."""
+    """What a long of a boundary's row means: `role` is key, ref, branch, partition, frame_end, frame_size, total, value or nulls."""
 
     role: str
     operator: int | None = None
@@ -255,7 +255,7 @@ def _check_plan(manifest: Manifest, path: str) -> None:
         _one_of(boundary.kind, KINDS, f"{here}.kind")
         _known(boundary.operator, operators, "operator", f"{here}.operator")
         for column in boundary.columns:
-            if column.role == "ref":
+            if column.role in {"ref", "branch", "partition"}:
                 _known(column.operator, operators, "operator", f"{here}.columns")
 
 

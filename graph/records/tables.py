@@ -1,11 +1,14 @@
 """What the segments of a boundary say, as Arrow batches in the shape that is kept.
 
     sink     file, row, r0 …                       `file` is an index into the files that the capture wrote, by path
-    group    key, r0 …
-    window   ref, begin, size, r0 …, end0, size0 …, total
+    group    key, r0 …, branch7 …
+    window   ref, begin, size, r0 …, end0, size0 …, total, partition3
                                                     `ref` names the row; its partition is the rows begin … begin + size − 1
     match    key, r0 …, v0 …, nulls
     semi     ref, key, r0 …, v0 …, nulls
+
+`branch7` (of any kind) tells by which projection of operator 7, an Expand, the row was made; `partition3` is the hash of the row's
+partition, by which operator 3, a limit of ranks, recorded it.
 
 `v<n>` is the n-th value that a condition compares, `nulls` has a bit for each that is null. A window partition's rows have
 consecutive references, so every frame is a range of references.
@@ -34,6 +37,7 @@ _OWN = {
     "match": ["key"],
     "semi": ["ref", "key"],
 }
+_ABOUT = frozenset({"branch", "partition"})
 
 
 def ref_name(index: int) -> str:
@@ -44,6 +48,11 @@ def ref_name(index: int) -> str:
 def value_name(index: int) -> str:
     """The name of the kept column for the n-th `value` of a boundary."""
     return f"v{index}"
+
+
+def about_name(role: str, operator: int | None) -> str:
+    """The name of the kept column for a `branch` or `partition` of an operator."""
+    return f"{role}{operator}"
 
 
 def schema_of(boundary: Boundary) -> pa.Schema:
@@ -118,6 +127,8 @@ def _roles(boundary: Boundary) -> list[str]:
             names.append(ref_name(next(references)))
         elif column.role == "value":
             names.append(value_name(next(values)))
+        elif column.role in _ABOUT:
+            names.append(about_name(column.role, column.operator))
         else:
             names.append(column.role if column.role in {"key", "nulls", "total"} else _frame_name(column.role, column.frame))
     return names

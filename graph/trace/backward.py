@@ -19,7 +19,7 @@ from headwater.graph.trace.choose import Chooser, aggregates
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import LAST, UNREAD, Reach, influence, witness
 from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
-from headwater.graph.trace.plan import Column, Needed, needs_of, picked, references, window_reads
+from headwater.graph.trace.plan import WINDOWED, Column, Made, Needed, branches, limited, needs_of, picked, references, window_reads
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.sets import is_set, on_side, sides
@@ -41,6 +41,7 @@ class _Carry:
 
     inputs: Needed = None
     skip: Skip = frozenset()
+    made: Made = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Backward:
             return Step({}, 0)
         columns = references(sink)
         rows = self._session.table(
-            f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b "
+            f"SELECT b.origin, b.file, b.row{_listed('s', [*columns, *branches(sink)])} FROM {begin} b "
             f"JOIN {self._kept(sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
         )
         known, asked = self._session.count(rows), self._session.count(begin)
@@ -83,7 +84,7 @@ class Backward:
                 f"capture {self._capture.id}", f"it says nothing about {asked - known} of the {asked} records asked for", "missing"
             )
         root = self._plan.operators[self._capture.manifest.operators[0].id]
-        self._spread(rows, columns, root, _Carry(needs_of(root, self._columns)))
+        self._spread_by_branch(rows, sink, root, _Carry(needs_of(root, self._columns)))
         scans: dict[tuple[int, Needed], list[str]] = {}
         while self._states:
             at = min(self._states, key=lambda at: (self._plan.order[at.operator], sorted(at.skip), sorted(at.given or ())))
@@ -91,12 +92,12 @@ class Backward:
             state = parts[0] if len(parts) == 1 else self._session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
             if operator.op == "Scan":
                 scans.setdefault((operator.id, at.given), []).append(state)
-            elif operator.op == "Aggregate":
-                self._group(operator, state, at)
+            elif self._plan.match(operator) is not None:
+                self._match(operator, state, at)
             elif operator.op == "Window":
                 self._window(operator, state, at)
             else:
-                self._match(operator, state, at)
+                self._group(operator, state, at)
         return Step(scans, known)
 
     def _group(self, operator: Operator, state: str, at: _At) -> None:
@@ -107,22 +108,21 @@ class Backward:
             for side in sides(self._plan, operator, boundary):
                 self._side(operator, boundary, state, side)
             return
-        columns = references(boundary)
-        if not self._witness:
-            kept = groups(self._session, self._capture, boundary, state)
+        columns, known = references(boundary), [*references(boundary), *branches(boundary)]
+        kept = groups(self._session, self._capture, boundary, state)
+        if not self._witness or operator.op != "Aggregate":
             rows = self._session.table(f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {kept} g ON g.key = s.ref")
             self._say_lost(operator, rows)
-            self._spread(rows, columns, operator, _Carry())
+            self._spread(rows, columns, operator, _Carry(None, at.skip))
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._session.table(
-            f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
-            f"JOIN {groups(self._session, self._capture, boundary, state)} g ON g.key = s.ref"
+            f"SELECT g.key AS grp{_listed('g', known)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {kept} g ON g.key = s.ref"
         )
         self._say_lost(operator, candidates)
         chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
-        rows = self._session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
-        self._spread(rows, columns, operator, _Carry(needs_of(operator, at.given)))
+        rows = self._session.table(f"SELECT s.origin{_listed('c', known)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
+        self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given)))
 
     def _say_lost(self, operator: Operator, rows: str) -> None:
         """A group has rows, unless all rows are one group; a window's row is there."""
@@ -144,21 +144,22 @@ class Backward:
         boundary = self._boundary(operator)
         if boundary is None:
             return
-        columns = references(boundary)
         rows = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(boundary)} w ON w.ref = s.ref")
         self._say_lost(operator, rows)
-        self._spread(rows, columns, operator, _Carry(needs_of(operator, at.given), at.skip))
+        self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
         if operator.id in at.skip:
             return
         below = at.skip | self._plan.unread(operator)
+        if not self._witness:
+            self._spread(rows, limited(boundary), operator, _Carry(None, below))
         for carry, reaches in self._reaches(operator, boundary, at.given, below):
             self._say_unread(operator, boundary, rows, reaches)
             whole = [reach for reach in reaches if reach.choose is None]
             if whole:
-                self._spread(self._frames(boundary, rows, whole), columns, operator, carry)
+                self._spread_by_branch(self._frames(boundary, rows, whole), boundary, operator, carry)
             for reach in reaches:
                 if reach.choose is not None:
-                    self._spread(self._chosen(operator, boundary, rows, reach), columns, operator, carry)
+                    self._spread_by_branch(self._chosen(operator, boundary, rows, reach), boundary, operator, carry)
 
     def _match(self, operator: Operator, state: str, at: _At) -> None:
         """The rows that a semi-join found for a row (in a witness the first), or the row of a subquery."""
@@ -233,7 +234,7 @@ class Backward:
             "AS island FROM m) "
             "SELECT origin, min(lo) AS lo, max(hi) AS hi FROM n GROUP BY origin, island"
         )
-        columns = references(boundary)
+        columns = [*references(boundary), *branches(boundary)]
         rows = f"SELECT m.origin{_listed('w', columns)} FROM {merged} m JOIN {self._kept(boundary)} w ON w.ref BETWEEN m.lo AND m.hi"
         return f"({rows})"
 
@@ -243,16 +244,29 @@ class Backward:
         ranges = self._session.table(
             f"SELECT DISTINCT w.ref AS grp, {reach.lo} AS lo, least({reach.hi}, {LAST}) AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}"
         )
+        known = [*columns, *branches(boundary)]
         candidates = self._session.table(
-            f"SELECT r.grp{_listed('w', columns)} FROM {ranges} r JOIN {self._kept(boundary)} w ON w.ref BETWEEN r.lo AND r.hi"
+            f"SELECT r.grp{_listed('w', known)} FROM {ranges} r JOIN {self._kept(boundary)} w ON w.ref BETWEEN r.lo AND r.hi"
         )
         functions = [reach.choose] if reach.choose else []
         chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=False)
-        return self._session.table(f"SELECT b.origin{_listed('c', columns)} FROM {rows} b JOIN {chosen} c ON c.grp = b.ref")
+        return self._session.table(f"SELECT b.origin{_listed('c', known)} FROM {rows} b JOIN {chosen} c ON c.grp = b.ref")
+
+    def _spread_by_branch(self, rows: str, boundary: Boundary, above: Operator, carry: _Carry) -> None:
+        """Hand references on; of a witness, apart for each way in which an Expand made rows, since each reads other columns."""
+        columns, ways = references(boundary), branches(boundary)
+        if not self._witness or not ways or carry.inputs is None:
+            self._spread(rows, columns, above, carry)
+            return
+        rows = self._session.table(f"FROM {rows}")
+        for numbers in self._session.database.execute(f"SELECT DISTINCT {', '.join(way.name for way in ways)} FROM {rows}").fetchall():
+            same = " AND ".join(f"{way.name} = {number}" for way, number in zip(ways, numbers, strict=True))
+            made = tuple((way.operator, number) for way, number in zip(ways, numbers, strict=True) if number >= 0)
+            self._spread(f"(FROM {rows} WHERE {same})", columns, above, _Carry(carry.inputs, carry.skip, made))
 
     def _spread(self, rows: str, columns: Iterable[Column], above: Operator, carry: _Carry) -> None:
         """Hand the references in rows (a table or a query) on to the operators that they name."""
-        given = self._plan.carried(above, carry.inputs) if self._witness else {}
+        given = self._plan.carried(above, carry.inputs, carry.made) if self._witness else {}
         followed = [column for column in columns if column.operator in self._towards]
         if len(followed) > 1 and rows.startswith("("):
             rows = self._session.table(f"FROM {rows}")
@@ -261,7 +275,7 @@ class Backward:
             present = f"{column.name} >= 0" if operator.op in {"Scan", "Window"} else f"{column.name} <> {NONE}"
             table = self._session.table(f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}")
             if self._session.count(table):
-                skip = carry.skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
+                skip = carry.skip & self._plan.skippable(operator) if operator.op in WINDOWED else frozenset()
                 self._states.setdefault(_At(operator.id, self._relevant(operator, given.get(operator.id)), skip), []).append(table)
 
     def _relevant(self, operator: Operator, given: Needed) -> Needed:

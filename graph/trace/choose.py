@@ -15,7 +15,7 @@ import duckdb
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Expression, Operator
 from headwater.graph.trace.order import order_of
-from headwater.graph.trace.plan import Column
+from headwater.graph.trace.plan import Column, branches
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator, Untranslatable
 from headwater.graph.trace.types import duckdb_type
@@ -27,7 +27,7 @@ _FREE = frozenset({"first", "last", "any_value", "first_value", "last_value"})
 
 
 class Chooser:
-    """Chooses among candidate rows of one operator: a table `grp, <ref columns>`, a group being the rows of equal `grp`."""
+    """Chooses among candidate rows of one operator: a table `grp, <ref and branch columns>`, a group being the rows of equal `grp`."""
 
     def __init__(self, session: Session, capture: Capture, operator: Operator, columns: Sequence[Column]) -> None:
         self._session = session
@@ -35,6 +35,8 @@ class Chooser:
         self._operator = operator
         self._input = capture.plan.children(operator)[0]
         self._columns = columns
+        boundary = capture.plan.boundary(operator)
+        self._known = [*columns, *(branches(boundary) if boundary else ())]
 
     def choose(self, candidates: str, functions: Sequence[Expression], *, first_at_least: bool) -> str:
         """The rows that the aggregate functions need, in the shape of the candidates.
@@ -47,22 +49,20 @@ class Chooser:
         chosen = [choice for function in functions if (choice := self._chosen(ordered, function))]
         if None in chosen or len(chosen) < len(functions):
             return candidates
-        names = ", ".join(f"o.{column.name}" for column in self._columns)
+        names = "".join(f", o.{column.name}" for column in self._known)
         wanted = " UNION ".join(f"SELECT rid FROM {choice}" for choice in chosen if choice) or "SELECT NULL::BIGINT AS rid WHERE false"
         rest = ""
         if first_at_least:
             met = f"SELECT grp FROM {ordered} JOIN w USING (rid)"
             rest = f" UNION SELECT arg_min(rid, rank) FROM {ordered} WHERE grp NOT IN ({met}) GROUP BY grp"
         return self._session.table(
-            f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.grp, {names} FROM {ordered} o JOIN a USING (rid)"
+            f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.grp{names} FROM {ordered} o JOIN a USING (rid)"
         )
 
     def _chosen(self, ordered: str, function: Expression) -> str | None:
         """A table of the `rid` that one function needs; None, and said, where that is the whole group."""
-        if function.fn in _FREE:
-            return self._free(ordered, function)
         try:
-            return self._evaluated(ordered, function)
+            return self._free(ordered, function) if function.fn in _FREE else self._evaluated(ordered, function)
         except Untranslatable as reason:
             self._superset(function, f"which rows it took cannot be told: {reason}")
         except SourceChangedError as error:
@@ -72,7 +72,7 @@ class Chooser:
         return None
 
     def _evaluated(self, ordered: str, function: Expression) -> str:
-        translator = Translator(self._capture.plan, {column.operator: column.name for column in self._columns})
+        translator = self._translator()
         arguments = [self._comparable(translator, argument) for argument in function.args] if not _counts(function) else []
         keep = translator.sql(function.filter, self._input) if function.filter else "true"
         joins = leaf_tables(self._session, self._capture, self._columns, ordered, translator.needed)
@@ -88,6 +88,9 @@ class Chooser:
             window = f"PARTITION BY grp, {', '.join(f'x{index}' for index in range(len(arguments)))} ORDER BY rank"
         return self._session.table(f"SELECT rid FROM {rows} WHERE {filled} QUALIFY row_number() OVER ({window}) = 1")
 
+    def _translator(self) -> Translator:
+        return Translator(self._capture.plan, {column.operator: column.name for column in self._known})
+
     def _comparable(self, translator: Translator, argument: Expression) -> str:
         """An argument as a value that orders and groups as in Spark: −0.0 is 0.0."""
         kind = duckdb_type(argument.type)
@@ -95,12 +98,18 @@ class Chooser:
         return f"({value} + 0)" if kind in ("FLOAT", "DOUBLE") else value
 
     def _free(self, ordered: str, function: Expression) -> str | None:
-        """`first` and its like keep the row that the engine met first: known only where there is one."""
-        row = self._session.database.execute(f"SELECT max(n) FROM (SELECT count(*) AS n FROM {ordered} GROUP BY grp)").fetchone()
+        """`first` and its like keep the row that the engine met first: known only where one passes their FILTER."""
+        passed = ordered
+        if function.filter is not None:
+            translator = self._translator()
+            keep = translator.sql(function.filter, self._input)
+            joins = leaf_tables(self._session, self._capture, self._columns, ordered, translator.needed)
+            passed = self._session.table(f"SELECT c.rid, c.grp FROM {ordered} c{joins} WHERE {keep}")
+        row = self._session.database.execute(f"SELECT max(n) FROM (SELECT count(*) AS n FROM {passed} GROUP BY grp)").fetchone()
         if row and row[0] is not None and row[0] > 1:
             self._superset(function, "which row the engine met first was not recorded")
             return None
-        return ordered
+        return passed
 
     def _superset(self, function: Expression, reason: str) -> None:
         self._session.say(f"{self._operator.op} {function.text}", f"{reason}; all rows of the group are given", "superset")

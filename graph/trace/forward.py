@@ -6,14 +6,14 @@ Boundaries are passed from the scans up. For a window, the rows reached depend o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.backward import Skip
 from headwater.graph.trace.derive import groups_of
 from headwater.graph.trace.frames import UNREAD, Reach, influence
 from headwater.graph.trace.matches import MATCH, ROW, matched
-from headwater.graph.trace.plan import references
+from headwater.graph.trace.plan import WINDOWED, Column, limited, references
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.sets import is_set, sides
@@ -35,7 +35,7 @@ class Forward:
 
     def _at(self, operator: Operator, skip: Skip) -> str | None:
         """The references to an operator's rows that are reached: a table `origin, ref`."""
-        kept = skip & self._plan.skippable(operator) if operator.op == "Window" else frozenset()
+        kept = skip & self._plan.skippable(operator) if operator.op in WINDOWED else frozenset()
         key = (operator.id, kept)
         if key not in self._reached:
             boundary = self._plan.boundary(operator)
@@ -44,7 +44,7 @@ class Forward:
             elif boundary is None:
                 self._reached[key] = None
             elif boundary.kind == "group":
-                self._reached[key] = self._through(boundary, ["key AS ref"], frozenset())
+                self._reached[key] = self._through(boundary, ["key AS ref"], kept)
             else:
                 self._reached[key] = self._window(operator, boundary, kept)
         return self._reached[key]
@@ -56,8 +56,10 @@ class Forward:
         unread = any(column.role == "total" for column in boundary.columns)
         if unread and self._session.count(f"(SELECT 1 FROM {self._kept(boundary)} WHERE size < total LIMIT 1)"):
             self._session.say(operator.text or operator.op, UNREAD, "missing")
-        framed = self._through(boundary, ["ref", "begin"], skip | self._plan.unread(operator))
-        parts = [f"SELECT origin, ref FROM {own}"] if own else []
+        below = skip | self._plan.unread(operator)
+        framed = self._through(boundary, ["ref", "begin"], below)
+        dropped = self._through(boundary, ["ref"], below, limited(boundary))
+        parts = [f"SELECT origin, ref FROM {table}" for table in (own, dropped) if table]
         if framed:
             kept = {
                 f"{column.role.removeprefix('frame_')}{column.frame}" for column in boundary.columns if column.role.startswith("frame_")
@@ -87,15 +89,15 @@ class Forward:
         within = f"q.ref BETWEEN {reach.lo} AND {reach.hi}"
         return f"SELECT q.origin, w.ref FROM {framed} q JOIN {self._kept(boundary)} w ON w.begin = q.begin WHERE {within}"
 
-    def _through(self, boundary: Boundary, wanted: list[str], skip: Skip) -> str | None:
-        """The rows of a boundary that refer to something reached."""
+    def _through(self, boundary: Boundary, wanted: list[str], skip: Skip, by: Iterable[Column] | None = None) -> str | None:
+        """The rows of a boundary that refer to something reached, `by` some of its columns."""
         columns = ", ".join(f"b.{name}" for name in wanted)
         parts = []
         operator = self._plan.operators[boundary.operator]
         counted = references(boundary)
         if is_set(operator):
             counted = [column for side in sides(self._plan, operator, boundary) for column in side]
-        for column in counted:
+        for column in counted if by is None else by:
             table = self._at(self._plan.operators[column.operator], skip)
             if table is not None:
                 kept = groups_of(self._session, self._capture, boundary, table) if boundary.kind == "group" else self._kept(boundary)

@@ -12,14 +12,20 @@ from dataclasses import dataclass
 from headwater.graph.associations import Boundary, Definition, Expression, Manifest, Operator
 
 Needed = frozenset[int] | None
+Made = tuple[tuple[int, int], ...]  # by which of its projections an Expand made a row: (operator, number)
 
 # Rows pass through these one by one and unchanged, but for the columns that they define.
 _PASSING = frozenset({
     "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce", "SubqueryAlias", "ResolvedHint", "GlobalLimit",
-    "LocalLimit", "Offset", "Sample", "ScalarSubquery", "CTERelationDef", "CTERelationRef", "WithCTE", "Write", "WriteFiles",
+    "LocalLimit", "Offset", "Sample", "Tail", "WindowGroupLimit", "ScalarSubquery", "CTERelationDef", "CTERelationRef", "WithCTE", "Write",
+    "WriteFiles",
 })  # fmt: skip
 _DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython"})
-_DERIVING = {"Aggregate": "group", "Window": "window", "Join": "semi"}
+_DERIVING = {
+    "Aggregate": "group", "Window": "window", "Join": "semi", "WindowGroupLimit": "group", "GlobalLimit": "group", "MapInPandas": "group",
+    "MapInArrow": "group",
+}  # fmt: skip
+WINDOWED = frozenset({"Window", "WindowGroupLimit", "GlobalLimit"})  # a window and what limits its ranks
 _LEAVES = frozenset({"Scan", "LocalRelation", "Range", "OneRowRelation"})
 
 
@@ -44,7 +50,7 @@ class Plan:
             self.order = {operator: place for place, operator in enumerate(reversed(below_first))}
         self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
         self._unread: dict[int, frozenset[int]] = {}
-        self._carried: dict[tuple[int, Needed], dict[int, Needed]] = {}
+        self._carried: dict[tuple[int, Needed, Made], dict[int, Needed]] = {}
 
     @property
     def sink(self) -> Boundary | None:
@@ -100,16 +106,16 @@ class Plan:
         return self._unread[window.id]
 
     def skippable(self, window: Operator) -> frozenset[int]:
-        """A window and those next below it, with only projections between."""
+        """A window (or its limit) and those next below it, with only projections between."""
         return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.op == "Window")})
 
-    def carried(self, operator: Operator, inputs: Needed) -> dict[int, Needed]:
-        """What each operator below must give, where `operator` needs `inputs` of what feeds it."""
-        key = (operator.id, inputs)
+    def carried(self, operator: Operator, inputs: Needed, made: Made = ()) -> dict[int, Needed]:
+        """What each operator below must give, where `operator` needs `inputs` of what feeds it, for rows that were `made` so."""
+        key = (operator.id, inputs, made)
         if key not in self._carried:
             given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
             for below in sorted({below.id for below in self.below(operator)} - {operator.id}, key=self.order.__getitem__):
-                needed = needs_of(self.operators[below], given[below])
+                needed = needs_of(self.operators[below], given[below], dict(made).get(below))
                 for child in self.operators[below].inputs:
                     known = given.get(child, frozenset())
                     given[child] = None if needed is None or known is None else known | needed
@@ -148,14 +154,30 @@ def references(boundary: Boundary) -> list[Column]:
     return [Column(f"r{index}", column.operator) for index, column in enumerate(named) if column.operator is not None]
 
 
-def needs_of(operator: Operator, given: Needed) -> Needed:
-    """What an operator needs of its inputs to give the attributes `given`."""
+def limited(boundary: Boundary) -> list[Column]:
+    """The `partition` columns of a window: its row's partition, as it was before a limit of ranks dropped rows of it."""
+    named = (column.operator for column in boundary.columns if column.role == "partition")
+    return [Column(f"partition{operator}", operator) for operator in named if operator is not None]
+
+
+def branches(boundary: Boundary) -> list[Column]:
+    """The `branch` columns of a boundary, which tell by which projection of an Expand a row was made."""
+    named = (column.operator for column in boundary.columns if column.role == "branch")
+    return [Column(f"branch{operator}", operator) for operator in named if operator is not None]
+
+
+def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Needed:
+    """What an operator needs of its inputs to give the attributes `given`; an Expand, for rows of one `branch` where it is known."""
     if given is None:
         return None
     if operator.op in _PASSING | _LEAVES:
         return given
-    if operator.op in _DEFINING:
-        return _without_defined(operator, given) | attrs(d.expr for d in picked(operator, given))
+    if operator.op in _DEFINING | {"Expand"}:
+        exprs = [definition.expr for definition in picked(operator, given)]
+        return _without_defined(operator, given) | attrs(exprs if branch is None else [expr.args[branch] for expr in exprs])
+    if operator.op == "Generate":
+        # Its arguments decide whether there is a row at all.
+        return _without_defined(operator, given) | frozenset(operator.reads)
     if operator.op in {"Filter", "Join"}:
         return given | frozenset(operator.reads) | (operator.condition.attrs if operator.condition else frozenset())
     if operator.op == "Aggregate":

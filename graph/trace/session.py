@@ -53,6 +53,8 @@ class KnownFile:
     @cached_property
     def problem(self) -> str | None:
         """Why its records cannot be read as they were; None where they can."""
+        if self.shape.format == "local":
+            return "its rows were the program's own; their values are not kept"
         try:
             now = block_of(local_path(self.block.path))
         except UnsupportedError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from headwater.graph.associations import NONE, Expression, Operator
+from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.types import INTEGERS, duckdb_type
@@ -33,7 +33,7 @@ class Untranslatable(Exception):  # noqa: N818 - a turn taken, not an error
 
 
 class Translator:
-    """Translates expressions over the input of an operator whose boundary has a `ref` column for each operator in `columns`.
+    """Translates expressions over the input of an operator whose boundary has a `ref` or `branch` column for each operator in `columns`.
 
     `needed` collects the leaves: operator → attributes. Their values are expected as `v<operator>.a<attribute>`.
     """
@@ -87,12 +87,22 @@ class Translator:
         if operator.op in {"Window", "Join"} and operator.id in self._columns and self._plan.boundary(operator):
             kind = self._plan.type_below(operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
+        if operator.op == "Expand" and definition is not None:
+            return self._branch(operator, definition)
         if definition is not None:
             return self.sql(definition.expr, self._plan.children(operator)[0])
         for side, child in enumerate(self._plan.children(operator)):
             if (found := self._find(attr, child)) is not None:
                 return self._if_present(found, child) if operator.op == "Join" and _nullable(operator, side) else found
         return None
+
+    def _branch(self, expand: Operator, definition: Definition) -> str:
+        """What the projection that made the row put there."""
+        child, kind = self._plan.children(expand)[0], duckdb_type(definition.type)
+        if kind is None or expand.id not in self._columns:
+            raise Untranslatable(f"{definition.name}, a column of type {definition.type} that several projections make,")
+        made = (f"WHEN {number} THEN {self.sql(part, child)}" for number, part in enumerate(definition.expr.args))
+        return f"CAST(CASE c.{self._columns[expand.id]} {' '.join(made)} END AS {kind})"
 
     def _leaf(self, operator: Operator, attr: int, kind: str, name: str) -> str:
         if duckdb_type(kind) is None:

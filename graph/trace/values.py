@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.derive import groups
-from headwater.graph.trace.plan import Column, references
+from headwater.graph.trace.plan import Column, branches, references
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
@@ -41,11 +41,10 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
     if boundary is None:
         raise Untranslatable(f"the groups of {operator.text}")
     columns = references(boundary)
-    names = ", ".join(f"g.{column.name}" for column in columns)
-    rows = session.table(
-        f"SELECT g.key AS grp, {names} FROM {wanted} w JOIN {groups(session, capture, boundary, wanted)} g ON g.key = w.ref"
-    )
-    translator = Translator(capture.plan, {column.operator: column.name for column in columns})
+    known = [*columns, *branches(boundary)]
+    names = "".join(f", g.{column.name}" for column in known)
+    rows = session.table(f"SELECT g.key AS grp{names} FROM {wanted} w JOIN {groups(session, capture, boundary, wanted)} g ON g.key = w.ref")
+    translator = Translator(capture.plan, {column.operator: column.name for column in known})
     child = capture.plan.children(operator)[0]
     outputs = {attr: _output(translator, operator, child, attr) for attr in attributes}
     joins = leaf_tables(session, capture, columns, rows, translator.needed)
@@ -61,7 +60,7 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
     columns = references(boundary)
     kept = literal(str(session.kept(capture, boundary.boundary)))
     rows = session.table(f"SELECT w.* FROM {wanted} n JOIN read_parquet({kept}) w ON w.ref = n.ref")
-    translator = Translator(capture.plan, {column.operator: column.name for column in columns})
+    translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
     child = capture.plan.children(operator)[0]
     passed = {attr: translator.sql(Expression(fn="attr", attr=attr, type=kind), child) for attr, kind in attributes.items()}
     joins = leaf_tables(session, capture, columns, rows, translator.needed)
@@ -74,6 +73,8 @@ def _output(translator: Translator, operator: Operator, child: Operator, attr: i
     if definition is None:
         key = next(key for key in operator.keys if key.attr == attr)
         return f"any_value({translator.sql(key, child)})"
+    if not any(part.aggregate for part in definition.expr.walk()):
+        return f"any_value({translator.sql(definition.expr, child)})"  # of keys alone, so the same in every row of the group
     if not definition.expr.aggregate:
         raise Untranslatable(definition.expr.text)
     return _aggregate(translator, definition.expr, child)

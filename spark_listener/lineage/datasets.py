@@ -77,7 +77,12 @@ def bare_output(path: str) -> OutputDataset:
 
 
 def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Namespace and name of what a source or sink is: of its paths where it has some, else as the plan names it (a table)."""
+    """Namespace and name of what a source or sink is: of its paths where it has some, else as the plan names it (a table).
+
+    The program's own rows (format `local`) are no dataset that anybody else could know.
+    """
+    if source.get("format") == "local":
+        return []
     paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
     if paths:
         return list(dict.fromkeys(dataset_name(str(path)) for path in paths))

@@ -127,7 +127,7 @@ def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
 
 
 def _named(described: Mapping[str, Any]) -> dict[str, Any]:
-    namespace, name = source_datasets(described)[0]
+    namespace, name = (source_datasets(described) or [("local", str(described["path"]).removeprefix("local:"))])[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
     return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
 

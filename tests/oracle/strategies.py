@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from tests.oracle.plans import Aggregate, Filter, Frame, Function, Join, Plan, Project, Scan, Union, Window
+from tests.oracle.rows import Explode, GroupingSets, Pivot, Ranked, Top, Values
 from tests.oracle.subqueries import Exists, SetOperation, WithScalar
 from tests.oracle.values import Both, Column, Compare, Either, Expression, IsNull, Literal, Plus, Value
 
@@ -59,11 +61,14 @@ _Typed = tuple[Plan, tuple[str, ...]]
 @st.composite
 def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> _Typed:
     if depth == 0:
+        if draw(st.integers(0, 5)) == 0:
+            return draw(_values()), TYPES
         return scans[draw(st.sampled_from(sorted(scans)))], TYPES
     child, types = draw(_typed(scans, depth - 1))
     makers = [_filter, _project, _aggregate, _join(scans), _union, _exists(scans), _scalar(scans), _set_operation(scans)]
-    if child.width == len(TYPES) and isinstance(child, (Scan, Filter)):
-        makers.append(_window)
+    makers += [_grouping_sets, _explode]
+    if child.width == len(TYPES) and isinstance(child, (Scan, Filter, Values)):
+        makers += [_window, _top, _ranked, _pivot]
     return draw(draw(st.sampled_from(makers))(child, types))
 
 
@@ -165,6 +170,47 @@ def _window(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
     partition = draw(st.lists(st.sampled_from((0, 1, 2)), unique=True, max_size=2))
     order = [draw(st.sampled_from((0, UNIQUE)))] if frame.unit == "range" else [UNIQUE]
     return Window(child, partition, order, frame, function), (*types, _result(function, types))
+
+
+@st.composite
+def _values(draw: st.DrawFn) -> Plan:
+    count = draw(st.integers(1, 6))
+    return Values([(draw(_small), draw(_double), draw(_text), number) for number in range(count)], TYPES)
+
+
+@st.composite
+def _top(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    return Top(child, UNIQUE, draw(st.integers(1, 6)), draw(st.integers(0, 3))), types
+
+
+@st.composite
+def _ranked(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    partition = draw(st.lists(st.sampled_from((0, 1, 2)), unique=True, max_size=2))
+    return Ranked(child, partition, UNIQUE, draw(st.integers(1, 3))), (*types, "bigint")
+
+
+@st.composite
+def _pivot(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    key = draw(st.sampled_from((1, 2)))
+    values = draw(st.lists(st.integers(0, 3), unique=True, min_size=1, max_size=3))
+    plan = Pivot(child, key, 0, values, Function(draw(st.sampled_from(("sum", "min", "max"))), UNIQUE))
+    return plan, (types[key], *("bigint" for _ in values))
+
+
+@st.composite
+def _explode(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    kind = draw(st.sampled_from(sorted(set(types))))
+    return Explode(child, draw(st.lists(st.sampled_from(_of_type(types, kind)), min_size=1, max_size=3))), (*types, kind)
+
+
+@st.composite
+def _grouping_sets(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
+    keys = draw(st.lists(st.sampled_from(range(child.width)), unique=True, min_size=1, max_size=2))
+    sets = draw(st.lists(st.sampled_from([(), (0,), tuple(range(len(keys))), (len(keys) - 1,)]), unique=True, min_size=1, max_size=3))
+    assume(set().union(*sets) == set(range(len(keys))) or not keys)
+    functions = [draw(_functions(types)) for _ in range(draw(st.integers(1, 2)))]
+    plan = GroupingSets(child, keys, sets, functions)
+    return plan, (*(types[key] for key in keys), *(_result(function, types) for function in functions))
 
 
 @st.composite

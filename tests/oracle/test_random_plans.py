@@ -29,6 +29,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
 from tests.oracle.plans import Plan, Record, Scan
+from tests.oracle.rows import LOCAL
 from tests.oracle.strategies import TYPES, Tables, plans, tables
 from tests.oracle.values import Value, same
 
@@ -173,7 +174,8 @@ def _ask(laboratory: Laboratory, out: Path, place: tuple[str, int], semantics: S
 
 
 def _records(answer: TraceAnswer) -> frozenset[Record]:
-    return frozenset((str(record.file), int(str(record.row))) for record in answer.records)
+    """As (file, row). The rows of a relation of the program's own are those of the first: what is compared has one."""
+    return frozenset((LOCAL if str(r.file).startswith(LOCAL) else str(r.file), int(str(r.row))) for r in answer.records)
 
 
 def _rows_of(out: Path) -> Iterator[tuple[tuple[str, int], Values]]:

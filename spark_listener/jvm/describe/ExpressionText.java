@@ -30,6 +30,7 @@ final class ExpressionText {
         + "SimpleTypedAggregateExpression ComplexTypedAggregateExpression HiveSimpleUDF HiveGenericUDF HiveUDAFFunction ";
 
     private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
+    final Pivots pivots = new Pivots();
     private int nodes;
 
     /** A common table expression that expressions may read. */
@@ -91,6 +92,10 @@ final class ExpressionText {
         }
         if (expression instanceof ScalarSubquery) {
             return of((Expression) ((LogicalPlan) ((ScalarSubquery) expression).plan()).output().apply(0)); // what it reads is that column
+        }
+        Map element = pivots.element(expression);
+        if (element != null) {
+            return element;
         }
         Map result = new LinkedHashMap();
         if (expression instanceof AggregateExpression) {

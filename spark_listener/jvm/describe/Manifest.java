@@ -45,7 +45,7 @@ public final class Manifest {
         result.put("boundaries", boundaries);
         result.put("segments", segments);
         result.put("problems", problems);
-        result.put("status", !capture.rewritten ? "refused" : problems.isEmpty() ? "complete" : "partial");
+        result.put("status", !capture.rewritten ? "refused" : whole(problems) ? "complete" : "partial");
         result.put("cost", cost(capture, segments));
         return result;
     }
@@ -67,6 +67,16 @@ public final class Manifest {
             counted.put(key, report);
         }
         return new ArrayList(counted.values());
+    }
+
+    /** Whether nothing is missing: an operator that gives a superset says so, and gives all. */
+    private static boolean whole(List problems) {
+        for (int i = 0; i < problems.size(); i++) {
+            if (!"superset".equals(((Map) problems.get(i)).get("kind"))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static List segments(Capture capture, List counted, List problems, List operators) {

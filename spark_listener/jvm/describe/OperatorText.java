@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.BatchEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -62,6 +63,8 @@ final class OperatorText {
             python(operator, ((ArrowEvalPython) node).udfs(), ((ArrowEvalPython) node).resultAttrs(), expressions);
         } else if (node instanceof Union) {
             operator.put("defines", union(node, expressions));
+        } else if (node instanceof Expand) {
+            operator.put("defines", expanded((Expand) node, expressions));
         } else if (node instanceof Generate) {
             operator.put("defines", generated((Generate) node, expressions));
             operator.put("reads", reads(node));
@@ -110,7 +113,9 @@ final class OperatorText {
         List defines = new ArrayList();
         for (int i = 0; i < columns.size(); i++) {
             NamedExpression column = (NamedExpression) columns.get(i);
-            if (!(column instanceof Attribute)) {
+            if (!(column instanceof Attribute) && expressions.pivots.isArray(column)) {
+                defines.addAll(expressions.pivots.columns(column, expressions));
+            } else if (!(column instanceof Attribute)) {
                 Map definition = named(column.toAttribute());
                 definition.put("expr", expressions.outermost((Expression) column));
                 defines.add(definition);
@@ -132,19 +137,45 @@ final class OperatorText {
         List branches = Scala.list(node.children());
         List defines = new ArrayList();
         for (int i = 0; i < output.size(); i++) {
-            Map definition = named((Attribute) output.get(i));
             List arguments = new ArrayList();
             for (int j = 0; j < branches.size(); j++) {
                 arguments.add(expressions.of((Expression) ((LogicalPlan) branches.get(j)).output().apply(i)));
             }
-            Map expression = new LinkedHashMap();
-            expression.put("fn", "union");
-            expression.put("args", arguments);
-            expression.put("type", definition.get("type"));
-            definition.put("expr", expression);
-            defines.add(definition);
+            defines.add(choice("union", (Attribute) output.get(i), arguments));
         }
         return defines;
+    }
+
+    /** Each column of an Expand that it does not merely pass on: the function `expand` over what each projection makes of it. */
+    private static List expanded(Expand node, ExpressionText expressions) {
+        List output = Scala.list(node.output());
+        List projections = Scala.list(node.projections());
+        List defines = new ArrayList();
+        for (int i = 0; i < output.size(); i++) {
+            Attribute column = (Attribute) output.get(i);
+            List arguments = new ArrayList();
+            boolean passes = true;
+            for (int j = 0; j < projections.size(); j++) {
+                Expression made = (Expression) ((scala.collection.immutable.Seq) projections.get(j)).apply(i);
+                passes &= made instanceof Attribute && ((Attribute) made).exprId().equals(column.exprId());
+                arguments.add(expressions.of(made));
+            }
+            if (!passes) {
+                defines.add(choice("expand", column, arguments));
+            }
+        }
+        return defines;
+    }
+
+    /** A column that is one of several expressions, by where the row comes from. */
+    private static Map choice(String function, Attribute column, List arguments) {
+        Map definition = named(column);
+        Map expression = new LinkedHashMap();
+        expression.put("fn", function);
+        expression.put("args", arguments);
+        expression.put("type", definition.get("type"));
+        definition.put("expr", expression);
+        return definition;
     }
 
     private static List generated(Generate node, ExpressionText expressions) {

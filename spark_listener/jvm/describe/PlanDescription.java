@@ -42,6 +42,7 @@ public final class PlanDescription {
     /** The parts `operators`, `sources`, `sink` (null: nothing is written) and `command` (null: a plain query). */
     public static Map of(LogicalPlan plan, Capture capture) {
         PlanDescription description = new PlanDescription(capture);
+        description.expressions.pivots.find(plan);
         if (plan instanceof WithCTE) {
             description.define((WithCTE) plan);
             description.visit(((WithCTE) plan).plan()); // the command is the first operator

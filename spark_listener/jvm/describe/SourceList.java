@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.Capture;
 import headwater.shim.Scala;
+import headwater.source.MemoryRelation;
 import headwater.source.SourceFiles;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -41,6 +42,12 @@ final class SourceList {
     Integer of(LogicalPlan leaf) {
         if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
             return files((LogicalRelation) leaf, (HadoopFsRelation) ((LogicalRelation) leaf).relation());
+        }
+        MemoryRelation rows = capture == null ? null : capture.inMemory(leaf);
+        if (rows != null) {
+            Map described = rows.describe();
+            described.put("columns", columns(leaf.schema()));
+            return add(rows, described);
         }
         if (leaf instanceof LogicalRelation) {
             return add(((LogicalRelation) leaf).relation(), table((LogicalRelation) leaf));

@@ -35,11 +35,7 @@ final class AggregateFamily extends Family {
         List values = new ArrayList();
         values.add(hash);
         boundary.column("key", null, 0);
-        for (int i = 0; i < child.hidden.size(); i++) {
-            Hidden column = (Hidden) child.hidden.get(i);
-            values.add(column.attribute);
-            boundary.column("ref", "operator", column.operator);
-        }
+        boundary.hidden(child, values);
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         Alias reference = Rewriter.alias(hash, "group");
         List outputs = Scala.list(aggregate.aggregateExpressions());

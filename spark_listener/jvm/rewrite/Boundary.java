@@ -39,6 +39,15 @@ public final class Boundary {
         derived.put("estimate_ms", Double.valueOf(seconds * 1000.0));
     }
 
+    /** A column for each hidden one of the rows that are recorded here; adds their values. */
+    void hidden(Rewritten rows, List values) {
+        for (int i = 0; i < rows.hidden.size(); i++) {
+            Hidden column = (Hidden) rows.hidden.get(i);
+            values.add(column.attribute);
+            column(column.role, "operator", column.operator);
+        }
+    }
+
     void column(String role, String name, long value) {
         Map column = new LinkedHashMap();
         column.put("role", role);

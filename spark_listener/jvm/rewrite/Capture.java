@@ -1,17 +1,24 @@
 package headwater.rewrite;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.source.LocalRows;
+import headwater.source.MemoryRelation;
+import headwater.source.NumberedRows;
 import headwater.source.SourceFiles;
 import headwater.tap.Reports;
 import headwater.tap.SegmentSpec;
 import headwater.tap.TapSink;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /** The capture of one query, on the driver: what the rewriter decided, and what the tasks report. */
@@ -24,8 +31,12 @@ public final class Capture {
     public final Reports reports = new Reports();
     public boolean rewritten;
     public long planningNanos;
+    public long execution = -1L; // of Spark SQL
     public final String folder; // of its segments
     public final double budget; // seconds that finding a group again may take at a trace; 0: everything is written
+    private final Map inMemory = new IdentityHashMap(); // leaf of the plan -> MemoryRelation
+    private final Map numbered = new IdentityHashMap(); // RDD -> RDD
+    private LocalRows localRows;
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
 
     public Capture(LogicalPlan original, String segments, double budget) {
@@ -85,6 +96,53 @@ public final class Capture {
             shared.put(key, files);
         }
         return files;
+    }
+
+    /** The local relations of the query as it was written. */
+    LocalRows localRows() {
+        if (localRows == null) {
+            localRows = new LocalRows(written());
+        }
+        return localRows;
+    }
+
+    /** The query before the optimizer. */
+    LogicalPlan written() {
+        QueryExecution query = execution < 0L ? null : SQLExecution.getQueryExecution(execution);
+        if (query == null) {
+            throw new Refused(original.nodeName(), "the query as it was written is not known");
+        }
+        return query.analyzed();
+    }
+
+    /** A leaf whose rows are the program's own; `key` is the same for leaves of the same rows. */
+    void inMemory(LogicalPlan leaf, Object key, int partitions) {
+        java.util.Iterator known = inMemory.values().iterator();
+        int number = 0;
+        while (known.hasNext()) {
+            MemoryRelation other = (MemoryRelation) known.next();
+            if (other.key.equals(key)) {
+                inMemory.put(leaf, other);
+                return;
+            }
+            number = Math.max(number, other.number + 1);
+        }
+        inMemory.put(leaf, new MemoryRelation(key, number, "local:" + id + "/" + number, partitions));
+    }
+
+    /** The RDD with a column of references; one for all places of a plan, or Spark could not run equal parts once. */
+    RDD numbered(RDD rows) {
+        RDD known = (RDD) numbered.get(rows);
+        if (known == null) {
+            known = NumberedRows.of(rows);
+            numbered.put(rows, known);
+        }
+        return known;
+    }
+
+    /** Null: the leaf is none of the program's own rows, or nobody asked for its records. */
+    public MemoryRelation inMemory(LogicalPlan leaf) {
+        return (MemoryRelation) inMemory.get(leaf);
     }
 
     /** The number of a relation's source, or -1 if this query's capture does not know it. */

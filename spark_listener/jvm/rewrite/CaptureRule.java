@@ -38,6 +38,7 @@ public final class CaptureRule extends Rule {
         plan.setTagValue(SEEN, Boolean.TRUE);
         long began = System.nanoTime();
         Capture capture = new Capture(plan, captures.segments(), captures.budget());
+        capture.execution = Long.parseLong(execution);
         LogicalPlan result = plan;
         try {
             LogicalPlan rewritten = WriteRewrite.rewrite(plan, capture);

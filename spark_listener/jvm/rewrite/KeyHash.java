@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
@@ -43,11 +42,11 @@ final class KeyHash {
         for (int i = 0; i < all.size(); i++) {
             Expression key = (Expression) all.get(i);
             check(key, operator);
-            hashed.add(NormalizeFloatingNumbers$.MODULE$.normalize(key));
+            hashed.add(isNested(key.dataType()) ? NestedHash.of(key) : NormalizeFloatingNumbers$.MODULE$.normalize(key));
         }
         for (int i = 0; all.size() > 1 && i < all.size(); i++) {
             Expression key = (Expression) all.get(i);
-            if (key.nullable()) {
+            if (key.nullable() && !isNested(key.dataType())) {
                 hashed.add(new IsNull(key));
             }
         }
@@ -91,10 +90,13 @@ final class KeyHash {
         return type == DataTypes.LongType || type == DataTypes.IntegerType || type == DataTypes.ShortType || type == DataTypes.ByteType;
     }
 
+    private static boolean isNested(DataType type) {
+        return type instanceof ArrayType || type instanceof StructType;
+    }
+
     private static void check(Expression key, String operator) {
         DataType type = key.dataType();
-        if (type instanceof ArrayType || type instanceof MapType || type instanceof StructType) {
-            // nulls within would be skipped by the hash
+        if (NestedHash.holdsMap(type)) {
             throw new Refused(operator, "a key of the type " + type.catalogString() + " is not hashed yet");
         }
         if (!org.apache.spark.sql.catalyst.util.UnsafeRowUtils$.MODULE$.isBinaryStable(type)) {

@@ -21,7 +21,7 @@ final class PassFamily extends Family {
         if (node instanceof Filter) {
             return new Rewritten(new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan), child.hidden);
         }
-        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan));
+        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
         return new Rewritten(renewed, child.hidden);
     }
 }

@@ -1,6 +1,7 @@
 package headwater.rewrite;
 
 import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
 import headwater.tap.Tap;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,9 +22,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  */
 public final class Rewriter {
     private static final Family[] FAMILIES = new Family[] {
-        new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(), new WindowFamily(), new PythonFamily(),
-        new UnionFamily(), new EmptyFamily(),
-        new CteFamily(),
+        new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
+        new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
+        new LocalFamily(), new MemoryFamily(), new OpaqueFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
     };
 
     public final Capture capture;
@@ -31,6 +32,8 @@ public final class Rewriter {
     private int next;
     private int hurries;
     final Definitions definitions = new Definitions();
+    private LogicalPlan limited; // the limit below a window that is just being rewritten, and its number
+    private int limit;
 
     Rewriter(Capture capture, int first) {
         this(capture, first, true);
@@ -53,6 +56,25 @@ public final class Rewriter {
             throw new Refused(original.nodeName(), "it would be recorded twice");
         }
         return capture.boundary(kind, operator, original);
+    }
+
+    /** A window says that this limit, its input, is one that Spark made of a filter of its ranks. */
+    void limited(LogicalPlan node, int operator) {
+        limited = node;
+        limit = operator;
+    }
+
+    boolean isLimited(LogicalPlan node) {
+        return limited == node;
+    }
+
+    /** What a sort gets: recorded, if the sort belongs to a limit of ranks. */
+    LogicalPlan sorted(LogicalPlan sort, Rewritten child) {
+        if (limited == null || GroupLimitFamily.sortOf(limited) != sort) {
+            return child.plan;
+        }
+        Boundary boundary = boundary(SegmentSpec.GROUP, limit, limited);
+        return GroupLimitFamily.tapped(child, KeyHash.of(Scala.empty(), "Window"), boundary, this);
     }
 
     Rewritten rewrite(LogicalPlan node) {

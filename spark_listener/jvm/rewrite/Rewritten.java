@@ -29,7 +29,7 @@ public final class Rewritten {
             if (current == null) {
                 throw new IllegalStateException(plan.nodeName() + " does not put out the hidden column of operator " + column.operator);
             }
-            this.hidden.add(new Hidden(current, column.operator));
+            this.hidden.add(column.as(current));
         }
     }
 

@@ -84,11 +84,7 @@ final class SemiJoinFamily extends Family {
             result.add(ComparedValue.nulls(compared));
             boundary.column("nulls", null, 0L);
         }
-        for (int i = 0; i < side.hidden.size(); i++) {
-            Hidden column = (Hidden) side.hidden.get(i);
-            result.add(column.attribute);
-            boundary.column("ref", "operator", column.operator);
-        }
+        boundary.hidden(side, result);
         return result;
     }
 }

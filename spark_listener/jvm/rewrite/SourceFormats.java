@@ -30,9 +30,6 @@ final class SourceFormats {
         if (scan.isStreaming()) {
             throw new Refused(name, "streams are not captured yet");
         }
-        if (relation.bucketSpec().isDefined()) {
-            throw new Refused(name, "bucketed tables are not captured yet");
-        }
         if (scan.output().size() != relation.schema().length()) {
             throw new Refused(name, "a query that reads the hidden column _metadata is not captured yet");
         }

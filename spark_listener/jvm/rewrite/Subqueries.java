@@ -89,11 +89,7 @@ final class Subqueries {
         boundary.column("key", null, 0);
         List values = new ArrayList();
         values.add(new Literal(KEY, DataTypes.LongType));
-        for (int i = 0; i < child.hidden.size(); i++) {
-            Hidden column = (Hidden) child.hidden.get(i);
-            values.add(column.attribute);
-            boundary.column("ref", "operator", column.operator);
-        }
+        boundary.hidden(child, values);
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         if (original.deterministic()) {
             tapped = new SettledFilter(((Filter) tapped).condition(), child.plan);

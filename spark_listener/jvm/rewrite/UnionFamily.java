@@ -18,13 +18,11 @@ final class UnionFamily extends Family {
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         List branches = Scala.list(node.children());
         List rewritten = new ArrayList();
-        List operators = new ArrayList(); // of the slots
+        List slots = new ArrayList(); // of Hidden, as the branches have them
         for (int i = 0; i < branches.size(); i++) {
             Rewritten branch = rewriter.rewrite((LogicalPlan) branches.get(i));
             rewritten.add(branch);
-            for (int j = 0; j < branch.hidden.size(); j++) {
-                operators.add(Integer.valueOf(((Hidden) branch.hidden.get(j)).operator));
-            }
+            slots.addAll(branch.hidden);
         }
         List children = new ArrayList();
         int begin = 0;
@@ -33,7 +31,7 @@ final class UnionFamily extends Family {
             Rewritten branch = (Rewritten) rewritten.get(i);
             List columns = Rewriter.visible(branch);
             int end = begin + branch.hidden.size();
-            for (int slot = 0; slot < operators.size(); slot++) {
+            for (int slot = 0; slot < slots.size(); slot++) {
                 boolean own = slot >= begin && slot < end;
                 Object value = own ? ((Hidden) branch.hidden.get(slot - begin)).attribute : new Literal(null, DataTypes.LongType);
                 columns.add(Rewriter.alias((org.apache.spark.sql.catalyst.expressions.Expression) value, "branch"));
@@ -44,9 +42,9 @@ final class UnionFamily extends Family {
         LogicalPlan union = (LogicalPlan) node.withNewChildren(Scala.seq(children));
         List output = Scala.list(union.output());
         List hidden = new ArrayList();
-        int first = output.size() - operators.size();
-        for (int slot = 0; slot < operators.size(); slot++) {
-            hidden.add(new Hidden((Attribute) output.get(first + slot), ((Integer) operators.get(slot)).intValue()));
+        int first = output.size() - slots.size();
+        for (int slot = 0; slot < slots.size(); slot++) {
+            hidden.add(((Hidden) slots.get(slot)).as((Attribute) output.get(first + slot)));
         }
         return new Rewritten(union, hidden);
     }

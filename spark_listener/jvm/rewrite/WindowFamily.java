@@ -35,6 +35,14 @@ final class WindowFamily extends Family {
         Rewriter.checkNoPython(node); // Spark plans a window of Python functions apart, and ours are not
         Expression hash = KeyHash.of(window.partitionSpec(), "Window");
         Boundary boundary = rewriter.boundary(SegmentSpec.WINDOW, operator, node);
+        if (LateralLimit.maybe(window, rewriter.capture)) {
+            rewriter.capture.problem(
+                "Window", "it may be a LIMIT for each row of a LATERAL or correlated query, of which the row alone would be given", "superset");
+        }
+        boolean limited = GroupLimitFamily.limits(window, rewriter.capture);
+        if (limited) {
+            rewriter.limited(window.child(), operator + 1);
+        }
         Rewritten child = rewriter.rewrite(window.child());
 
         List values = new ArrayList();
@@ -64,10 +72,10 @@ final class WindowFamily extends Family {
             values.add(counted(window, whole, expressions)); // so that a trace sees where rows of a partition were left unread
             boundary.column("total", null, 0L);
         }
-        for (int i = 0; i < child.hidden.size(); i++) {
-            Hidden column = (Hidden) child.hidden.get(i);
-            values.add(column.attribute);
-            boundary.column("ref", "operator", column.operator);
+        boundary.hidden(child, values);
+        if (limited) { // the rest of the row's partition: what the limit below dropped, too
+            values.add(hash);
+            boundary.column("partition", "operator", operator + 1);
         }
         LogicalPlan counting = window.copy(Scala.seq(expressions), window.partitionSpec(), window.orderSpec(), child.plan, window.hint());
         Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(boundary)), "window");

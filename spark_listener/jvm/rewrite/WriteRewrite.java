@@ -5,6 +5,7 @@ import headwater.tap.SegmentSpec;
 import headwater.write.TrackedInsert;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -15,6 +16,7 @@ import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
 
 /**
  * The root: a command that writes files. The sink's tap stands directly below the writer, above the sort that Spark adds for
@@ -48,14 +50,11 @@ final class WriteRewrite {
     private static LogicalPlan rewrite(InsertIntoHadoopFsRelationCommand command, Boundary boundary, Rewriter rewriter) {
         WriteFiles write = (WriteFiles) command.query();
         Rewritten child = rewriter.rewrite(write.child());
-        if (child.hidden.isEmpty()) {
-            throw new Refused("Write", "what is written comes from no source with records");
-        }
         List values = new ArrayList();
-        for (int i = 0; i < child.hidden.size(); i++) {
-            Hidden column = (Hidden) child.hidden.get(i);
-            values.add(column.attribute);
-            boundary.column("ref", "operator", column.operator);
+        boundary.hidden(child, values);
+        if (values.isEmpty()) { // what is written comes from no record, which is its lineage
+            values.add(new Literal(null, DataTypes.LongType));
+            boundary.column(Hidden.REF, "operator", 1);
         }
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         LogicalPlan original = new HiddenProject(write.child().output(), tapped, write.child());

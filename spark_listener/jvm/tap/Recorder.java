@@ -4,6 +4,7 @@ import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.expressions.codegen.Block;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
@@ -15,7 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
  * Two recorders are equal if their children are, whatever their sinks: Spark compares canonical plans to reuse an exchange, and
  * must find the same plans equal as without us.
  */
-abstract class Recorder extends Expression implements java.io.Serializable {
+abstract class Recorder extends Expression implements Unevaluable, java.io.Serializable {
     private final scala.collection.immutable.Seq children;
     protected final TapSink sink;
     private transient long[] buffer; // of the interpreted form; each task has its own copy of the expression
@@ -37,6 +38,7 @@ abstract class Recorder extends Expression implements java.io.Serializable {
         return false;
     }
 
+    /** Without the name `Unevaluable` adaptive execution would evaluate a tap over a local relation while it plans, in no task. */
     public boolean foldable() {
         return false;
     }

@@ -104,7 +104,8 @@ class Lineage:
         needed = {place}
         for definition in self._operators[operator]["defines"]:
             needed |= self._reach(definition, self._operators[operator], columns, own, place, len(partition))
-        return frozenset().union(*(self._union(columns, partition[i]) for i in needed))
+        limited = [self.of(c["operator"], value) for c, value in zip(columns, own, strict=True) if c["role"] == "partition"]
+        return frozenset().union(*(self._union(columns, partition[i]) for i in needed), *limited)
 
     @staticmethod
     def _reach(

@@ -14,7 +14,10 @@ from headwater.spark_listener.capture import Bridge
 
 pytestmark = pytest.mark.spark
 
-_KEPT = ("Scan", "Join", "Aggregate", "Exchange", "Window", "Sort", "Union", "EvalPython", "Reuse", "Subquery")
+_KEPT = (
+    "Scan", "Join", "Aggregate", "Exchange", "Window", "Sort", "Union", "EvalPython", "Reuse", "Subquery", "Limit", "TakeOrdered", "Expand",
+    "Generate", "Sample",
+)  # fmt: skip
 
 
 def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tuple[dict[str, Any], list[str], list[str]]:
@@ -33,6 +36,10 @@ def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tupl
     pushed = [line for line in text.splitlines() if line.startswith(("PushedFilters", "PartitionFilters", "Batched"))]
     reused = [re.sub(r"[#\d]+", "", line) for line in names + text.splitlines() if "Reuse" in line and "(" not in line]
     return end, [name for name in names if any(kept in name for kept in _KEPT)] + reused, [re.sub(r"#\d+L?", "", line) for line in pushed]
+
+
+QUERIES = ["filter", "aggregate", "broadcast", "pruning", "twice", "window", "top", "limit", "sample", "rollup", "distincts", "explode"]
+QUERIES += ["ranks", "first", "union", "semi", "anti", "scalar", "merged"]
 
 
 def rows_read(spark: SparkSession, end: dict[str, Any]) -> list[str]:
@@ -68,14 +75,20 @@ def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
         "anti": facts.join(names.filter("name <> 'n2'"), facts.k == names.k, "left_anti").select("id"),
         "scalar": facts.filter("v > (select avg(v) from facts) and k = (select max(k) from names where name < 'n3')").select("id", "v"),
         "merged": facts.selectExpr("id", "(select max(v) from facts) as most", "(select min(v) from facts) as least"),
+        "top": facts.orderBy("v", "id").limit(5).select("id"),
+        "limit": facts.filter("v > 3").select("id").limit(4000),
+        "sample": facts.sample(fraction=0.5, seed=3).select("id"),
+        "rollup": facts.rollup("k", "part").agg(f.sum("v"), f.count("id")),
+        "distincts": facts.groupBy("k").agg(f.countDistinct("v"), f.countDistinct("part"), f.sum("id")),
+        "explode": facts.select("id", f.explode(f.array("k", "v")).alias("x")).groupBy("x").count(),
+        "ranks": facts.withColumn("n", f.row_number().over(Window.partitionBy("k").orderBy("v", "id"))).filter("n <= 3").select("id", "n"),
+        "first": facts.withColumn("n", f.row_number().over(Window.orderBy("v", "id"))).filter("n <= 3").select("id", "n"),
         "union": facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
     }
 
 
 @pytest.mark.parametrize("aqe", [True, False])
-@pytest.mark.parametrize(
-    "query", ["filter", "aggregate", "broadcast", "pruning", "twice", "window", "union", "semi", "anti", "scalar", "merged"]
-)
+@pytest.mark.parametrize("query", QUERIES)
 def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, aqe: bool) -> None:
     facts = str(tmp_path / "facts")
     numbers = spark.range(4000).selectExpr("id", "id % 5 k", "id * 7 % 101 v", "id % 3 part")

@@ -22,14 +22,9 @@ def _mean(values: Any) -> float:
 
 
 CASES = {
-    "GlobalLimit": lambda frame: frame.limit(5),
-    "Generate": lambda frame: frame.select("id", f.explode("l").alias("x")),
-    "Expand": lambda frame: frame.rollup("k").count(),
-    "Range": lambda frame: frame.sparkSession.range(10),
-    "LogicalRDD": lambda frame: frame.sparkSession.createDataFrame(frame.sparkSession.sparkContext.parallelize([(1, 2)]), "id int, k int"),
-    "WindowGroupLimit": lambda frame: frame.withColumn("n", f.row_number().over(Window.partitionBy("k").orderBy("id"))).filter("n = 1"),
-    "Aggregate": lambda frame: frame.groupBy("l").count(),
-    "MapInPandas": lambda frame: frame.mapInPandas(lambda parts: parts, frame.schema),
+    "LogicalRDD": lambda frame: frame.sparkSession.createDataFrame(frame.rdd, frame.schema),
+    "Aggregate": lambda frame: frame.selectExpr("id", "map(k, id % 2) m").groupBy("m").count(),
+    "FlatMapGroupsInPandas": lambda frame: frame.groupBy("k").applyInPandas(lambda part: part, frame.schema),
 }
 
 

@@ -1,0 +1,40 @@
+package headwater.source;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A relation of the program's own rows, as a source of the manifest: its records are named, its values are not kept. */
+public final class MemoryRelation {
+    public final Object key;
+    public final int number;
+    private final String path;
+    private final int partitions; // 0: its rows are numbered through
+
+    public MemoryRelation(Object key, int number, String path, int partitions) {
+        this.key = key;
+        this.number = number;
+        this.path = path;
+        this.partitions = partitions;
+    }
+
+    public Map describe() {
+        Map result = new LinkedHashMap();
+        result.put("path", path);
+        result.put("format", "local");
+        List files = new ArrayList();
+        for (int i = 0; i < Math.max(1, partitions); i++) {
+            Map file = new LinkedHashMap();
+            file.put("ordinal", Integer.valueOf(i));
+            file.put("ordinals", Integer.valueOf(1));
+            file.put("path", partitions == 0 ? path : path + "/" + i);
+            file.put("length", Long.valueOf(0L));
+            file.put("modified", Long.valueOf(0L));
+            files.add(file);
+        }
+        result.put("files", files);
+        result.put("splits", new ArrayList());
+        return result;
+    }
+}

@@ -1,0 +1,45 @@
+"""Ranks below a filter: Spark keeps the first few rows of each partition; the rank is still one among all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as f
+
+pytestmark = pytest.mark.spark
+
+
+def scores() -> list[dict[str, Any]]:
+    return [{"id": i, "k": None if i % 9 == 0 else i % 4, "v": i * 37 % 23} for i in range(90)]
+
+
+def partition(k: int | None) -> frozenset[int]:
+    return frozenset(row["id"] for row in scores() if row["k"] == k)
+
+
+@pytest.mark.parametrize("aqe", [True, False])
+@pytest.mark.parametrize("function", ["row_number", "rank", "dense_rank"])
+def test_a_rank_is_of_its_whole_partition(spark: SparkSession, table: Any, write: Any, conf: Any, function: str, aqe: bool) -> None:
+    conf(adaptive__enabled=aqe)
+    window = Window.partitionBy("k").orderBy("v")
+    frame = spark.read.parquet(table("scores", scores(), files=4)).withColumn("n", getattr(f, function)().over(window)).filter("n <= 2")
+    captured = write(frame)
+    assert "WindowGroupLimit" in [operator["op"] for operator in captured.capture["operators"]]
+    found = captured.ids("id", "k")
+    assert found
+    assert found == {(i, k): [partition(k)] for i, k in found}
+
+
+def test_a_rank_over_everything(spark: SparkSession, table: Any, write: Any) -> None:
+    frame = spark.read.parquet(table("scores", scores())).withColumn("n", f.row_number().over(Window.orderBy("v", "id"))).filter("n = 1")
+    (found,) = write(frame).ids("id").values()
+    assert found == [frozenset(range(90))]
+
+
+def test_a_rank_over_groups(spark: SparkSession, table: Any, write: Any) -> None:
+    totals = spark.read.parquet(table("scores", scores())).groupBy("k", "v").agg(f.count("*").alias("c"))
+    frame = totals.withColumn("n", f.rank().over(Window.partitionBy("k").orderBy("c", "v"))).filter("n <= 1")
+    found = write(frame).ids("k")
+    assert found == {(k,): [partition(k)] for k in (None, 0, 1, 2, 3)}
