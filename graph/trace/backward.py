@@ -169,7 +169,7 @@ class Backward:
             return
         own = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(rows)} w ON w.ref = s.ref") if rows else state
         if rows:
-            self._spread(own, references(rows), operator, _Carry(needs_of(operator, at.given)))
+            self._spread_by_branch(own, rows, operator, _Carry(needs_of(operator, at.given)))
         columns = references(boundary)
         if not columns or (self._witness and at.given is not None and self._told(operator) and not at.given & self._told(operator)):
             return

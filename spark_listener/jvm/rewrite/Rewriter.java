@@ -108,6 +108,11 @@ public final class Rewriter {
         return hurries > 0;
     }
 
+    /** The number of the operator that is met next. */
+    int upcoming() {
+        return next;
+    }
+
     /** The number of the operator that is met now. */
     int number() {
         return next++;

@@ -40,8 +40,9 @@ final class WindowFamily extends Family {
                 "Window", "it may be a LIMIT for each row of a LATERAL or correlated query, of which the row alone would be given", "superset");
         }
         boolean limited = GroupLimitFamily.limits(window, rewriter.capture);
+        int limit = rewriter.upcoming();
         if (limited) {
-            rewriter.limited(window.child(), operator + 1);
+            rewriter.limited(window.child(), limit);
         }
         Rewritten child = rewriter.rewrite(window.child());
 
@@ -75,7 +76,7 @@ final class WindowFamily extends Family {
         boundary.hidden(child, values);
         if (limited) { // the rest of the row's partition: what the limit below dropped, too
             values.add(hash);
-            boundary.column("partition", "operator", operator + 1);
+            boundary.column("partition", "operator", limit);
         }
         LogicalPlan counting = window.copy(Scala.seq(expressions), window.partitionSpec(), window.orderSpec(), child.plan, window.hint());
         Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(boundary)), "window");
