@@ -23,6 +23,7 @@ from headwater.graph.trace.values import leaf_tables
 
 _GREATEST = frozenset({"max", "bool_or", "some", "any"})
 _LEAST = frozenset({"min", "bool_and", "every"})
+_MADE_UP = 1 << 52  # the columns of a pivot have numbers from here on (docs: capture format)
 _FREE = frozenset({"first", "last", "any_value", "first_value", "last_value"})
 
 
@@ -54,10 +55,17 @@ class Chooser:
         rest = ""
         if first_at_least:
             met = f"SELECT grp FROM {ordered} JOIN w USING (rid)"
+            self._say_pivot(f"(SELECT 1 FROM {ordered} WHERE grp NOT IN (WITH w AS ({wanted}) {met}) LIMIT 1)")
             rest = f" UNION SELECT arg_min(rid, rank) FROM {ordered} WHERE grp NOT IN ({met}) GROUP BY grp"
         return self._session.table(
             f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.grp{names} FROM {ordered} o JOIN a USING (rid)"
         )
+
+    def _say_pivot(self, without: str) -> None:
+        """A pivot's rows are groups: of one that has none of the pivot's values, the witness of its first group is not its first row."""
+        if any(definition.attr >= _MADE_UP for definition in self._operator.defines) and self._session.count(without):
+            reason = "of a row that has none of its values, a record of the first group is given, which need not be the first record"
+            self._session.say("Pivot", reason, "missing")
 
     def _chosen(self, ordered: str, function: Expression) -> str | None:
         """A table of the `rid` that one function needs; None, and said, where that is the whole group."""

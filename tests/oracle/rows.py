@@ -155,45 +155,6 @@ class GroupingSets(Plan):
         return f"SELECT {', '.join(columns)} FROM ({self.child.sql()}) t GROUP BY {names} GROUPING SETS ({sets})"
 
 
-@dataclass(eq=False)
-class Pivot(Plan):
-    """Group by a key; a column for each value of the column `by`, the function over the rows that have it. What it is of has no nulls."""
-
-    child: Plan
-    key: int
-    by: int
-    values: Sequence[int]
-    function: Function
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return 1 + len(self.values)
-
-    def _rows(self) -> list[Derived]:
-        groups: dict[Value, list[Derived]] = {}
-        for row in self.child.rows:
-            groups.setdefault(same(row.values[self.key]), []).append(row)
-        return [self._group(sorted(rows, key=lambda row: row.place)) for rows in groups.values()]
-
-    def _group(self, rows: list[Derived]) -> Derived:
-        cells = [[row for row in rows if row.values[self.by] == value] for value in self.values]
-        below = frozenset({self.key, self.by, self.function.place})
-
-        def witness(columns: Columns) -> frozenset[Record]:
-            chosen = [row for c in columns if c and cells[c - 1] for row in self.function.chosen(cells[c - 1])] or rows[:1]
-            return frozenset[Record]().union(*(row.witness_of(below) for row in chosen))
-
-        influence = frozenset[Record]().union(*(row.influence for row in rows))
-        values = (rows[0].values[self.key], *(self.function.of(cell) if cell else None for cell in cells))
-        return Derived(values, influence, witness, rows[0].place)
-
-    def sql(self) -> str:
-        wanted = f"SELECT c{self.key} AS k, c{self.by} AS p, c{self.function.place} AS v FROM ({self.child.sql()}) t"
-        names = ", ".join(f"{value} AS x{n}" for n, value in enumerate(self.values))
-        columns = ", ".join(f"x{n} AS c{n + 1}" for n in range(len(self.values)))
-        return f"SELECT k AS c0, {columns} FROM ({wanted}) PIVOT ({self.function.name}(v) FOR p IN ({names}))"
-
-
 def _literal(value: Value, kind: str) -> str:
     if value is None:
         return f"CAST(NULL AS {kind})"

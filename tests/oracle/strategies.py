@@ -10,7 +10,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from tests.oracle.plans import Aggregate, Filter, Frame, Function, Join, Plan, Project, Scan, Union, Window
-from tests.oracle.rows import Explode, GroupingSets, Pivot, Ranked, Top, Values
+from tests.oracle.rows import Explode, GroupingSets, Ranked, Top, Values
 from tests.oracle.subqueries import Exists, SetOperation, WithScalar
 from tests.oracle.values import Both, Column, Compare, Either, Expression, IsNull, Literal, Plus, Value
 
@@ -68,7 +68,7 @@ def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> _Typed:
     makers = [_filter, _project, _aggregate, _join(scans), _union, _exists(scans), _scalar(scans), _set_operation(scans)]
     makers += [_grouping_sets, _explode]
     if child.width == len(TYPES) and isinstance(child, (Scan, Filter, Values)):
-        makers += [_window, _top, _ranked, _pivot]
+        makers += [_window, _top, _ranked]
     return draw(draw(st.sampled_from(makers))(child, types))
 
 
@@ -187,14 +187,6 @@ def _top(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
 def _ranked(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
     partition = draw(st.lists(st.sampled_from((0, 1, 2)), unique=True, max_size=2))
     return Ranked(child, partition, UNIQUE, draw(st.integers(1, 3))), (*types, "bigint")
-
-
-@st.composite
-def _pivot(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
-    key = draw(st.sampled_from((1, 2)))
-    values = draw(st.lists(st.integers(0, 3), unique=True, min_size=1, max_size=3))
-    plan = Pivot(child, key, 0, values, Function(draw(st.sampled_from(("sum", "min", "max"))), UNIQUE))
-    return plan, (types[key], *("bigint" for _ in values))
 
 
 @st.composite

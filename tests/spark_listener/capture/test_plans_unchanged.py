@@ -100,9 +100,9 @@ def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path,
         session.conf.set("spark.sql.shuffle.partitions", "3")
     try:
         plain_end, without, pushed = executed(plain, bridge, tmp_path / "out", frames(plain, facts, small)[query])
-        expected = sorted(plain.read.parquet(str(tmp_path / "out")).collect())
+        expected = sorted(plain.read.parquet(str(tmp_path / "out")).collect(), key=str)
         end, captured, still_pushed = executed(spark, bridge, tmp_path / "out", frames(spark, facts, small)[query])
-        answer = sorted(plain.read.parquet(str(tmp_path / "out")).collect())
+        answer = sorted(plain.read.parquet(str(tmp_path / "out")).collect(), key=str)
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
     assert (plain_end["capture"], end["capture"]["status"]) == (None, "complete")
