@@ -170,21 +170,21 @@ class Backward:
         own = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(rows)} w ON w.ref = s.ref") if rows else state
         if rows:
             self._spread_by_branch(own, rows, operator, _Carry(needs_of(operator, at.given)))
-        columns = references(boundary)
+        columns, known = references(boundary), [*references(boundary), *branches(boundary)]
         if not columns or (self._witness and at.given is not None and self._told(operator) and not at.given & self._told(operator)):
             return
         candidates = self._candidates(operator, boundary, own, filtered=rows is not None)
         if self._witness:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
-            if self._session.count(candidates) and is_branch(self._plan, operator):
+            if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.tells(operator):
                 reason = "whether another branch of the condition held was not recorded; the first match is given"
                 self._session.say(operator.text or operator.op, reason, "superset")
-        found = f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
-        self._spread(f"({found})", columns, operator, _Carry(_read(operator, at.given)))
+        found = f"SELECT s.origin{_listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
+        self._spread_by_branch(f"({found})", boundary, operator, _Carry(_read(operator, at.given)))
 
     def _candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
         """A table `grp, <ref columns>` of the rows that match those of a table with references `ref`."""
-        names = _listed(MATCH, references(boundary))
+        names = _listed(MATCH, [*references(boundary), *branches(boundary)])
         matches = f"{self._kept(boundary)} {MATCH}"
         if not filtered:
             return self._session.table(
@@ -253,9 +253,10 @@ class Backward:
         return self._session.table(f"SELECT b.origin{_listed('c', known)} FROM {rows} b JOIN {chosen} c ON c.grp = b.ref")
 
     def _spread_by_branch(self, rows: str, boundary: Boundary, above: Operator, carry: _Carry) -> None:
-        """Hand references on; of a witness, apart for each way in which an Expand made rows, since each reads other columns."""
+        """Hand references on; of a witness, apart for each way in which rows were made, since each reads other columns or matches."""
         columns, ways = references(boundary), branches(boundary)
-        if not self._witness or not ways or carry.inputs is None:
+        expands = all(self._plan.operators[way.operator].op == "Expand" for way in ways)
+        if not self._witness or not ways or (carry.inputs is None and expands):
             self._spread(rows, columns, above, carry)
             return
         rows = self._session.table(f"FROM {rows}")
@@ -271,12 +272,24 @@ class Backward:
         if len(followed) > 1 and rows.startswith("("):
             rows = self._session.table(f"FROM {rows}")
         for column in followed:
-            operator = self._plan.operators[column.operator]
+            operator, needed = self._plan.operators[column.operator], given.get(column.operator)
+            if operator.op == "Join" and (operator.id, 1) in carry.made:
+                if self._plan.boundary(operator) is None:
+                    continue  # the row needs none of its matches
+                needed = self._without_match(operator, needed)
             present = f"{column.name} >= 0" if operator.op in {"Scan", "Window"} else f"{column.name} <> {NONE}"
             table = self._session.table(f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}")
             if self._session.count(table):
                 skip = carry.skip & self._plan.skippable(operator) if operator.op in WINDOWED else frozenset()
-                self._states.setdefault(_At(operator.id, self._relevant(operator, given.get(operator.id)), skip), []).append(table)
+                self._states.setdefault(_At(operator.id, self._relevant(operator, needed), skip), []).append(table)
+
+    def _without_match(self, join: Operator, given: Needed) -> Needed:
+        """C of an existence join without the column that tells whether there is a match."""
+        if given is None:
+            left = list(self._plan.below(self._plan.children(join)[0]))
+            made = frozenset(definition.attr for below in left for definition in below.defines)
+            given = made | {column.attr for below in left for column in below.attributes}
+        return given - self._told(join)
 
     def _relevant(self, operator: Operator, given: Needed) -> Needed:
         """C without the attributes of other operators, so that equal states are one."""

@@ -50,7 +50,6 @@ class Chooser:
         chosen = [choice for function in functions if (choice := self._chosen(ordered, function))]
         if None in chosen or len(chosen) < len(functions):
             return candidates
-        names = "".join(f", o.{column.name}" for column in self._known)
         wanted = " UNION ".join(f"SELECT rid FROM {choice}" for choice in chosen if choice) or "SELECT NULL::BIGINT AS rid WHERE false"
         rest = ""
         if first_at_least:
@@ -58,7 +57,7 @@ class Chooser:
             self._say_pivot(f"(SELECT 1 FROM {ordered} WHERE grp NOT IN (WITH w AS ({wanted}) {met}) LIMIT 1)")
             rest = f" UNION SELECT arg_min(rid, rank) FROM {ordered} WHERE grp NOT IN ({met}) GROUP BY grp"
         return self._session.table(
-            f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.grp{names} FROM {ordered} o JOIN a USING (rid)"
+            f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.* EXCLUDE (rid, rank) FROM {ordered} o SEMI JOIN a USING (rid)"
         )
 
     def _say_pivot(self, without: str) -> None:

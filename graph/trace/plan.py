@@ -67,6 +67,10 @@ class Plan:
         """The boundary of the rows that a row refers to beside its own: of a semi-join's right side, of a subquery."""
         return self._boundaries.get(("match", operator.id))
 
+    def tells(self, operator: Operator) -> bool:
+        """Whether it was recorded of an existence join which rows need no match of it, since another branch of the condition holds."""
+        return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in branches(boundary))
+
     def derives(self, operator: Operator) -> bool:
         """Whether a reference to the operator names a row, or group of rows, that stands for itself; else it names what joins a row."""
         return operator.op in {"Scan", "Aggregate", "Window"} or self.boundary(operator) is not None
@@ -161,7 +165,7 @@ def limited(boundary: Boundary) -> list[Column]:
 
 
 def branches(boundary: Boundary) -> list[Column]:
-    """The `branch` columns of a boundary, which tell by which projection of an Expand a row was made."""
+    """The `branch` columns of a boundary: by which projection of an Expand a row was made; whether it needs no match (1)."""
     named = (column.operator for column in boundary.columns if column.role == "branch")
     return [Column(f"branch{operator}", operator) for operator in named if operator is not None]
 

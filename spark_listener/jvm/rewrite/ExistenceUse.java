@@ -1,6 +1,7 @@
 package headwater.rewrite;
 
 import headwater.shim.Scala;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -17,6 +18,8 @@ final class ExistenceUse {
     private final ExprId exists;
     private boolean asserted;
     private boolean denied;
+    private boolean written;
+    private final List readers = new ArrayList(); // of LogicalPlan
 
     private ExistenceUse(ExprId exists) {
         this.exists = exists;
@@ -29,9 +32,19 @@ final class ExistenceUse {
         return use.denied && !use.asserted;
     }
 
+    /** Whether one filter alone asks, and the column goes nowhere else. */
+    static boolean isOnlyIn(Attribute exists, LogicalPlan filter, LogicalPlan query) {
+        ExistenceUse use = new ExistenceUse(exists.exprId());
+        use.visit(query);
+        return !use.written && use.readers.size() == 1 && use.readers.get(0) == filter;
+    }
+
     private void visit(LogicalPlan node) {
         List expressions = Scala.list(node.expressions());
         for (int i = 0; i < expressions.size(); i++) {
+            if (!(expressions.get(i) instanceof Attribute) && reads((Expression) expressions.get(i))) {
+                readers.add(node);
+            }
             if (node instanceof Filter || node instanceof Join) { // an optimizer may put the one's condition into the other
                 visit((Expression) expressions.get(i), false);
             } else if (!(expressions.get(i) instanceof Attribute)) { // that only passes it on, to where it is found again
@@ -42,8 +55,9 @@ final class ExistenceUse {
         for (int i = 0; i < children.size(); i++) {
             visit((LogicalPlan) children.get(i));
         }
-        boolean written = node.children().size() == 1 && WriteRewrite.takes(node);
-        asserted |= written && ((LogicalPlan) node.children().apply(0)).outputSet().exists(new Same(exists));
+        boolean writes = node.children().size() == 1 && WriteRewrite.takes(node);
+        written |= writes && ((LogicalPlan) node.children().apply(0)).outputSet().exists(new Same(exists));
+        asserted |= written;
     }
 
     private void visit(Expression expression, boolean negated) {

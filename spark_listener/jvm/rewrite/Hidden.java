@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 
 /**
  * A hidden column: its attribute, and the operator of the original plan that it is about. Its role is `ref`, references to the operator's
- * records, or `branch`, by which projection of the operator (an Expand) the row was made.
+ * records, or `branch`, by which projection of the operator (an Expand) the row was made, or (an existence join) whether it needs no match.
  */
 public final class Hidden {
     public static final String REF = "ref";

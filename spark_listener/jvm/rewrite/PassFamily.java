@@ -19,7 +19,8 @@ final class PassFamily extends Family {
         Rewriter.check(node);
         Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
         if (node instanceof Filter) {
-            return new Rewritten(new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan), child.hidden);
+            Filter renewed = new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan);
+            return ExistenceFilter.told((Filter) node, new Rewritten(renewed, child.hidden), rewriter);
         }
         LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
         return new Rewritten(renewed, child.hidden);

@@ -4,7 +4,9 @@ import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
 import headwater.tap.Tap;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -32,6 +34,7 @@ public final class Rewriter {
     private int next;
     private int hurries;
     final Definitions definitions = new Definitions();
+    final Map existences = new HashMap(); // Integer operator of an existence join -> Attribute that says whether there is a match
     private LogicalPlan limited; // the limit below a window that is just being rewritten, and its number
     private int limit;
 

@@ -60,6 +60,9 @@ final class SemiJoinFamily extends Family {
             reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(kept)), "semi");
             columns.removeAll(left.attributes());
         }
+        if (join.joinType() instanceof ExistenceJoin) {
+            rewriter.existences.put(Integer.valueOf(operator), ((ExistenceJoin) join.joinType()).exists());
+        }
         columns.add(reference);
         hidden.add(new Hidden(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, node), hidden);
