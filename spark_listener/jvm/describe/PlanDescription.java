@@ -12,6 +12,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -63,9 +64,13 @@ public final class PlanDescription {
     /** The attributes that the query gives: to the driver, where nothing is written. */
     private static List output(LogicalPlan plan) {
         List result = new ArrayList();
-        List attributes = Scala.list(plan.output());
-        for (int i = 0; i < attributes.size(); i++) {
-            result.add(OperatorText.named((org.apache.spark.sql.catalyst.expressions.Attribute) attributes.get(i)));
+        try {
+            List attributes = Scala.list(plan.output());
+            for (int i = 0; i < attributes.size(); i++) {
+                result.add(OperatorText.named((Attribute) attributes.get(i)));
+            }
+        } catch (RuntimeException fault) {
+            result.clear(); // which columns the driver gets is not known; the plan still is
         }
         return result;
     }
