@@ -31,10 +31,11 @@ def main(folder: Path) -> None:
     from bench.data.dialect import for_spark
     from bench.data.tpc import benchmark
     from bench.spark.arm import SparkArm
+    from bench.suites.tpch import query
 
     made = benchmark("tpcds", _SCALE)
-    texts = {f"q{number}": for_spark(text) for number, text in made.queries.items()}
-    arm = SparkArm("coarse", folder, {name: lambda spark, text=text: spark.sql(text) for name, text in texts.items()}, made.tables)
+    texts = {f"q{number}": query(for_spark(text)) for number, text in made.queries.items()}
+    arm = SparkArm("coarse", folder, texts, made.tables)
     try:
         for number, name in enumerate(texts, 1):
             arm.run(name, 0)

@@ -48,11 +48,12 @@ class TpcSuite:
     def arm(self, name: str, folder: Path) -> Arm:
         """Start a JVM, and capture in it unless the arm is a plain one."""
         made = benchmark(self._benchmark, self._scale)
-        programs = {f"q{number}": _query(for_spark(text)) for number, text in made.queries.items()}
+        programs = {f"q{number}": query(for_spark(text)) for number, text in made.queries.items()}
         return SparkArm(name, folder, programs, made.tables)
 
 
-def _query(text: str) -> Program:
+def query(text: str) -> Program:
+    """A program that is one statement of SQL."""
     def program(spark: SparkSession) -> DataFrame:
         return spark.sql(text)
 
