@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from threading import Event, Thread
 
 from headwater.backend.api.metrics import Metrics
@@ -39,6 +40,9 @@ class Worker:
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
         self.state = "starting"
         self._kept: set[str] = set()  # captures that were looked at
+        self._waiting: deque[str] = deque()  # captures that were not
+        self._keeper: Thread | None = None
+        self._counted = 0
 
     def start(self) -> None:
         """Begin."""
@@ -49,6 +53,8 @@ class Worker:
         self._stopping.set()
         self._workspace.log.appended.set()
         self._thread.join()
+        if self._keeper is not None:
+            self._keeper.join()
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
@@ -81,7 +87,7 @@ class Worker:
             projected = await projector.catch_up(until=self._stopping.is_set)
             self._metrics.projected.inc(projected)
             self.state = "running"
-            if not projected and not await asyncio.to_thread(self._keep_groups):
+            if not projected and not self._keeps():
                 self._workspace.log.appended.wait(_IDLE)
 
     def _clear_staging(self) -> None:
@@ -104,21 +110,40 @@ class Worker:
                 "taken from the spool: %d items, %d refused, %d damaged", delivered.arrived, len(delivered.refused), delivered.damaged
             )
 
-    def _keep_groups(self) -> bool:
-        """Keep what traces could not find again once its source is written anew, a capture at a time; whether there was one to look at."""
-        from headwater.graph.trace.keep import keep_groups  # DuckDB loads with it: a service that is only asked for its health does without
-
-        records = self._workspace.records
-        capture = next((entry.capture for entry in records.catalog.captures(DEFAULT_TENANT) if entry.capture not in self._kept), None)
+    def _keeps(self) -> bool:
+        """Keep groups of the next capture, beside the projection; whether there was one and nothing is in hand."""
+        if self._keeper is not None and self._keeper.is_alive():
+            return False
+        capture = self._next_capture()
         if capture is None:
             return False
-        self._kept.add(capture)
-        try:
-            if kept := keep_groups(records, DEFAULT_TENANT, capture):
-                _log.info("kept the groups of %d boundaries of capture %s", kept, capture)
-        except HeadwaterError as error:
-            _log.warning("the groups of capture %s are not kept: %s", capture, error)
+        self._keeper = Thread(target=self._keep_groups, args=(capture,), name="headwater-keeper", daemon=True)
+        self._keeper.start()
+        self._keeper.join(_IDLE)  # most captures have nothing to keep
         return True
+
+    def _next_capture(self) -> str | None:
+        """A capture that was not looked at. The list of all is long: it is asked for when there is a new one."""
+        catalog = self._workspace.records.catalog
+        count = catalog.count(DEFAULT_TENANT)
+        if not self._waiting and count != self._counted:
+            self._waiting = deque(entry.capture for entry in catalog.captures(DEFAULT_TENANT) if entry.capture not in self._kept)
+            self._counted = count
+        if not self._waiting:
+            return None
+        capture = self._waiting.popleft()
+        self._kept.add(capture)
+        return capture
+
+    def _keep_groups(self, capture: str) -> None:
+        """Keep what traces could not find again once its source is written anew."""
+        from headwater.graph.trace.keep import keep_groups  # DuckDB loads with it: a service that is only asked for its health does without
+
+        try:
+            if kept := keep_groups(self._workspace.records, DEFAULT_TENANT, capture):
+                _log.info("kept the groups of %d boundaries of capture %s", kept, capture)
+        except Exception as error:  # noqa: BLE001 - what is wrong with one capture does not hold up the others
+            _log.warning("the groups of capture %s are not kept: %s", capture, error)
 
     def _fail(self, error: Exception) -> None:
         if not self.state.startswith("failed"):

@@ -9,19 +9,25 @@ said, and gives no record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import duckdb
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.trace.footers import check_columns
 from headwater.graph.trace.plan import references
-from headwater.graph.trace.reader import literal, quoted
+from headwater.graph.trace.reader import exactly, literal, quoted
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.translate import Translator, Untranslatable
 from headwater.graph.trace.types import duckdb_type
+
+# a file that DuckDB cannot read is not the end of a trace
+_FAULTS = (SourceChangedError, Untranslatable, duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) 
         return _kept(session, capture, boundary)
     try:
         return _found(session, capture, boundary, f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}")
-    except (SourceChangedError, Untranslatable) as error:
+    except _FAULTS as error:
         return _lost(session, capture, boundary, error)
 
 
@@ -49,7 +55,7 @@ def all_groups(session: Session, capture: Capture, boundary: Boundary) -> str | 
     """All rows of a boundary that is to be found again, as a table; None where that cannot be done any more."""
     try:
         return _found(session, capture, boundary, _standing(session, capture, boundary))
-    except (SourceChangedError, Untranslatable):
+    except _FAULTS:
         return None
 
 
@@ -59,9 +65,10 @@ def groups_of(session: Session, capture: Capture, boundary: Boundary, records: s
         return _kept(session, capture, boundary)
     try:
         made = _group(capture, boundary)
+        _check(session, capture, made, _files(session, capture, made.scan) if made.needed else [])
         stands = _keyed(session, capture, made, _standing(session, capture, boundary), "key")
         met = _keyed(session, capture, made, f"SELECT DISTINCT ref FROM {records}", made.column)
-    except (SourceChangedError, Untranslatable) as error:
+    except _FAULTS as error:
         return _lost(session, capture, boundary, error)
     equal = " AND ".join(f"m.k{place} IS NOT DISTINCT FROM s.k{place}" for place in range(len(made.keys))) or "true"
     return session.table(f"SELECT s.key, m.{made.column} FROM {met} m JOIN {stands} s ON {equal}")
@@ -75,17 +82,32 @@ def is_derived(session: Session, capture: Capture, boundary: Boundary) -> bool:
 def _found(session: Session, capture: Capture, boundary: Boundary, standing: str) -> str:
     """The rows of the groups that records stand for; `standing` is a query of their references, `ref`."""
     made = _group(capture, boundary)
-    stands = _keyed(session, capture, made, standing, "key")
     files = _files(session, capture, made.scan)
+    _check(session, capture, made, files)
+    stands = _keyed(session, capture, made, standing, "key")
     if not files or not session.count(stands):
         return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {made.column} WHERE false")
     scan, shape = f"v{made.scan.id}", Shape.of_source(capture.source(made.scan.source))
     equal = " AND ".join(f"{key} IS NOT DISTINCT FROM s.k{place}" for place, key in enumerate(made.keys)) or "true"
     where = f" WHERE {' AND '.join(made.conditions)}" if made.conditions else ""
-    return session.table(
+    found = session.table(
         f"SELECT s.key, {scan}.ref AS {made.column} FROM {_scanned(shape, made, files)} {scan} JOIN {stands} s ON {equal}{where}",
-        [[str(file.readable().path) for file, _ in files]],
+        [[exactly(file.readable().path) for file, _ in files]],
     )
+    for file, _ in files:
+        replace(file).readable()  # asks again: one may have been written while it was read
+    return found
+
+
+def _check(session: Session, capture: Capture, made: _Group, files: Sequence[tuple[KnownFile, int]]) -> None:
+    """See that the files hold what the groups are computed from as Spark read it."""
+    shape = Shape.of_source(capture.source(made.scan.source))
+    hidden, split = {"file_row_number", "file_index"}, {name.lower() for name, _ in shape.partitions}
+    names = {column.attr: column.name for column in made.scan.attributes}
+    if own := [name for name, _ in shape.columns if name.lower() in hidden]:
+        raise Untranslatable(f"a record of files with a column {own[0]}")
+    wanted = {names[attr]: kind for attr, kind in made.needed.items() if names[attr].lower() not in split}
+    check_columns(session.database, [exactly(file.readable().path) for file, _ in files], wanted)
 
 
 def _group(capture: Capture, boundary: Boundary) -> _Group:
@@ -173,9 +195,9 @@ def _files(session: Session, capture: Capture, scan: Operator) -> list[tuple[Kno
     ]
 
 
-def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceChangedError | Untranslatable) -> str:
+def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceChangedError | Untranslatable | duckdb.Error) -> str:
     operator = capture.plan.operators[boundary.operator]
-    reason = error.message if isinstance(error, SourceChangedError) else str(error)
+    reason = error.message if isinstance(error, SourceChangedError) else str(error).partition("\n")[0]
     session.say(operator.text or operator.op, f"the records of its groups were left to be found again, and cannot be: {reason}", "missing")
     return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {references(boundary)[0].name} WHERE false")
 

@@ -6,6 +6,7 @@ it reads is the file as it is now: whoever asks has made sure that it is the one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -15,6 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
 from headwater.graph.trace.delimited import texts
 from headwater.graph.trace.lines import LineCache, LineRules, Lines
@@ -22,6 +24,8 @@ from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
 FILE, ROW, LINE = "__file", "__row", "__line"
+_HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name
+_PATTERN = re.compile(r"[\[\]*?]")
 _numbers = count()
 
 
@@ -52,8 +56,9 @@ class Reader:
         """
         name = f"records_{next(_numbers)}"
         if shape.format == "parquet":
+            _check_names(shape)
             select = self._parquet(shape, wanted, self._places(database, shape, files))
-            database.execute(f"CREATE TEMP TABLE {name} AS {select}", [[str(file.path) for file in files]])
+            database.execute(f"CREATE TEMP TABLE {name} AS {select}", [[exactly(file.path) for file in files]])
             return name
         source = self._texts(database, shape, files, wanted)
         types = dict(shape.columns)
@@ -110,6 +115,19 @@ class Reader:
     @staticmethod
     def _extra(shape: Shape) -> str:
         return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
+
+
+def exactly(path: Path) -> str:
+    """A path for DuckDB, which would take `[`, `*` and `?` in it for a pattern, and read other files."""
+    return _PATTERN.sub(r"[\g<0>]", str(path))
+
+
+def _check_names(shape: Shape) -> None:
+    if own := sorted(name for name, _ in shape.columns if name.lower() in _HIDDEN):
+        raise UnsupportedError(
+            f"Records cannot be read by their place where a column is called {own[0]}: it hides the place.",
+            hint="Ask for an answer without values.",
+        )
 
 
 def quoted(name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator
 from headwater.graph.trace.reader import quoted
 from headwater.graph.trace.session import Capture, Session
@@ -30,7 +31,10 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     files = [session.files[number].readable() for number in numbers]
     shape = Shape.of_source(source)
     names = {column.attr: column.name for column in operator.attributes}
-    table = session.reader.table(session.database, shape, files, located) if files else None
+    try:
+        table = session.reader.table(session.database, shape, files, located) if files else None
+    except UnsupportedError as error:
+        raise Untranslatable(error.message) from error
     if table is None:
         empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
         return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")

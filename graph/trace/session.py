@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -144,11 +144,15 @@ class Session:
         return self.store.table(self.tenant, capture.id, boundary)
 
     def known(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
-        """The file of a block; what was said of it first holds."""
+        """The file of a block; what was said of it first holds. Who reads it with more partition columns adds their values."""
+        values = partition_values(block.path, shape, partition or {})
         if block not in self._numbers:
             self._numbers[block] = len(self.files)
-            self.files.append(KnownFile(len(self.files), block, dataset, shape, partition_values(block.path, shape, partition or {})))
-        return self.files[self._numbers[block]]
+            self.files.append(KnownFile(len(self.files), block, dataset, shape, values))
+        known = self.files[self._numbers[block]]
+        if values.keys() - known.partition.keys():
+            known = self.files[known.number] = replace(known, partition={**values, **known.partition})
+        return known
 
     def written(self, capture: Capture, index: int) -> KnownFile:
         """A file that a capture wrote."""

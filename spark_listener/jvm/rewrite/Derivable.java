@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -48,6 +49,7 @@ import org.apache.spark.sql.types.StructField;
  */
 final class Derivable {
     private static final double BYTES_A_SECOND = 100.0e6; // of compressed columns, read and compared at a trace, on two cores
+    private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}|null"); // of four digits' years alone
 
     final double seconds; // that finding one group again is estimated to take
 
@@ -79,7 +81,7 @@ final class Derivable {
             return null;
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-        if (relation.fileFormat().getClass() != ParquetFileFormat.class || SQLConf.get().isParquetBinaryAsString()) {
+        if (relation.fileFormat().getClass() != ParquetFileFormat.class || !plain(relation)) {
             return null;
         }
         Set columns = new HashSet();
@@ -89,6 +91,27 @@ final class Derivable {
             }
         }
         return new Derivable(relation.location().sizeInBytes() * share(columns, relation) / BYTES_A_SECOND);
+    }
+
+    /** Whether Spark reads the columns of the files by their names alone, as they are: whoever traces cannot know better. */
+    private static boolean plain(HadoopFsRelation relation) {
+        SQLConf conf = SQLConf.get();
+        if (conf.isParquetBinaryAsString() || conf.caseSensitiveAnalysis() || conf.parquetFieldIdReadEnabled() || conf.ignoreCorruptFiles()
+            || "LEGACY".equalsIgnoreCase(conf.getConfString("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED"))) {
+            return false;
+        }
+        Map options = SourceFormats.options(relation);
+        if ("true".equalsIgnoreCase((String) options.get("ignorecorruptfiles")) || "LEGACY".equalsIgnoreCase((String) options.get("datetimerebasemode"))
+            || !relation.overlappedPartCols().isEmpty()) {
+            return false;
+        }
+        StructField[] fields = relation.dataSchema().fields();
+        for (int i = 0; i < fields.length; i++) {
+            if (fields[i].metadata().contains("EXISTS_DEFAULT")) {
+                return false; // stands for null where an older file lacks the column
+            }
+        }
+        return true;
     }
 
     private static void define(Project project, Map defined) {
@@ -114,7 +137,8 @@ final class Derivable {
             return same(expression.dataType());
         }
         if (expression instanceof Literal) {
-            return same(expression.dataType());
+            boolean dated = !expression.dataType().equals(DataTypes.DateType) || DATE.matcher(expression.toString()).matches();
+            return same(expression.dataType()) && dated && expression.toString().indexOf('\0') < 0;
         }
         if (!known(expression)) {
             return false;

@@ -1,0 +1,139 @@
+"""Groups over files that DuckDB would read otherwise than Spark: the lineage is right, or it is said to lack them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from headwater.graph.trace import Semantics, TraceAnswer
+from tests.oracle.laboratory import Laboratory, laboratory_in
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    with laboratory_in(tmp_path_factory.mktemp("laboratory"), budget=1e9) as made:
+        yield made
+
+
+def two_cases(spark: SparkSession, folder: Path) -> DataFrame:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    _put(folder / "t/a.parquet", k=["x", "x", "y", "y"], K=["p", "q", "p", "q"])
+    return spark.read.parquet(str(folder / "t")).groupBy("K").agg(_ids())
+
+
+def bytes_as_text(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", s=["é".encode(), b"a\\", "é".encode(), b"z"])
+    return spark.read.schema("id bigint, s string").parquet(str(folder / "t")).where("s in ('é', 'a\\\\\\\\')").groupBy("s").agg(_ids())
+
+
+def place_hidden(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", s=["a", "b", "a", "b"], file_row_number=[3, 2, 1, 0])
+    return spark.read.parquet(str(folder / "t")).groupBy("s").agg(_ids())
+
+
+def brackets(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "[t]/a.parquet", s=["a", "b", "a", "b"])
+    _put(folder / "t/a.parquet", s=["b", "a", "b", "a"])
+    return spark.read.parquet(str(folder / "\\[t\\]")).groupBy("s").agg(_ids())
+
+
+def old_calendar(spark: SparkSession, folder: Path) -> DataFrame:
+    spark.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY")
+    days = [(n, date(1200, 1, 1 + 4 * n)) for n in range(4)]
+    spark.createDataFrame(days, "id bigint, d date").coalesce(1).write.parquet(str(folder / "t"))
+    spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInWrite")
+    return spark.read.parquet(str(folder / "t")).where("d < date'1200-01-07'").groupBy().agg(_ids())
+
+
+def default_value(spark: SparkSession, folder: Path) -> DataFrame:
+    spark.sql(f"CREATE TABLE grown (id BIGINT) USING parquet LOCATION '{folder}/t'")
+    spark.sql("INSERT INTO grown VALUES (0), (1)")
+    spark.sql("ALTER TABLE grown ADD COLUMN c INT DEFAULT 5")
+    spark.sql("INSERT INTO grown VALUES (2, 5), (3, 6)")
+    return spark.table("grown").groupBy("c").agg(_ids())
+
+
+def partition_in_the_file(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/k=1/a.parquet", k=[1, 2, 1, 2])
+    _put(folder / "t/k=2/b.parquet", k=[2, 2, 1, 1])
+    return spark.read.parquet(str(folder / "t")).groupBy("k").agg(_ids())
+
+
+def read_in_two_ways(spark: SparkSession, folder: Path) -> DataFrame:
+    for part in ("1", "02", "__HIVE_DEFAULT_PARTITION__"):
+        _put(folder / f"t/k={part}/{len(part)}.parquet", s=["a", "b", "a", "b"])
+    alone = spark.read.parquet(str(folder / "t/k=1")).groupBy("s").agg(_ids()).select("ids")
+    return alone.union(spark.read.parquet(str(folder / "t")).groupBy("k").agg(_ids()).select("ids"))
+
+
+def nothing(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", s=["a", "b", "a", "b"])
+    return spark.read.parquet(str(folder / "t")).where("s = 'none'").groupBy().agg(_ids())
+
+
+def no_such_column(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", s=["a", "b", "a", "b"])
+    return spark.read.schema("id bigint, s string, z int").parquet(str(folder / "t")).groupBy("z").agg(_ids())
+
+
+def one_file_lacks_it(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", z=[1, 2, 1, None])
+    _put(folder / "t/b.parquet", s=["a", "b", "a", "b"])
+    return spark.read.schema("id bigint, z bigint").parquet(str(folder / "t")).where("z is null or not (z in (2))").groupBy("z").agg(_ids())
+
+
+_EXACT = [two_cases, brackets, default_value, partition_in_the_file, read_in_two_ways, nothing, one_file_lacks_it]
+
+
+@pytest.mark.parametrize("program", [*_EXACT, bytes_as_text, place_hidden, old_calendar, no_such_column])
+def test_lineage_is_right_or_said_to_lack(
+    laboratory: Laboratory, tmp_path: Path, program: Callable[[SparkSession, Path], DataFrame]
+) -> None:
+    spark, out = laboratory.spark, tmp_path / "out"
+    try:
+        frame = program(spark, tmp_path)
+        laboratory.bridge.flush()
+        laboratory.bridge.drain(0)
+        frame.coalesce(1).write.parquet(str(out))
+        laboratory.publish(laboratory.captured())
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    (path,) = (path for path in out.glob("*.parquet"))
+    rows = pq.ParquetFile(path).read().to_pylist()
+    assert rows
+    for place, row in enumerate(rows):
+        answer = laboratory.ask(out, (f"file:{path}", place), Semantics.INFLUENCE)
+        assert answer.exact == (program in _EXACT), answer.incomplete
+        found = _found(answer)
+        assert found == sorted(row["ids"]) if answer.exact else not found
+
+
+def _ids() -> Any:
+    return f.collect_list("id").alias("ids")
+
+
+def _put(path: Path, **columns: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    first = 10 * len(list(path.parent.parent.rglob("*.parquet")))
+    pq.write_table(pa.table({"id": pa.array(range(first, first + 4), pa.int64()), **columns}), path)
+
+
+def _found(answer: TraceAnswer) -> list[int]:
+    records = [record for record in answer.records if record.file is not None]
+    return sorted(_id(str(record.file), record.row or 0) for record in records)
+
+
+def _id(uri: str, row: int) -> int:
+    value = pq.ParquetFile(uri.removeprefix("file:")).read(["id"])["id"][row].as_py()
+    assert isinstance(value, int)
+    return value
