@@ -182,10 +182,11 @@ def lineage(frame: DataFrame, *, folder: str | Path | None = None) -> FrameLinea
 
 
 def _placed(frame: DataFrame) -> DataFrame:
-    """With the place of each row, in the form in which captures name files."""
-    from pyspark.sql.functions import col, regexp_replace
+    """With the place of each row, in the form in which captures name files: Spark tells paths percent-encoded."""
+    from pyspark.sql.functions import col, lit, regexp_replace, replace, url_decode
 
-    path = regexp_replace(col("_metadata.file_path"), "^file:/+", "file:/")
+    path = url_decode(replace(col("_metadata.file_path"), lit("+"), lit("%2B")))
+    path = regexp_replace(path, "^file:/+", "file:/")
     return frame.select("*", path.alias(FILE), col("_metadata.row_index").alias(ROW))
 
 

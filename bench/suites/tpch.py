@@ -54,6 +54,7 @@ class TpcSuite:
 
 def query(text: str) -> Program:
     """A program that is one statement of SQL."""
+
     def program(spark: SparkSession) -> DataFrame:
         return spark.sql(text)
 

@@ -34,7 +34,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tables")
+    folder = tmp_path_factory.mktemp("tables of 100% a+b ü")
     spark.range(60).selectExpr("id", "id % 5 AS shop", "id * 7 % 31 AS price").write.parquet(str(folder / "sales"))
     spark.range(5).selectExpr("id AS shop", "concat('s', id) AS name").write.parquet(str(folder / "shops"))
     return folder

@@ -32,6 +32,7 @@ final class ExpressionText {
     private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
     final Pivots pivots = new Pivots();
     private int nodes;
+    DistinctGroups groups = new DistinctGroups(); // of the aggregate that is described
 
     /** A common table expression that expressions may read. */
     void define(CTERelationDef definition) {
@@ -102,7 +103,7 @@ final class ExpressionText {
             AggregateExpression aggregate = (AggregateExpression) expression;
             result.putAll(of((Expression) aggregate.aggregateFunction()));
             result.put("aggregate", Boolean.TRUE);
-            if (aggregate.isDistinct()) {
+            if (aggregate.isDistinct() || groups.take(aggregate)) {
                 result.put("distinct", Boolean.TRUE);
             }
             if (aggregate.filter().isDefined()) {

@@ -40,6 +40,7 @@ final class OperatorText {
             operator.put("defines", defined(Scala.list(((Project) node).projectList()), expressions));
         } else if (node instanceof Aggregate) {
             operator.put("op", "Aggregate");
+            expressions.groups = DistinctGroups.under((Aggregate) node);
             operator.put("keys", all(Scala.list(((Aggregate) node).groupingExpressions()), expressions));
             operator.put("defines", defined(Scala.list(((Aggregate) node).aggregateExpressions()), expressions));
         } else if (node instanceof Filter) {
