@@ -51,7 +51,7 @@ def test_a_spool_is_taken_in_and_removed(tmp_path: Path) -> None:
         _spool(tmp_path, name).close(remove_if_done=False)
     assert deliver_spool(tmp_path) == SpoolDelivery(arrived=8, refused=(), damaged=0, pending=0)
     assert list((tmp_path / "spool").iterdir()) == []
-    assert asyncio.run(_counts(tmp_path)) == ({"event": 6, "capture": 2, "dead_letters": 0}, 2, 0)
+    assert asyncio.run(_counts(tmp_path)) == ({"event": 6, "capture": 2, "declaration": 0, "prov": 0, "dead_letters": 0}, 2, 0)
     assert deliver_spool(tmp_path).arrived == 0
 
 
@@ -75,7 +75,7 @@ def test_what_was_not_acknowledged_to_the_spool_comes_again_and_counts_once(tmp_
     again.close(remove_if_done=False)
     (again.path / "log").write_bytes(log)
     assert deliver_spool(tmp_path).arrived == 4  # the segments are gone, and none is missing: the capture is published
-    assert asyncio.run(_counts(tmp_path)) == ({"event": 3, "capture": 1, "dead_letters": 0}, 1, 0)
+    assert asyncio.run(_counts(tmp_path)) == ({"event": 3, "capture": 1, "declaration": 0, "prov": 0, "dead_letters": 0}, 1, 0)
 
 
 def test_what_can_never_be_taken_is_a_dead_letter_and_does_not_come_again(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_what_can_never_be_taken_is_a_dead_letter_and_does_not_come_again(tmp_pa
     delivered = deliver_spool(tmp_path)
     assert (delivered.arrived, len(delivered.refused)) == (3, 2)
     counts, _, pending = asyncio.run(_counts(tmp_path))
-    assert (counts, pending) == ({"event": 2, "capture": 1, "dead_letters": 2}, 0)
+    assert (counts, pending) == ({"event": 2, "capture": 1, "declaration": 0, "prov": 0, "dead_letters": 2}, 0)
     assert list((tmp_path / "spool").iterdir()) == []
 
 
@@ -104,7 +104,7 @@ def test_several_processes_take_in_one_home_at_once(tmp_path: Path) -> None:
     assert [process.returncode for process in started] == [0, 0, 0]
     assert sum(item["arrived"] for item in told) == 24
     assert all(item["pending"] == 0 for item in told)
-    assert asyncio.run(_counts(tmp_path)) == ({"event": 18, "capture": 6, "dead_letters": 0}, 6, 0)
+    assert asyncio.run(_counts(tmp_path)) == ({"event": 18, "capture": 6, "declaration": 0, "prov": 0, "dead_letters": 0}, 6, 0)
 
 
 def test_a_service_and_a_command_use_one_home_at_once(tmp_path: Path) -> None:
@@ -166,5 +166,5 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 def test_the_homes_of_two_users_are_two(tmp_path: Path) -> None:
     _spool(tmp_path / "a", "x").close(remove_if_done=False)
     deliver_spool(tmp_path / "a")
-    assert asyncio.run(_counts(tmp_path / "b"))[0] == {"event": 0, "capture": 0, "dead_letters": 0}
+    assert asyncio.run(_counts(tmp_path / "b"))[0] == {"event": 0, "capture": 0, "declaration": 0, "prov": 0, "dead_letters": 0}
     assert list((tmp_path / "b" / "spool").iterdir()) == []
