@@ -62,7 +62,10 @@ class Backward:
         self._plan = capture.plan
         self._witness = witness
         self._towards = towards
-        self._columns = columns
+        root = self._plan.operators[capture.manifest.operators[0].id] if capture.manifest.operators else None
+        whole = witness and columns is None and root is not None and root.written
+        # Without a choice C is what the query wrote, which may need less than all that it read.
+        self._columns = frozenset(root.written) if whole and root is not None else columns
         unknown = [operator for operator in self._plan.operators.values() if needs_of(operator, frozenset()) is None]
         if witness and columns is not None and unknown:
             session.say(unknown[0].op, "which columns it needs is not known; those of the whole row are traced", "superset")
