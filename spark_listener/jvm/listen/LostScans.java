@@ -6,6 +6,8 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -26,8 +28,37 @@ final class LostScans {
             Object path = paths.next();
             Integer left = (Integer) kept.get(path);
             if (left == null || left.intValue() < ((Integer) written.get(path)).intValue()) {
-                capture.problem("Scan " + path, "the optimizer took this relation out of the query; its records are not listed", "missing");
+                say(capture, path);
             }
+        }
+        Set lost = paths(query.analyzed(), new TreeSet());
+        lost.removeAll(paths(capture.original, new TreeSet()));
+        lost.removeAll(written.keySet());
+        Iterator subqueries = lost.iterator(); // relations of subqueries whose value nothing uses
+        while (subqueries.hasNext()) {
+            say(capture, subqueries.next());
+        }
+    }
+
+    private static void say(Capture capture, Object path) {
+        capture.problem("Scan " + path, "the optimizer took this relation out of the query; its records are not listed", "missing");
+    }
+
+    /** Adds the relations of a plan, those of its subqueries too. */
+    private static Set paths(LogicalPlan plan, Set result) {
+        result.addAll(counts(plan).keySet());
+        nested(plan, result);
+        return result;
+    }
+
+    private static void nested(LogicalPlan plan, Set result) {
+        List subqueries = Scala.list(plan.subqueries());
+        for (int i = 0; i < subqueries.size(); i++) {
+            paths((LogicalPlan) subqueries.get(i), result);
+        }
+        List children = Scala.list(plan.children());
+        for (int i = 0; i < children.size(); i++) {
+            nested((LogicalPlan) children.get(i), result);
         }
     }
 
