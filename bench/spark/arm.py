@@ -94,9 +94,11 @@ def counts(manifest: Mapping[str, Any]) -> dict[str, float]:
         boundary["boundary"]: sum(column["role"] == "ref" for column in boundary["columns"]) for boundary in manifest["boundaries"]
     }
     segments = manifest["segments"]
+    # What nothing refers to (the right side of an anti-join) is a source without files.
+    read = {file["path"]: file["length"] for source in manifest["sources"] for file in source.get("files", ())}
     return {
         "associations": float(sum(segment["rows"] for segment in segments)),
         "references": float(sum(segment["rows"] * references[segment["boundary"]] for segment in segments)),
         "spooled_bytes": float(sum(segment["bytes"] for segment in segments)),
-        "input_bytes": float(sum({file["path"]: file["length"] for source in manifest["sources"] for file in source["files"]}.values())),
+        "input_bytes": float(sum(read.values())),
     }
