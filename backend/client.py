@@ -36,6 +36,7 @@ _CHUNK = 1 << 16
 if TYPE_CHECKING:
     from headwater.graph.prov import ProvFormat
     from headwater.graph.trace import TraceRequest
+    from headwater.graph.views import ViewRequest
 
 
 class GraphQLClient:
@@ -85,12 +86,9 @@ class RestClient:
         if key:
             self._session.headers["Authorization"] = f"Bearer {key}"
 
-    async def provenance(self, request: TraceRequest, notation: ProvFormat) -> AsyncIterator[bytes]:
+    async def provenance(self, request: TraceRequest | ViewRequest, notation: ProvFormat) -> AsyncIterator[bytes]:
         """An export, in chunks. Raises what the service says was wrong."""
-        asked = {
-            "target": request.dataset, "where": request.where, "column": request.column, "semantics": str(request.semantics),
-            "forward": str(request.forward).lower(), "to": request.to, "format": str(notation),
-        }  # fmt: skip
+        asked = {**_asked(request), "format": str(notation)}
         response = await asyncio.to_thread(self._ask, "GET", "/api/v1/prov", params=asked, stream=True)
         chunks = response.iter_content(_CHUNK)
         while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
@@ -120,6 +118,25 @@ class RestClient:
         if said.get("error") == "InvalidProvenance":
             raise InvalidProvenanceError(said["message"], clause=str(said.get("clause")), hint=said.get("hint"))
         raise _BY_CODE.get(f"{said.get('error')}Error", HeadwaterError)(str(said.get("message")), hint=said.get("hint"))
+
+
+def _asked(request: TraceRequest | ViewRequest) -> dict[str, Any]:
+    """The parameters of `GET /api/v1/prov`."""
+    from headwater.graph.trace import TraceRequest
+
+    if isinstance(request, TraceRequest):
+        return {
+            "target": request.dataset, "where": request.where, "column": request.column, "semantics": str(request.semantics),
+            "forward": str(request.forward).lower(), "to": request.to,
+        }  # fmt: skip
+    return {
+        "target": request.focus, "view": "true", "direction": str(request.direction), "depth": request.depth,
+        "level": [str(request.data), str(request.actors)],
+        "open": [f"{identifier}={level}" for identifier, level in request.open.items()],
+        "mask": [f"{mask.by}{'!' if mask.negated else ''}={value}" for mask in request.masks for value in mask.values],
+        "ends": str(request.ends_only).lower(), "between": [end for side in request.between or () for end in side],
+        "as_of": request.as_of, "since": request.since, "until": request.until,
+    }  # fmt: skip
 
 
 def error_of(entry: Mapping[str, Any]) -> HeadwaterError:

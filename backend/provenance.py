@@ -6,39 +6,47 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from headwater.errors import InvalidQueryError
-from headwater.graph.model import NodeKind
-from headwater.graph.prov import Export, ProvFormat, export_column, export_dataset, export_records, export_run, write
+from headwater.errors import InvalidInputError, InvalidQueryError
+from headwater.graph.model import kind_of
+from headwater.graph.prov import (
+    Export,
+    ProvFormat,
+    export_column,
+    export_dataset,
+    export_records,
+    export_run,
+    export_shown,
+    write,
+)
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace import TraceRequest
+from headwater.graph.views import ViewOptions, ViewRequest
 
-EXPORTED = (NodeKind.RUN, NodeKind.DATASET, NodeKind.COLUMN)
+Exported = TraceRequest | ViewRequest
+_OWN = {"run": export_run, "dataset": export_dataset, "column": export_column}
 
 
 @asynccontextmanager
-async def open_export(graph: GraphStore, records: AssociationStore, tenant: str, request: TraceRequest) -> AsyncIterator[Export]:
-    """The export that a request asks for: with `where` or `rows` a record trace, else that of the run, dataset or column whose id it names.
+async def open_export(graph: GraphStore, records: AssociationStore, tenant: str, request: Exported) -> AsyncIterator[Export]:
+    """The export that a request asks for.
+
+    Of a view, what it shows. With `where` or `rows` a record trace. Else that of the run, dataset or column whose id it names; of any other
+    node, the view around it.
 
     Raises:
         NotFoundError: there is no such thing.
-        InvalidQueryError: the id is of another kind; or whatever a trace refuses.
+        InvalidQueryError: the id is none; or whatever a trace or a view refuses.
     """
-    if request.where is not None or request.rows:
+    if isinstance(request, ViewRequest):
+        yield await export_shown(graph, tenant, request)
+    elif request.where is not None or request.rows:
         async with export_records(graph, records, tenant, request) as export:
             yield export
-        return
-    kind = request.dataset.partition(":")[0]
-    if kind == NodeKind.RUN:
-        yield await export_run(graph, tenant, request.dataset)
-    elif kind == NodeKind.COLUMN:
-        yield await export_column(graph, tenant, request.dataset)
-    elif kind == NodeKind.DATASET:
-        yield await export_dataset(graph, tenant, request.dataset)
+    elif (own := _OWN.get(request.dataset.partition(":")[0])) is not None:
+        yield await own(graph, tenant, request.dataset)
     else:
-        raise InvalidQueryError(
-            f"{request.dataset} is no run, dataset or column.", field="target", hint="Give an id: run:…, dataset:…:…, column:…:…:…."
-        )
+        yield await export_shown(graph, tenant, ViewOptions().request([_checked(request.dataset)]))
 
 
 async def chunks_of(export: Export, notation: ProvFormat) -> AsyncIterator[bytes]:
@@ -46,3 +54,13 @@ async def chunks_of(export: Export, notation: ProvFormat) -> AsyncIterator[bytes
     chunks = write(export.items(), notation)
     while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
         yield chunk
+
+
+def _checked(identifier: str) -> str:
+    try:
+        kind_of(identifier)
+    except InvalidInputError as error:
+        raise InvalidQueryError(
+            f"{identifier!r} is no id of a node.", field="target", hint="Give an id: run:…, dataset:…:…, column:…:…:…, job:…:…."
+        ) from error
+    return identifier

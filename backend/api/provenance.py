@@ -13,10 +13,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.api.errors import NotAcceptableError
+from headwater.backend.api.view_options import view_options
 from headwater.backend.intake.bodies import unpack
-from headwater.backend.provenance import chunks_of, open_export
+from headwater.backend.provenance import Exported, chunks_of, open_export
+from headwater.errors import InvalidQueryError
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
 from headwater.graph.trace import Semantics, TraceRequest
+from headwater.graph.views import ViewOptions
 
 router = APIRouter(prefix="/api/v1", tags=["provenance"])
 
@@ -34,7 +37,11 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def get_prov(
     owner: Annotated[str, Depends(tenant)],
     parts: Annotated[Service, Depends(service)],
-    target: Annotated[str, Query(description="The id of a run, dataset or column; with `where`, a dataset as a trace names it.")],
+    options: Annotated[ViewOptions, Depends(view_options)],
+    target: Annotated[
+        list[str] | None,
+        Query(description="The id of a run, dataset, column or any other node; with `where`, a dataset."),
+    ] = None,
     where: Annotated[str | None, Query(description="Export the trace of these records: DuckDB SQL over the columns.")] = None,
     column: Annotated[str | None, Query(description="The column to explain; narrows a witness.")] = None,
     semantics: Annotated[Semantics, Query(description="influence, or witness.")] = Semantics.INFLUENCE,
@@ -45,13 +52,34 @@ async def get_prov(
     ] = None,
     accept: Annotated[str, Header()] = "*/*",
 ) -> Response:
-    """Provenance (W3C PROV) of a run, a dataset with all that is upstream of it, a column, or records."""
+    """Provenance (W3C PROV) of a run, a dataset with all that is upstream of it, a column, records, or a view.
+
+    A parameter of a view asks for the view around `target`, which may be several then.
+    """
     chosen = notation or negotiated(accept)
-    request = TraceRequest(dataset=target, where=where, column=column, semantics=semantics, forward=forward, to=to)
+    if options.given and where is None:
+        request: Exported = options.request(target or ())
+    else:
+        trace = TraceRequest(dataset=_one(target), where=where, column=column, semantics=semantics, forward=forward, to=to)
+        request = _unmixed(trace, options)
     stack = AsyncExitStack()
     # Opened before the answer begins, so that what is refused is refused with a status.
     export = await stack.enter_async_context(open_export(parts.workspace.graph, parts.workspace.records, owner, request))
     return StreamingResponse(_body(stack, export, chosen), media_type=NOTATIONS[chosen].media_type)
+
+
+def _one(targets: list[str] | None) -> str:
+    if not targets or len(targets) > 1:
+        raise InvalidQueryError(
+            f"target names {len(targets or ())} things.", field="target", hint="Give one id; several, or none with `between`, for a view."
+        )
+    return targets[0]
+
+
+def _unmixed(trace: TraceRequest, options: ViewOptions) -> TraceRequest:
+    if options.given:
+        raise InvalidQueryError("A record trace and a view are both asked for.", field="where", hint="Leave out the one or the other.")
+    return trace
 
 
 def negotiated(accept: str) -> ProvFormat:

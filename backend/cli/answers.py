@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.backend.cli.output import note
 from headwater.backend.client import GraphQLClient, RestClient, error_of
+from headwater.backend.provenance import Exported
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, parse_id
@@ -37,7 +38,7 @@ _KNOWN = 1_000  # names looked through for near matches
 
 Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
 Importer = Callable[[bytes, ProvFormat | None], Awaitable[dict[str, Any]]]
-Exporter = Callable[[TraceRequest, ProvFormat], AsyncIterator[bytes]]
+Exporter = Callable[[Exported, ProvFormat], AsyncIterator[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         if waiting:
             note(f"[yellow]warning:[/] {waiting} entries of the log are not in the graph yet; the answer is without them.")
 
-        async def provenance(request: TraceRequest, format: ProvFormat) -> AsyncIterator[bytes]:
+        async def provenance(request: Exported, format: ProvFormat) -> AsyncIterator[bytes]:
             async with open_export(workspace.graph, workspace.records, DEFAULT_TENANT, request) as export:
                 async for chunk in chunks_of(export, format):
                     yield chunk

@@ -15,10 +15,25 @@ import typer
 from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
-from headwater.backend.provenance import EXPORTED
+from headwater.backend.cli.view_options import (
+    AsOf,
+    Between,
+    Depth,
+    Ends,
+    Levels,
+    Masks,
+    Opened,
+    Since,
+    Until,
+    find_target,
+    with_ids,
+)
+from headwater.backend.provenance import Exported
 from headwater.errors import ConfigurationError, HeadwaterError, InvalidQueryError
 from headwater.graph.prov import ProvFormat
+from headwater.graph.stores import Direction
 from headwater.graph.trace import Semantics, TraceRequest
+from headwater.graph.views import ViewOptions
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Write provenance for other tools.")
 
@@ -30,7 +45,9 @@ def _group() -> None:
 
 @app.command()
 def prov(
-    target: Annotated[str, typer.Argument(metavar="RUN|DATASET|COLUMN", help="A run's or column's id, or a dataset's path, name or id.")],
+    target: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A path, a name or an id: of a dataset, run, column, job.", show_default=False)
+    ] = None,
     where: Annotated[
         str | None, typer.Option(help="Export the trace of these records: DuckDB SQL over the columns.", show_default=False)
     ] = None,
@@ -38,6 +55,17 @@ def prov(
     semantics: Annotated[Semantics, typer.Option(help="influence: all that had a part; witness: what suffices.")] = Semantics.INFLUENCE,
     forward: Annotated[bool, typer.Option("--forward", help="Export what was made of the records.")] = False,
     to: Annotated[str | None, typer.Option(metavar="DATASET", help="Stop the trace at this dataset.", show_default=False)] = None,
+    view: Annotated[bool, typer.Option("--view", help="Export the view around it; any option of a view asks for that too.")] = False,
+    direction: Annotated[Direction | None, typer.Option(help="Of the view.", show_default="both")] = None,
+    depth: Annotated[int | None, Depth] = None,
+    level: Levels = None,
+    open: Opened = None,
+    mask: Masks = None,
+    ends: Ends = False,
+    between: Between = None,
+    as_of: AsOf = None,
+    since: Since = None,
+    until: Until = None,
     format: Annotated[ProvFormat, typer.Option("--format", "-f", help="The notation.")] = ProvFormat.JSON,
     check: Annotated[bool, typer.Option("--check", help="See that it satisfies PROV-CONSTRAINTS before anything is written.")] = False,
     output: Annotated[
@@ -45,10 +73,11 @@ def prov(
     ] = None,
     home: Home = None,
 ) -> None:
-    """Write the provenance of a run, a dataset with all that is upstream of it, a column or records, as W3C PROV.
+    """Write the provenance of a run, a dataset with all that is upstream of it, a column, records, or a view, as W3C PROV.
 
     The notations are PROV-JSON (json), PROV-N (n), PROV-XML (xml), PROV-O in Turtle or TriG, and PROV-JSONLD (jsonld). The mapping is in
-    docs/guide/prov.md. No value of a record is exported. However large, the document is written as a stream; --check holds it in memory.
+    docs/guide/prov.md. No value of a record is exported, and of what a view masks the number alone. However large, the document is written
+    as a stream; --check holds it in memory.
 
     For example:
 
@@ -57,23 +86,35 @@ def prov(
       headwater export prov out/report --format trig -o report.trig
 
       headwater export prov out/report --where "origin = 'EWR' AND month = 2" --column max_wind_mph --semantics witness
+
+      headwater export prov out/report --direction upstream --level platform --mask 'name=*tmp*' --as-of 2026-03-01
     """
+    options = ViewOptions(
+        view=view, direction=direction, depth=depth, levels=level or (), open=open or (), masks=mask or (), ends=ends,
+        between=between or (), as_of=as_of, since=since, until=until,
+    )  # fmt: skip
     if where is None and (column or forward or to or semantics is Semantics.WITNESS):
         raise InvalidQueryError("--column, --semantics, --forward and --to are about a record trace.", field="where", hint="Add --where.")
-    request = TraceRequest(dataset=target, where=where, column=column, semantics=semantics, forward=forward, to=to)
-    asyncio.run(_export(request, format, output, home, check=check))
+    if where is not None and options.given:
+        raise InvalidQueryError(
+            "A record trace and a view are both asked for.", field="where", hint="Leave out --where, or the view's options."
+        )
+    if target is None and not between:
+        raise InvalidQueryError("Nothing is named.", hint="Name a dataset, a run or a column, or two with --between.")
+    request = TraceRequest(dataset=target or "", where=where, column=column, semantics=semantics, forward=forward, to=to)
+    asyncio.run(_export(request, options, format, output, home, check=check))
     if output is not None:
         note(f"Wrote {output}.")
 
 
-async def _export(request: TraceRequest, format: ProvFormat, output: Path | None, home: Path | None, *, check: bool) -> None:
+async def _export(
+    request: TraceRequest, options: ViewOptions, format: ProvFormat, output: Path | None, home: Path | None, *, check: bool
+) -> None:
     async with open_answers(home) as answers:
-        if request.where is None:
-            found = await answers.find(request.dataset, *EXPORTED)
-            request = replace(request, dataset=found.id)
+        asked = await _asked(answers, request, options)
         if check:
-            await _check(answers, request)
-        chunks = answers.provenance(request, format)
+            await _check(answers, asked)
+        chunks = answers.provenance(asked, format)
         if output is None:
             async for chunk in chunks:
                 sys.stdout.buffer.write(chunk)
@@ -82,12 +123,22 @@ async def _export(request: TraceRequest, format: ProvFormat, output: Path | None
         await _save(chunks, output)
 
 
-async def _check(answers: Answers, request: TraceRequest) -> None:
+async def _asked(answers: Answers, request: TraceRequest, options: ViewOptions) -> Exported:
+    """What is to be exported, with the ids of what is named."""
+    if request.where is not None:
+        return request
+    focus = [(await find_target(answers, request.dataset)).id] if request.dataset else []
+    if options.given:
+        return (await with_ids(answers, options)).request(focus)
+    return replace(request, dataset=focus[0])
+
+
+async def _check(answers: Answers, asked: Exported) -> None:
     """Read the export back and hold it against every constraint: an export of ours that breaks one is a fault, and not written."""
     from headwater.graph.prov.constraints import check
     from headwater.graph.prov.read import read
 
-    written = b"".join([chunk async for chunk in answers.provenance(request, ProvFormat.JSON)])
+    written = b"".join([chunk async for chunk in answers.provenance(asked, ProvFormat.JSON)])
     broken = check(read(written, ProvFormat.JSON))
     if broken:
         raise HeadwaterError(

@@ -136,6 +136,8 @@ class _Projection:
         return True
 
     def _derivation(self, derivation: Statement) -> bool:
+        if _is_masked(derivation):
+            return False
         entity, source, activity, _, _ = (arg or "" for arg in derivation.args)
         names = self._names
         kinds = {names.own(entity), names.own(source)}
@@ -218,6 +220,8 @@ class _Projection:
 
     def _influence(self, influence: Statement) -> bool:
         influenced, by = (arg or "" for arg in influence.args)
+        if _is_masked(influence):
+            return False
         if (TYPE, Name(term("Replay"))) in influence.attributes:
             self.stated.link(self._place(by), self._place(influenced), EdgeKind.REPLAYS)
             return True
@@ -256,6 +260,11 @@ class _Projection:
 
 def _label(element: Statement) -> str | None:
     return next((str(value) for name, value in element.attributes if name == LABEL), None)
+
+
+def _is_masked(relation: Statement) -> bool:
+    """Whether it stands for ways through what a view of ours hid: no edge of the graph says that."""
+    return any(name in (term("via"), term("direct")) for name, _ in relation.attributes)
 
 
 def _own(element: Statement, *, without: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:

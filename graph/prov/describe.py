@@ -23,8 +23,8 @@ def describe(statements: Statements, node: Node) -> None:
     """Say what a node is, and what its id alone says of where it belongs."""
     about = scalars({key: node.properties.get(key) for key in _KEPT.get(node.kind, ())})
     match str(node.kind):  # as a text, since there may be kinds one day that this does not list
-        case NodeKind.PLATFORM:
-            statements.entity(node.id, "Platform", node.name, types=["Collection"])
+        case NodeKind.PLATFORM | NodeKind.DATA:
+            statements.entity(node.id, node.kind.value.capitalize(), node.name, types=["Collection"])
         case NodeKind.DATASET:
             describe_dataset(statements, node.id, node)
         case NodeKind.VERSION:
@@ -33,8 +33,8 @@ def describe(statements: Statements, node: Node) -> None:
             statements.entity(node.id, "Partition", node.name, about, types=["Collection"])
         case NodeKind.COLUMN:
             describe_column(statements, node)
-        case NodeKind.SYSTEM | NodeKind.PIPELINE | NodeKind.OWNER:
-            software = () if node.kind is NodeKind.OWNER else ("SoftwareAgent",)
+        case NodeKind.SYSTEM | NodeKind.PIPELINE | NodeKind.OWNER | NodeKind.ACTOR:
+            software = ("SoftwareAgent",) if node.kind in (NodeKind.SYSTEM, NodeKind.PIPELINE) else ()
             statements.agent(node.id, node.kind.value.capitalize(), node.name, software)
         case NodeKind.JOB:
             statements.entity(node.id, "Job", node.name, types=["Plan"])

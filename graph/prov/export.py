@@ -61,6 +61,12 @@ class Export:
         yield Statement(Kind.AGENT, software, (), name)
         yield Statement(Kind.ATTRIBUTION, None, (bundle, software))
 
+    def closed(self, about: About = (), *, weakened: int = 0) -> Export:
+        """The export with all its statements there: derivations are added, and the bundle says how many were weakened."""
+        self.statements.close()
+        self.about = [*self.about, *about, ("weakened", self.statements.weakened + weakened or None)]
+        return self
+
 
 async def export_run(graph: GraphReader, tenant: str, run: str) -> Export:
     """What one run read and wrote, who carried it out, its stages and tasks, and the operators of its plan.
@@ -73,8 +79,8 @@ async def export_run(graph: GraphReader, tenant: str, run: str) -> Export:
     subgraph = await graph.reach(tenant, [run], direction=Direction.BOTH, kinds=(*_FLOWS, EdgeKind.REPLAYS), depth=1, limit=MAX_NODES)
     export = Export(run)
     describe_flows(export.statements, await Flows.of(graph, tenant, subgraph))
-    await _describe_within(export.statements, graph, tenant, run)
-    return _closed(export, subgraph.truncated)
+    await _describe_inside(export.statements, graph, tenant, run)
+    return export.closed(_truncated(subgraph.truncated))
 
 
 async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> Export:
@@ -98,7 +104,7 @@ async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> Expor
         truncated += reached.truncated
         following = sorted({source for run in flows.runs for source in unversioned_inputs(flows, run)} - seen)
         seen.update(following)
-    return _closed(export, truncated)
+    return export.closed(_truncated(truncated))
 
 
 async def export_column(graph: GraphReader, tenant: str, column: str) -> Export:
@@ -117,7 +123,7 @@ def export_view(target: str, nodes: Sequence[Node], edges: Sequence[Edge], *, tr
     """A set of nodes and the edges between them, at whatever levels; `truncated` counts what a limit kept out of it."""
     export = Export(target, about=about)
     describe_view(export.statements, nodes, edges)
-    return _closed(export, truncated)
+    return export.closed(_truncated(truncated))
 
 
 @asynccontextmanager
@@ -146,23 +152,21 @@ async def export_records(graph: GraphStore, store: AssociationStore, tenant: str
             *(("incomplete", f"{item.what}: {item.reason} ({item.effect})") for item in traced.incomplete),
         ]
         export.records = records.items()
-        yield _closed(export, subgraph.truncated, weakened=records.weakened)
+        yield export.closed(_truncated(subgraph.truncated), weakened=records.weakened)
 
 
-def _closed(export: Export, truncated: int, *, weakened: int = 0) -> Export:
-    export.statements.close()
-    export.about = [*export.about, ("truncated", truncated or None), ("weakened", export.statements.weakened + weakened or None)]
-    return export
+def _truncated(nodes: int) -> About:
+    return [("truncated", nodes or None)]
 
 
-async def _describe_within(statements: Statements, graph: GraphReader, tenant: str, parent: str) -> None:
+async def _describe_inside(statements: Statements, graph: GraphReader, tenant: str, parent: str) -> None:
     """The stages, tasks and operators of a run."""
     kinds = _WITHIN if parent.startswith(f"{NodeKind.RUN}:") else (NodeKind.TASK,)
     for child in await _children(graph, tenant, parent, kinds):
         describe(statements, child)
         describe_containment(statements, Node(parent, NodeKind(parse_id(parent)[0]), parent), child)
         if child.kind is NodeKind.STAGE:
-            await _describe_within(statements, graph, tenant, child.id)
+            await _describe_inside(statements, graph, tenant, child.id)
 
 
 async def _upstream(graph: GraphReader, tenant: str, datasets: Sequence[str]) -> Subgraph:

@@ -4,20 +4,26 @@ What an edge says depends on its ends. Where a run wrote a block, or read one, P
 job is a plan, and a plan neither uses nor makes anything; and a dataset is not made by one job. So all runs of a job stand as one activity
 (`hw:Runs`), which used what the job reads and had influence on what it writes. Every other edge, lifted ones too, is an influence, which
 says no more than is known and can close no circle that PROV-CONSTRAINTS forbids.
+
+A link of a view that leads through masked nodes alone says how many (`hw:via`). Between blocks of data, and between columns, it is a
+derivation, whose steps PROV need not know; between all others an influence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
-from headwater.graph.prov.describe import describe, node_or_bare, scalars
-from headwater.graph.prov.statements import Statements
+from headwater.graph.prov.describe import describe, describe_partition, node_or_bare, scalars
+from headwater.graph.prov.lineage import describe_run
+from headwater.graph.prov.statements import About, Statements
 from headwater.graph.prov.terms import instant
+from headwater.graph.views import VisibleEdge
 
-_DATA = frozenset({NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN})
+_DATA = frozenset({NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN})
 _ACTIVITIES = frozenset({NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK})
 _BLOCKS = frozenset({NodeKind.VERSION, NodeKind.PARTITION})
+_AGENTS = frozenset({NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.ACTOR})
 
 
 def describe_view(statements: Statements, nodes: Sequence[Node], edges: Sequence[Edge]) -> None:
@@ -31,29 +37,66 @@ def describe_view(statements: Statements, nodes: Sequence[Node], edges: Sequence
         _describe_edge(statements, edge, known)
 
 
+def describe_links(statements: Statements, known: Mapping[str, Node], links: Iterable[VisibleEdge]) -> None:
+    """Say what the links of a view mean; `known` are its nodes, which are described already."""
+    for link in links:
+        source, target = known[link.src], known[link.dst]
+        about = {"weight": link.weight if link.weight > 1 else None, "via": link.via or None, "direct": None if link.direct else False}
+        _describe_flow(statements, _flow_of(source, target, direct=link.direct), source, target, about)
+
+
+def describe_within(statements: Statements, node: Node, containers: Sequence[Node]) -> None:
+    """Say what a node is, and where it stands: `containers` are innermost first."""
+    if node.kind is NodeKind.RUN:
+        describe_run(statements, node, containers)
+    elif node.kind is NodeKind.PARTITION:
+        describe_partition(statements, node, containers)
+    else:
+        describe(statements, node)
+        if node.kind in (NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR) and containers:
+            describe_within(statements, containers[0], containers[1:])
+            describe_containment(statements, containers[0], node)
+
+
 def _describe_edge(statements: Statements, edge: Edge, known: Mapping[str, Node]) -> None:
     source, target = known[edge.src], known[edge.dst]
-    about = scalars({"edge": str(edge.kind), **edge.properties})
     if edge.kind is EdgeKind.CONTAINS:
         describe_containment(statements, source, target)
     elif edge.kind is EdgeKind.REPLAYS:
         statements.influenced(edge.dst, edge.src, "Replay")
     elif edge.kind is EdgeKind.DERIVES and source.kind is target.kind is NodeKind.COLUMN:
         statements.derived(edge.dst, edge.src, None, derivation_of(edge))
-    elif edge.kind is EdgeKind.READS and source.kind in _DATA and target.kind in (_ACTIVITIES | {NodeKind.JOB}):
-        statements.used(_activity(statements, target), edge.src)
-    elif edge.kind is EdgeKind.WRITES and source.kind in _ACTIVITIES and target.kind in _BLOCKS:
-        statements.generated(edge.dst, edge.src, instant(source.properties.get("endedAt")))
+    else:
+        _describe_flow(statements, edge.kind, source, target, scalars({"edge": str(edge.kind), **edge.properties}))
+
+
+def _flow_of(source: Node, target: Node, *, direct: bool) -> EdgeKind | None:
+    """What a link of a view is, as far as there is a word for it."""
+    if {source.kind, target.kind} == {NodeKind.COLUMN} or {source.kind, target.kind} <= _BLOCKS:
+        return EdgeKind.DERIVES
+    if not direct:
+        return None
+    ends = source.kind in _DATA, target.kind in _DATA
+    return {(True, False): EdgeKind.READS, (False, True): EdgeKind.WRITES}.get(ends)
+
+
+def _describe_flow(statements: Statements, kind: EdgeKind | None, source: Node, target: Node, about: About) -> None:
+    if kind is EdgeKind.DERIVES and source.kind in _DATA and target.kind in _DATA:
+        statements.derived(target.id, source.id, None, about)
+    elif kind is EdgeKind.READS and source.kind in _DATA and target.kind in (_ACTIVITIES | {NodeKind.JOB}):
+        statements.used(_activity(statements, target), source.id)
+    elif kind is EdgeKind.WRITES and source.kind in _ACTIVITIES and target.kind in _BLOCKS:
+        statements.generated(target.id, source.id, instant(source.properties.get("endedAt")))
     elif source.kind is NodeKind.JOB or target.kind is NodeKind.JOB:
         statements.influenced(_activity(statements, target), _activity(statements, source), about=about)
     else:
-        statements.influenced(edge.dst, edge.src, about=about)
+        statements.influenced(target.id, source.id, about=about)
 
 
 def describe_containment(statements: Statements, container: Node, child: Node) -> None:
     """Say that a container holds a child, in the word that PROV has for things of their kinds."""
-    if container.kind in (NodeKind.SYSTEM, NodeKind.PIPELINE):
-        if child.kind in (NodeKind.PIPELINE, NodeKind.SYSTEM):
+    if container.kind in _AGENTS:
+        if child.kind in _AGENTS:
             statements.on_behalf_of(child.id, container.id)
         elif child.kind is NodeKind.JOB:
             statements.attributed(child.id, container.id)

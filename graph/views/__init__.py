@@ -5,6 +5,7 @@ from headwater.graph.views.answer import Levels, Members, Sight, Totals, Visible
 from headwater.graph.views.difference import Difference, difference
 from headwater.graph.views.fields import FieldEdge, FieldLineage, FieldOperation, ReachingTag, Way, field_lineage, reaching_tags
 from headwater.graph.views.impact import Affected, Impact, impact, impact_of_records
+from headwater.graph.views.options import ViewOptions, levels_named
 from headwater.graph.views.request import Mask, MaskBy, ViewRequest
 from headwater.graph.views.viewing import View, view
 
@@ -25,6 +26,7 @@ __all__ = [
     "Sight",
     "Totals",
     "View",
+    "ViewOptions",
     "ViewRequest",
     "VisibleEdge",
     "VisibleNode",
@@ -34,6 +36,7 @@ __all__ = [
     "field_lineage",
     "impact",
     "impact_of_records",
+    "levels_named",
     "reaching_tags",
     "view",
 ]

@@ -162,6 +162,15 @@ class View:
             for number, node in enumerate(ids, start)
         ]
 
+    async def containers(self, kinds: Collection[NodeKind]) -> dict[str, list[Node]]:
+        """What each visible node of some kinds stands in, innermost first; containers that the masks hide are left out."""
+        chain = self._zoom.chain
+        above = {node: chain(node)[1:] for node in self._nodes if kind_of(node) in kinds}
+        ids = {container for containers in above.values() for container in containers}
+        known = {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
+        shown = {each: known.get(each) or _bare(each) for each in ids if not hides(self._request.masks, each, chain, known)}
+        return {node: [shown[each] for each in containers if each in shown] for node, containers in above.items()}
+
     def wholly(self, node: str) -> bool:
         """Whether what enters a visible node leaves it by every link: see `passage`."""
         number = self._numbers[node]

@@ -52,15 +52,38 @@ def test_without_a_preference_it_is_json(filled):
     [
         ({"target": "run:0"}, 404, "NotFound"),
         ({"target": "dataset:file:/nowhere"}, 404, "NotFound"),
-        ({"target": "job:local:report"}, 400, "InvalidQuery"),
+        ({"target": "job:local:nobody"}, 404, "NotFound"),
+        ({"target": "report"}, 400, "InvalidQuery"),
+        ({"target": [RUN, "job:local:report"]}, 400, "InvalidQuery"),
+        ({"target": "job:local:report", "level": "colour"}, 400, "InvalidInput"),
+        ({"target": "job:local:report", "level": "tag"}, 400, "InvalidQuery"),
+        ({"target": "job:local:report", "level": "task"}, 400, "InvalidQuery"),
+        ({"target": "job:local:report", "mask": "name"}, 400, "InvalidQuery"),
+        ({"target": "job:local:report", "between": RUN}, 400, "InvalidQuery"),
+        ({"target": "job:local:report", "as_of": "yesterday"}, 400, "InvalidInput"),
+        ({"target": "/data/out/report", "where": "true", "ends": "true"}, 400, "InvalidQuery"),
         ({"target": "/nowhere", "where": "true"}, 404, "NotFound"),
         ({"target": RUN, "format": "word"}, 400, "InvalidInput"),
-        ({}, 400, "InvalidInput"),
+        ({}, 400, "InvalidQuery"),
     ],
 )
 def test_what_cannot_be_exported_is_refused_with_a_status(filled, asked, status, error):
     answer = filled.get(PATH, params=asked)
     assert (answer.status_code, answer.json()["error"]) == (status, error)
+
+
+@pytest.mark.parametrize("notation", ProvFormat)
+def test_a_view_comes_in_every_notation(filled, notation):
+    asked = {"target": ["dataset:file:/data/out/report"], "level": ["dataset", "system"], "mask": "name=*clean*", "format": notation}
+    answer = filled.get(PATH, params=asked)
+    assert answer.status_code == 200
+    assert check(read(answer.content)) == []
+    assert b"/data/out/clean" not in answer.content
+
+
+def test_a_view_may_have_several_nodes_in_its_midst(filled):
+    answer = filled.get(PATH, params={"target": ["job:local:report", "dataset:file:/data/out/clean"], "view": "true", "format": "n"})
+    assert answer.text.count("hw:focus=") == 2
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/png, application/json;q=0"])

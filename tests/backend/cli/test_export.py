@@ -48,3 +48,38 @@ def test_a_file_that_cannot_be_written_is_named(lived_in, tmp_path):
 def test_options_of_a_record_trace_need_records(lived_in):
     with pytest.raises(InvalidQueryError, match="record trace"):
         prov("/data/out/report", "--home", lived_in, "--column", "wind")
+
+
+VIEWED = ("/data/out/report", "--mask", "kind=job", "--mask", "name=*clean*", "--direction", "upstream")
+
+
+def test_a_view_is_exported_without_the_names_of_what_it_hides(lived_in):
+    text = prov(*VIEWED, "--home", lived_in, "--check", "-f", "n")
+    assert "clean" not in text
+    assert "hw:via=" in text
+
+
+def test_what_lies_between_two_needs_no_other_focus(lived_in):
+    text = prov("--between", "/data/raw/weather.csv", "/data/out/report", "--home", lived_in, "-f", "n", "--check")
+    assert "job\\:local\\:clean" in text
+
+
+def test_any_node_can_be_exported_with_what_is_around_it(lived_in):
+    assert "runs\\:local\\:report" in prov("job:local:report", "--home", lived_in, "-f", "n", "--check")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("/data/out/report", "--where", "true", "--level", "platform"), "both asked for"),
+        (("/data/out/report", "--level", "column", "--level", "dataset"), "Two levels of data"),
+        (("/data/out/report", "--level", "tag"), "no level"),
+        (("/data/out/report", "--level", "task"), "no task"),
+        (("/data/out/report", "--open", "report"), "opens nothing"),
+        (("/data/out/report", "--mask", "colour=red"), "no mask"),
+        ((), "Nothing is named"),
+    ],
+)
+def test_a_view_that_cannot_be_is_refused(lived_in, asked, said):
+    with pytest.raises(InvalidQueryError, match=said):
+        prov(*asked, "--home", lived_in)

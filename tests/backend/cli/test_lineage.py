@@ -124,7 +124,7 @@ def test_as_of_before_a_job_ran_it_is_not_there(lived_in):
     ("arguments", "why"),
     [
         (["out/clean", "--mask", "colour=red"], "is no mask"),
-        (["out/clean", "--level", "job", "--level", "run"], "two levels of actors"),
+        (["out/clean", "--level", "job", "--level", "run"], "Two levels of actors"),
         (["out/clean", "--level", "column"], "has no column"),
         (["out/clean", "--open", "report"], "opens nothing"),
         ([], "Nothing is named"),

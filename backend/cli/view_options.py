@@ -1,0 +1,60 @@
+"""The options by which commands ask for a view, and the names in them as ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from headwater.backend.cli.answers import Answers
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.views.options import ViewOptions, split_opened
+
+# Which of several things that bear a name is meant: the first kind of these.
+_NAMED = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
+_BY_ID = (
+    *_NAMED, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.ACTOR, NodeKind.DATA,
+)  # fmt: skip
+
+Levels = Annotated[
+    list[NodeKind] | None, typer.Option("--level", help="Zoom: a level of data, of actors, or one of each (twice).", show_default=False)
+]
+Opened = Annotated[
+    list[str] | None,
+    typer.Option("--open", metavar="NAME=LEVEL", help="Show what one container holds: report=column.", show_default=False),
+]
+Masks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mask", help="Hide kind=, name=, namespace=, tag=, layer= or node=…; != hides all others. Repeatable.", show_default=False
+    ),
+]
+Ends = Annotated[bool, typer.Option("--ends", help="Hide all but what the lineage begins and ends with.")]
+Between = Annotated[
+    tuple[str, str] | None, typer.Option("--between", metavar="A B", help="Keep what lies on a way between two.", show_default=False)
+]
+AsOf = Annotated[str | None, typer.Option(help="As it stood at an instant (ISO 8601).", show_default=False)]
+Since = Annotated[str | None, typer.Option(help="What was stated from an instant on.", show_default=False)]
+Until = Annotated[str | None, typer.Option(help="What was stated up to an instant.", show_default=False)]
+Depth = typer.Option(min=1, max=1_000, help="How many hops: from dataset to dataset it takes two, by way of the job.", show_default="20")
+
+
+async def find_target(answers: Answers, text: str) -> Node:
+    """The node that a person names. Raises as `Answers.find`."""
+    return await answers.find(text, *(_BY_ID if text.partition(":")[0] in set(_BY_ID) else _NAMED))
+
+
+async def with_ids(answers: Answers, options: ViewOptions) -> ViewOptions:
+    """The options with the ids of what they name."""
+    opened = [split_opened(text) for text in options.open]
+    return replace(
+        options,
+        open=[f"{(await find_target(answers, name)).id}={level}" for name, level in opened],
+        between=await _ids(answers, options.between),
+    )
+
+
+async def _ids(answers: Answers, names: Sequence[str]) -> list[str]:
+    return [(await find_target(answers, name)).id for name in names]

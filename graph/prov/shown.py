@@ -1,0 +1,76 @@
+"""A view as PROV: what it shows, at its levels, and nothing of what it hides but how much that is.
+
+For auditors who get the lineage of a report without the names of what lies between. The document says what was asked, and what the view
+left out: an export must never look more complete than the view is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from headwater.graph.model import NodeKind
+from headwater.graph.prov.export import Export
+from headwater.graph.prov.view import describe_links, describe_within
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.views import Mask, MaskBy, View, ViewRequest, view
+from headwater.graph.views.request import MAX_REACHED
+
+_EDGES = 1_000_000
+_NAMING = frozenset({MaskBy.NAME, MaskBy.NAMESPACE, MaskBy.NODE})
+# Which container these are in, no id tells. All others stand as the view shows them.
+_HELD = frozenset({NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.PARTITION})
+
+
+async def export_shown(graph: GraphStore, tenant: str, request: ViewRequest) -> Export:
+    """The whole view that a request asks for, of all pages.
+
+    Raises:
+        NotFoundError: a node of the focus is not known.
+        InvalidQueryError: a level is not there.
+    """
+    whole = replace(request, first=MAX_REACHED, edges=_EDGES, after=None)
+    made = await view(graph, tenant, whole)
+    export = Export(_target(request), about=list(_asked(request)))
+    containers = await made.containers(_HELD)
+    nodes = {shown.node.id: shown.node for shown in await made.nodes()}
+    pages = [made]
+    while (cursor := pages[-1].cursor) is not None:
+        pages.append(await view(graph, tenant, replace(whole, after=cursor)))
+        nodes |= {shown.node.id: shown.node for shown in await pages[-1].nodes()}
+    for identifier, node in sorted(nodes.items()):
+        describe_within(export.statements, node, containers.get(identifier, ()))
+    for page in pages:
+        describe_links(export.statements, nodes, page.edges())
+    return export.closed(_found(made))
+
+
+def _target(request: ViewRequest) -> str:
+    return request.focus[0] if len(request.focus) == 1 else f"{len(request.focus)} nodes"
+
+
+def _asked(request: ViewRequest) -> Iterator[tuple[str, Any]]:
+    """The question, as attributes of the bundle."""
+    yield from (("focus", identifier) for identifier in request.focus)
+    yield from (("direction", request.direction.value), ("depth", request.depth))
+    yield from (("data", request.data.value), ("actors", request.actors.value))
+    yield from (("open", f"{identifier}={level}") for identifier, level in sorted(request.open.items()))
+    yield from (("mask", _said(mask)) for mask in request.masks)
+    yield from (("endsOnly", request.ends_only or None), ("asOf", request.as_of), ("since", request.since), ("until", request.until))
+    if request.between:
+        yield from (("between", identifier) for side in request.between for identifier in side)
+
+
+def _said(mask: Mask) -> str:
+    """A mask as it was asked for, without names: that of a hidden thing would tell what the document must not."""
+    if mask.by in _NAMING and not mask.negated:
+        return f"{mask.by}: {len(mask.values)}"
+    return f"{mask.by}{'!' if mask.negated else ''}={'|'.join(mask.values)}"
+
+
+def _found(made: View) -> list[tuple[str, Any]]:
+    """What the view says of itself: counts of the whole, and what it overstates or lacks."""
+    totals = made.totals
+    counts = [("reached", totals.reached), ("masked", totals.masked), ("beyond", totals.beyond or None)]
+    return [*counts, *(("incomplete", note) for note in made.notes)]
