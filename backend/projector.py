@@ -105,7 +105,9 @@ class Projector:
                 declaration = Declaration.from_json(document)
                 return project_declaration(declaration, declaration_stamp(declaration, entry.key))
             kept = await asyncio.to_thread(self._associations.publish, tenant, Manifest.from_json(document))
-            return project_capture(document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows) for file in kept])
+            return project_capture(
+                document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows, file.attempt) for file in kept]
+            )
         except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on
             if _is_transient(error):
                 raise

@@ -26,5 +26,5 @@ async def project_captures(graph: GraphStore, records: AssociationStore) -> None
     """Put what the captures state into the graph, as the projector does."""
     for entry in records.catalog.captures(TENANT):
         manifest = records.manifest(TENANT, entry.capture).to_json()
-        files = [WrittenFile(*file.block, file.rows) for file in records.files(TENANT, entry.capture)]
+        files = [WrittenFile(*file.block, file.rows, file.attempt) for file in records.files(TENANT, entry.capture)]
         await fold(graph, TENANT, [project_capture(manifest, capture_stamp(manifest, entry.capture), files)])

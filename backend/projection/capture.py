@@ -14,6 +14,7 @@ from typing import Any
 
 from headwater.backend.projection.facets import given, mapping, objects, required
 from headwater.backend.projection.statement import Statement
+from headwater.backend.projection.tasks import state_tasks
 from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 
@@ -28,6 +29,7 @@ class WrittenFile:
     length: int
     modified: int
     rows: int
+    attempt: int | None = None  # the task attempt that wrote it, where it is known
 
 
 def capture_stamp(manifest: Mapping[str, Any], key: str) -> Stamp:
@@ -68,6 +70,7 @@ def _state(statement: Statement, manifest: Mapping[str, Any], files: Sequence[Wr
     inputs: dict[str, Any] = {f"input:{dataset}": {} for dataset in reads}
     statement.describe(run, {"capture": ledger, **inputs}, ranks=dict.fromkeys(inputs, -1))
     _state_operators(statement, manifest, run, capture)
+    state_tasks(statement, manifest, run, capture, _made(files))
     if manifest.get("sink"):
         _state_sink(statement, manifest, job, run, run_id, capture, files)
 
@@ -122,6 +125,15 @@ def _state_operators(statement: Statement, manifest: Mapping[str, Any], run: str
         if (source := named.get(operator.get("source"))) is not None:
             about["dataset"] = node_id(NodeKind.DATASET, *_names(source, "$.sources"))
         statement.describe(identifier, {**about, "children": children, "ordinal": index}, name=op)
+
+
+def _made(files: Sequence[WrittenFile]) -> dict[int, list[str]]:
+    """The files that each task attempt wrote."""
+    made: dict[int, list[str]] = {}
+    for file in files:
+        if file.attempt is not None:
+            made.setdefault(file.attempt, []).append(_partition(file.path, file.length, file.modified))
+    return made
 
 
 def _names(holder: Mapping[str, Any], path: str) -> tuple[str, str]:

@@ -16,10 +16,11 @@ FILES = "files.json"
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file that a capture wrote, with the number of its records."""
+    """A file that a capture wrote, with the number of its records, and the task attempt that wrote it (None: kept before that was)."""
 
     block: FileBlock
     rows: int
+    attempt: int | None = None
 
 
 def boundary_name(boundary: int) -> str:
@@ -34,9 +35,10 @@ def manifest_text(manifest: Manifest) -> bytes:
 
 def files_text(files: Sequence[KeptFile]) -> bytes:
     """The files that a capture wrote, as they are kept."""
-    return json.dumps([[*file.block, file.rows] for file in files], ensure_ascii=False).encode()
+    return json.dumps([[*file.block, file.rows, file.attempt] for file in files], ensure_ascii=False).encode()
 
 
 def read_files(folder: Path) -> list[KeptFile]:
     """The files that a kept capture wrote."""
-    return [KeptFile(FileBlock(path, length, modified), rows) for path, length, modified, rows in json.loads((folder / FILES).read_bytes())]
+    entries = json.loads((folder / FILES).read_bytes())
+    return [KeptFile(FileBlock(*entry[:3]), *entry[3:]) for entry in entries]

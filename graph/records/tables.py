@@ -98,14 +98,16 @@ def files_written(segments: Sequence[Segment]) -> list[KeptFile]:
         InvalidCaptureError: two segments disagree about a file, or runs name a file that is not listed.
     """
     blocks: dict[str, FileBlock] = {}
+    writers: dict[str, int] = {}
     rows: dict[str, int] = {}
     for segment in segments:
         paths = [_written(segment, file, blocks) for file in segment.footer.files]
+        writers |= dict.fromkeys(paths, segment.footer.attempt)
         for run in segment.footer.runs:
             if len(run) != 2 or not 0 <= run[0] < len(paths) or run[1] < 0:
                 raise InvalidCaptureError(f"Segment {segment.name} has the run {list(run)}, for {len(paths)} files.", field=segment.name)
             rows[paths[run[0]]] = rows.get(paths[run[0]], 0) + run[1]
-    return [KeptFile(blocks[path], rows.get(path, 0)) for path in sorted(blocks)]
+    return [KeptFile(blocks[path], rows.get(path, 0), writers[path]) for path in sorted(blocks)]
 
 
 def _written(segment: Segment, file: WrittenFile, blocks: dict[str, FileBlock]) -> str:

@@ -17,7 +17,11 @@ from headwater.graph.views.request import ViewRequest
 async def open_runs(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms) -> None:
     """Put the operators of each run that is shown by them into its place."""
     zoom = Zoom(request, atoms.parents)
-    runs = [identifier for identifier in atoms.ids if kind_of(identifier) is NodeKind.RUN and _is_opened(request, zoom, identifier)]
+    runs = [
+        identifier
+        for identifier in atoms.ids
+        if kind_of(identifier) is NodeKind.RUN and level_of(request, zoom, identifier) is NodeKind.OPERATOR
+    ]
     inside = await graph.neighbours(tenant, runs, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
     of_run: dict[str, list[str]] = {}
     for edge in inside:
@@ -37,9 +41,9 @@ async def open_runs(graph: GraphStore, tenant: str, request: ViewRequest, atoms:
     atoms.parents = {**atoms.parents, **{operator: [run] for run, operators in of_run.items() for operator in operators}}
 
 
-def _is_opened(request: ViewRequest, zoom: Zoom, run: str) -> bool:
-    level = next((request.open[each] for each in zoom.chain(run) if each in request.open), request.actors)
-    return level is NodeKind.OPERATOR
+def level_of(request: ViewRequest, zoom: Zoom, run: str) -> NodeKind:
+    """The level at which a run is shown: that of the innermost container that is opened."""
+    return next((request.open[each] for each in zoom.chain(run) if each in request.open), request.actors)
 
 
 def _through(plans: dict[int, _Plan], src: int, dst: int) -> list[tuple[int, int]]:

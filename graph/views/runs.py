@@ -10,9 +10,10 @@ from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import FLOWS, children, flows_of, parents_of
 from headwater.graph.views.inputs import add_inputs
-from headwater.graph.views.levels import kind_of
+from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.operators import open_runs
 from headwater.graph.views.request import ViewRequest
+from headwater.graph.views.tasks import OPENED, open_stages
 from headwater.graph.views.times import Flow, time_of, within
 
 _INSIDE = {
@@ -26,13 +27,17 @@ _INSIDE = {
 }
 
 
+_PARTS = frozenset({NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR})
+
+
 async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> Atoms:
     """The atoms around versions, partitions and runs.
 
     Raises:
         InvalidQueryError: no version, partition or run of the focus is known.
     """
-    focus = await _focus(graph, tenant, request, nodes)
+    runs = await _runs_of(graph, tenant, nodes)
+    focus = await _focus(graph, tenant, request, [*(node for node in nodes if node.id not in runs), *runs.values()])
     if not focus:
         raise InvalidQueryError(
             f"No version, partition or run of {nodes[0].id} is known{' as of then' if request.timed else ''}.",
@@ -47,9 +52,29 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
     if request.direction is not Direction.UPSTREAM:
         atoms.notes.append("Downstream, runs that state an input without its version or files are missing.")
     await add_inputs(graph, tenant, atoms, None if request.direction is Direction.DOWNSTREAM else grow)
-    if NodeKind.OPERATOR in {request.actors, *request.open.values()}:
+    levels = {request.actors, *request.open.values()}
+    if NodeKind.OPERATOR in levels:
         await open_runs(graph, tenant, request, atoms)
+    if levels & OPENED:
+        await open_stages(graph, tenant, request, atoms)
+    if inside := [number for number, identifier in enumerate(atoms.ids) if identifier in runs]:
+        chain, unasked = Zoom(request, atoms.parents).chain, {run.id for run in runs.values()} - {node.id for node in nodes}
+        atoms.focus = [*(number for number in atoms.focus if unasked.isdisjoint(chain(atoms.ids[number]))), *inside]
     return atoms
+
+
+async def _runs_of(graph: GraphStore, tenant: str, nodes: Sequence[Node]) -> dict[str, Node]:
+    """For each stage, task and operator its run, whose flows are theirs.
+
+    Raises:
+        InvalidQueryError: one is in no run that is known.
+    """
+    parts = [node.id for node in nodes if node.kind in _PARTS]
+    above = await graph.ancestors(tenant, parts) if parts else {}
+    runs = {part: next((node for node in above.get(part, ()) if node.kind is NodeKind.RUN), None) for part in parts}
+    if lost := [part for part, run in runs.items() if run is None]:
+        raise InvalidQueryError(f"Of {lost[0]} no run is known.", field="focus", hint="Name a run, a job or a dataset.")
+    return {part: run for part, run in runs.items() if run is not None}
 
 
 async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: Sequence[str], direction: Direction) -> Atoms:

@@ -35,7 +35,7 @@ async def project(store, graph) -> None:
     """State every capture of the store in the graph."""
     for entry in store.catalog.captures(TENANT):
         manifest = store.manifest(TENANT, entry.capture).to_json()
-        files = [WrittenFile(*file.block, file.rows) for file in store.files(TENANT, entry.capture)]
+        files = [WrittenFile(*file.block, file.rows, file.attempt) for file in store.files(TENANT, entry.capture)]
         await fold(graph, TENANT, [project_capture(manifest, capture_stamp(manifest, entry.capture), files)])
 
 

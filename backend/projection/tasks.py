@@ -1,0 +1,125 @@
+"""Stages and tasks of a run, as the manifest of its capture tells them: those that wrote associations, with what each recorded.
+
+A stage holds a task attempt for each that the driver counted. Data comes to a stage from the scans and stages whose rows are recorded there
+next; a task made the files that its segment of the sink names. What a stage that recorded nothing did, no manifest tells.
+
+Bounded: a run of ten thousand tasks must not outweigh all else that is known of it. A stage says how many tasks it had and how many of
+them the graph knows; what the others wrote, the stage has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from headwater.backend.projection.facets import objects
+from headwater.backend.projection.statement import Statement
+from headwater.graph.model import NodeKind, node_id
+
+MAX_TASKS = 200  # of one capture
+
+Place = tuple[int, int]  # a stage, and its attempt
+
+
+def state_tasks(statement: Statement, manifest: Mapping[str, Any], run: str, capture: str, made: Mapping[int, Sequence[str]]) -> None:
+    """State the stages and tasks; `made` are the files (ids of partitions) that each task attempt wrote."""
+    segments = objects(manifest.get("segments"))
+    tasks = _tasks(segments)
+    sink = (manifest.get("sink") or {}).get("boundary")
+    last = {_place(segment) for segment in segments if segment.get("boundary") == sink}
+    # Those that made the files first: where not all are kept, they tell more.
+    kept = sorted(tasks, key=lambda task: (tasks[task][0] not in last, tasks[task][0], tasks[task][1]["partition"], task))[:MAX_TASKS]
+    sources, before = _entries(manifest, segments)
+    ids: dict[Place, str] = {}
+    for place in sorted({place for place, _ in tasks.values()}):
+        ids[place] = statement.contain(run, node_id(NodeKind.STAGE, capture, _name(place)))
+    for place, stage in ids.items():
+        inside = [task for task, (where, _) in tasks.items() if where == place]
+        known = [task for task in kept if tasks[task][0] == place]
+        left = sorted(file for task in inside if task not in known for file in made.get(task, ()))
+        about = {
+            "stage": place[0], "attempt": place[1], "ordinal": place[0], "tasks": len(inside), "shown": len(known),
+            "rows": sum(tasks[task][1]["rows"] for task in inside), "bytes": sum(tasks[task][1]["bytes"] for task in inside),
+            "datasets": sources.get(place, []), "after": [ids[earlier] for earlier in sorted(before.get(place, ()))], "last": place in last,
+        }  # fmt: skip
+        statement.describe(stage, about | ({"files": left} if left else {}), name=f"stage {_name(place)}")
+    for task in kept:
+        place, about = tasks[task]
+        identifier = statement.contain(ids[place], node_id(NodeKind.TASK, capture, str(task)))
+        files = sorted(made.get(task, ()))
+        statement.describe(
+            identifier, {**about, "attempt": task, "ordinal": about["partition"], "files": files}, name=f"task {about['partition']}"
+        )
+
+
+def _name(place: Place) -> str:
+    """A stage as Spark's own page calls it; the attempt only where it was not the first."""
+    return str(place[0]) if not place[1] else f"{place[0]}.{place[1]}"
+
+
+def _place(segment: Mapping[str, Any]) -> Place:
+    return int(segment["stage"]), int(segment["stage_attempt"])
+
+
+def _tasks(segments: Iterable[Mapping[str, Any]]) -> dict[int, tuple[Place, dict[str, Any]]]:
+    """The task attempts by their number, each with its stage and what it recorded at all boundaries."""
+    tasks: dict[int, tuple[Place, dict[str, Any]]] = {}
+    for segment in segments:
+        about = tasks.setdefault(int(segment["attempt"]), (_place(segment), {"partition": segment["partition"], "rows": 0, "bytes": 0}))[1]
+        about["rows"] += segment["rows"]
+        about["bytes"] += segment["bytes"]
+    return tasks
+
+
+def _entries(manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]]) -> tuple[dict[Place, list[str]], dict[Place, set[Place]]]:
+    """For each stage the datasets whose records it recorded first, and the stages whose rows it recorded next."""
+    plan = _Recording(manifest, segments)
+    names = {source.get("source"): source["dataset"] for source in objects(manifest.get("sources")) if source.get("format") != "local"}
+    scans = [operator for operator in plan.operators if operator.get("op") == "Scan" and operator.get("source") in names]
+    datasets: dict[Place, set[str]] = {}
+    for scan in scans:
+        name = names[scan["source"]]
+        for place in plan.after(scan["id"]):
+            datasets.setdefault(place, set()).add(node_id(NodeKind.DATASET, name["namespace"], name["name"]))
+    before: dict[Place, set[Place]] = {}
+    for operator, places in plan.recorded():
+        for place in plan.after(operator):
+            before.setdefault(place, set()).update(places - {place})
+    return {place: sorted(found) for place, found in datasets.items()}, before
+
+
+class _Recording:
+    """Where in a plan rows are recorded, and by which stages."""
+
+    def __init__(self, manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]]) -> None:
+        self.operators = objects(manifest.get("operators"))
+        where: dict[int, set[Place]] = {}
+        for segment in segments:
+            where.setdefault(segment["boundary"], set()).add(_place(segment))
+        self._at: dict[int, list[tuple[set[Place], bool]]] = {}  # the stages, and whether only the operator's last input goes there
+        for boundary in objects(manifest.get("boundaries")):
+            if boundary["boundary"] in where:
+                self._at.setdefault(boundary["operator"], []).append((where[boundary["boundary"]], boundary["kind"] == "match"))
+        self._above: dict[int, list[tuple[int, bool]]] = {}
+        for operator in self.operators:
+            inputs = [*(operator.get("children") or ()), *(operator.get("subqueries") or ())]
+            for child in inputs:
+                self._above.setdefault(child, []).append((operator["id"], child == inputs[-1]))
+
+    def recorded(self) -> Iterator[tuple[int, set[Place]]]:
+        """The operators at which rows are recorded, with the stages that did."""
+        yield from ((operator, places) for operator, boundaries in self._at.items() for places, _ in boundaries)
+
+    def after(self, operator: int) -> set[Place]:
+        """The stages that recorded rows of an operator next, on their way up."""
+        found: set[Place] = set()
+        seen: set[int] = set()
+        waiting = [operator]
+        while waiting:
+            for upper, is_last in self._above.get(waiting.pop(), ()):
+                if upper not in seen:
+                    seen.add(upper)
+                    here = [places for places, matched in self._at.get(upper, ()) if is_last or not matched]
+                    found.update(*here)
+                    waiting += [] if here else [upper]
+        return found

@@ -1,0 +1,116 @@
+"""Runs opened to their stages and tasks: data comes to a stage, goes through its tasks, and leaves with the files that each task wrote.
+
+Between stages rows are shuffled: which task of the later stage got which row of the earlier is for record traces to say. So a stage stands
+between the tasks before it and its own. A run of which no stage is known, or an input that no stage is known to have recorded, stays with
+the run itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.views.atoms import Atoms
+from headwater.graph.views.levels import Zoom, kind_of
+from headwater.graph.views.operators import level_of
+from headwater.graph.views.request import ViewRequest
+
+OPENED = frozenset({NodeKind.STAGE, NodeKind.TASK})
+_SHOWN = "Of {tasks:,} tasks {shown:,} are known one by one; what the others wrote is shown with their stages."
+
+
+async def open_stages(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms) -> None:
+    """Put the stages and tasks of each run that is shown by them into its place."""
+    zoom = Zoom(request, atoms.parents)
+    runs = [each for each in atoms.ids if kind_of(each) is NodeKind.RUN and level_of(request, zoom, each) in OPENED]
+    stages = await _inside(graph, tenant, runs, NodeKind.STAGE)
+    tasks = await _inside(graph, tenant, [stage.id for found in stages.values() for stage in found], NodeKind.TASK)
+    numbers = {identifier: number for number, identifier in enumerate(atoms.ids)}
+    opened = {numbers[run]: _Run(atoms, zoom, numbers[run], found, tasks) for run, found in stages.items()}
+    atoms.edges = [step for src, dst in atoms.edges for step in _through(opened, src, dst)]
+    for run in opened.values():
+        atoms.edges += run.steps()
+    atoms.focus += [number for run in atoms.focus if run in opened for number in opened[run].all()]
+    parents = {stage.id: [run] for run, found in stages.items() for stage in found}
+    parents |= {task.id: [stage] for stage, found in tasks.items() for task in found}
+    atoms.parents = {**atoms.parents, **parents}
+    counts = {name: sum(stage.properties.get(name, 0) for found in stages.values() for stage in found) for name in ("tasks", "shown")}
+    if counts["shown"] < counts["tasks"]:
+        atoms.notes.append(_SHOWN.format(**counts))
+
+
+async def _inside(graph: GraphStore, tenant: str, containers: Sequence[str], kind: NodeKind) -> dict[str, list[Node]]:
+    """What some containers hold of a kind, by container."""
+    edges = await graph.neighbours(tenant, containers, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS]) if containers else []
+    held = {edge.dst: edge.src for edge in edges if kind_of(edge.dst) is kind}
+    found: dict[str, list[Node]] = {}
+    for node in await graph.get(tenant, sorted(held)):
+        found.setdefault(held[node.id], []).append(node)
+    return found
+
+
+def _through(opened: Mapping[int, _Run], src: int, dst: int) -> Iterator[tuple[int, int]]:
+    """A flow into or out of a run as one into its stages, or out of its tasks."""
+    if dst in opened:
+        yield from opened[dst].entering(src)
+    elif src in opened:
+        yield from opened[src].leaving(dst)
+    else:
+        yield src, dst
+
+
+class _Run:
+    """The stages and tasks of one run, as atoms."""
+
+    def __init__(self, atoms: Atoms, zoom: Zoom, run: int, stages: Iterable[Node], tasks: Mapping[str, Sequence[Node]]) -> None:
+        self._atoms = atoms
+        self._zoom = zoom
+        self._run = run
+        self._facts: dict[int, Mapping[str, Any]] = {}
+        self._tasks: dict[int, list[int]] = {}
+        self._makers: dict[str, int] = {}
+        for stage in stages:
+            number = self._number(stage)
+            self._facts[number] = stage.properties
+            self._tasks[number] = [self._number(task) for task in tasks.get(stage.id, ())]
+        self._stages = {atoms.ids[number]: number for number in self._facts}
+
+    def entering(self, data: int) -> list[tuple[int, int]]:
+        """From data that the run read to the stages that recorded it."""
+        containers = set(self._zoom.chain(self._atoms.ids[data]))
+        found = [stage for stage, about in self._facts.items() if not containers.isdisjoint(about.get("datasets") or ())]
+        return [(data, stage) for stage in found] or [(data, self._run), *((self._run, stage) for stage in self._last())]
+
+    def leaving(self, data: int) -> list[tuple[int, int]]:
+        """From what made it to data that the run wrote."""
+        maker = self._makers.get(self._atoms.ids[data])
+        return [(maker, data)] if maker is not None else [(stage, data) for stage in self._last()]
+
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """From each stage to its tasks, and from those to the stages after it."""
+        for stage, about in self._facts.items():
+            yield from ((stage, task) for task in self._tasks[stage])
+            for before in about.get("after") or ():
+                earlier = self._stages.get(before)
+                if earlier is None:
+                    continue
+                yield from ((task, stage) for task in self._tasks[earlier])
+                if len(self._tasks[earlier]) < self._facts[earlier].get("tasks", 0):
+                    yield earlier, stage
+
+    def all(self) -> Iterator[int]:
+        """Every stage and task."""
+        for stage, tasks in self._tasks.items():
+            yield stage
+            yield from tasks
+
+    def _last(self) -> list[int]:
+        return [stage for stage, about in self._facts.items() if about.get("last")] or list(self._facts)
+
+    def _number(self, node: Node) -> int:
+        number = len(self._atoms.ids)
+        self._atoms.ids.append(node.id)
+        self._makers |= dict.fromkeys(node.properties.get("files") or (), number)
+        return number

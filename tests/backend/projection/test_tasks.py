@@ -1,0 +1,148 @@
+"""The stages and tasks of a run, as the manifest of its capture tells them, and views that are opened to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.backend.projection import WrittenFile, capture_stamp, fold, project_capture
+from headwater.backend.projection.tasks import MAX_TASKS
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.stores import Direction
+from headwater.graph.views import ViewOptions, view
+from tests.backend.projection.events import Graph, graph_of
+from tests.backend.projection.test_captures import manifest
+
+RUN = "0198c0de-0000-7000-8000-00000000000c"
+LEFT, RIGHT, SMALL = "dataset:file:/lake/left", "dataset:file:/lake/right", "dataset:file:/lake/small"
+SOURCES = {name: [WrittenFile(f"file:{name}/a", 7, 5, 0)] for name in ("/lake/left", "/lake/right", "/lake/small")}
+
+# left ─ group (stage 1) ┐
+#                        join ─ sink (stage 4)
+# right ─ semi-join ─────┘
+#   small ─ match (stage 2)
+OPERATORS = [
+    {"id": 0, "op": "Write", "children": [1]},
+    {"id": 1, "op": "Join", "children": [2, 4]},
+    {"id": 2, "op": "Aggregate", "children": [3]},
+    {"id": 3, "op": "Scan", "children": [], "source": 0},
+    {"id": 4, "op": "Join", "children": [5, 6]},
+    {"id": 5, "op": "Scan", "children": [], "source": 1},
+    {"id": 6, "op": "Scan", "children": [], "source": 2},
+]
+BOUNDARIES = [
+    {"boundary": 0, "kind": "sink", "operator": 0},
+    {"boundary": 1, "kind": "group", "operator": 2},
+    {"boundary": 2, "kind": "match", "operator": 4},
+]
+
+
+def segment(boundary: int, stage: int, partition: int, attempt: int, *, again: int = 0, rows: int = 10) -> dict[str, Any]:
+    return {
+        "name": f"b{boundary}-s{stage}.{again}-p{partition}-a{attempt}.seg", "boundary": boundary, "stage": stage, "stage_attempt": again,
+        "partition": partition, "attempt": attempt, "rows": rows, "bytes": 4 * rows, "sha256": "",
+    }  # fmt: skip
+
+
+def part(number: int, attempt: int | None) -> WrittenFile:
+    return WrittenFile(f"file:/lake/out/part-{number}", 100, 9, 10, attempt)
+
+
+def partition(number: int) -> str:
+    return f"partition:file%3A/lake/out/part-{number}:100:9"
+
+
+SEGMENTS = [segment(1, 1, 0, 11), segment(1, 1, 1, 12), segment(2, 2, 0, 21), segment(0, 4, 0, 41), segment(0, 4, 1, 42, rows=5)]
+FILES = [part(0, 41), part(1, 42), part(2, 42)]
+STAGE = {number: f"stage:capture-c:{number}" for number in (1, 2, 4)}
+TASK = {number: f"task:capture-c:{number}" for number in (11, 12, 21, 41, 42)}
+
+
+async def captured(graph: Graph, segments: list[dict[str, Any]] = SEGMENTS, files: list[WrittenFile] = FILES) -> None:
+    recorded = {"operators": OPERATORS, "boundaries": BOUNDARIES, "segments": segments}
+    stated = manifest(RUN, reads=SOURCES, writes="/lake/out", **recorded)
+    stated["sources"] = [{**source, "source": number} for number, source in enumerate(stated["sources"])]
+    await fold(graph.store, graph.tenant, [project_capture(stated, capture_stamp(stated, "key"), files)])
+
+
+async def shown(graph: Graph, focus: str, **options: Any) -> tuple[set[tuple[str, str]], list[str]]:
+    made = await view(graph.store, graph.tenant, ViewOptions(**options).request([focus]))
+    return made.all_edges(), list(made.notes)
+
+
+async def test_a_run_holds_stages_and_those_their_tasks(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph)
+        assert await graph.containers(TASK[42]) == [STAGE[4], f"run:{RUN}", "job:flights:job-c", "system:flights"]
+        stage, task = await graph.node(STAGE[4]), await graph.node(TASK[42])
+        assert (stage.name, stage.properties["tasks"], stage.properties["rows"]) == ("stage 4", 2, 15)
+        assert (task.name, task.properties["files"]) == ("task 1", [partition(1), partition(2)])
+
+
+async def test_data_comes_to_the_stage_that_records_it_first_and_goes_on_to_the_next(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph)
+        edges, notes = await shown(graph, "dataset:file:/lake/out", levels=[NodeKind.STAGE, NodeKind.DATASET])
+        out = "dataset:file:/lake/out"
+        assert edges == {
+            (LEFT, STAGE[1]), (SMALL, STAGE[2]), (RIGHT, STAGE[4]), (STAGE[1], STAGE[4]), (STAGE[2], STAGE[4]), (STAGE[4], out),
+        }  # fmt: skip
+        assert notes == ["Downstream, runs that state an input without its version or files are missing."]
+
+
+async def test_a_task_leads_to_the_files_that_it_wrote_alone(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph)
+        edges, _ = await shown(graph, partition(2), levels=[NodeKind.TASK, NodeKind.PARTITION], direction=Direction.UPSTREAM)
+        assert (TASK[42], partition(2)) in edges
+        assert {src for src, dst in edges if dst == STAGE[4]} >= {TASK[11], TASK[12], TASK[21]}
+        assert TASK[41] not in {end for edge in edges for end in edge}
+
+
+async def test_a_stage_and_a_task_can_be_looked_at_themselves(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph)
+        edges, _ = await shown(graph, TASK[41], direction=Direction.DOWNSTREAM)
+        assert edges == {(TASK[41], partition(0))}
+        edges, _ = await shown(graph, STAGE[1], levels=[NodeKind.STAGE, NodeKind.DATASET], direction=Direction.UPSTREAM)
+        assert edges == {(LEFT, STAGE[1])}
+
+
+async def test_one_run_among_others_can_be_opened(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph)
+        edges, _ = await shown(graph, f"run:{RUN}", open=[f"run:{RUN}=stage"], levels=[NodeKind.RUN, NodeKind.DATASET])
+        assert (LEFT, STAGE[1]) in edges
+
+
+async def test_an_attempt_of_a_stage_is_a_stage_of_its_own(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph, [*SEGMENTS, segment(1, 1, 1, 13, again=1)])
+        assert (await graph.node("stage:capture-c:1.1")).properties["attempt"] == 1
+        edges, _ = await shown(graph, "dataset:file:/lake/out", levels=[NodeKind.STAGE, NodeKind.DATASET])
+        assert {(LEFT, "stage:capture-c:1.1"), ("stage:capture-c:1.1", STAGE[4])} <= edges
+
+
+async def test_of_many_tasks_some_are_kept_and_all_are_counted(tmp_path: Path) -> None:
+    segments = [segment(1, 1, number, 1000 + number) for number in range(50)]
+    segments += [segment(0, 4, number, 5000 + number) for number in range(MAX_TASKS + 30)]
+    async with graph_of(tmp_path) as graph:
+        await captured(graph, segments, [part(number, 5000 + number) for number in range(MAX_TASKS + 30)])
+        stage = (await graph.node(STAGE[4])).properties
+        assert (stage["tasks"], stage["shown"], len(stage["files"])) == (MAX_TASKS + 30, MAX_TASKS, 30)
+        assert len(await graph.arcs(EdgeKind.CONTAINS)) < MAX_TASKS * 3
+        levels = [NodeKind.TASK, NodeKind.PARTITION]
+        edges, notes = await shown(graph, partition(MAX_TASKS + 1), levels=levels, direction=Direction.UPSTREAM)
+        assert (STAGE[4], partition(MAX_TASKS + 1)) in edges
+        assert (STAGE[1], STAGE[4]) in edges, "what reaches the stage through tasks that are not kept still does"
+        assert "Of 280 tasks 200 are known one by one; what the others wrote is shown with their stages." in notes
+
+
+async def test_a_run_that_recorded_nothing_stays_itself_and_has_no_such_level(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph, [], [part(0, None)])
+        with pytest.raises(InvalidQueryError, match="no stage"):
+            await shown(graph, "dataset:file:/lake/out", levels=[NodeKind.STAGE])
