@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request
 
 import headwater
-from headwater.backend.api import captures, errors, health, impact, lineage, page, provenance, sessions
+from headwater.backend.api import captures, columns, declarations, errors, health, impact, lineage, page, provenance, sessions
 from headwater.backend.api.context import Service, principal
 from headwater.backend.api.credentials import Credentials
 from headwater.backend.api.guard import Guard
@@ -52,8 +52,8 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
     app = FastAPI(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    for router in (lineage.router, impact.router, captures.router, provenance.router, sessions.router, health.router):
-        app.include_router(router)
+    for part in (lineage, impact, columns, declarations, captures, provenance, sessions, health):
+        app.include_router(part.router)
     app.include_router(build_router(_graphql_context))
     app.include_router(page.build_router(built_page))
     errors.install(app)

@@ -58,12 +58,13 @@ class FieldOperation:
 
 @strawberry.type(description="From column to column. In the simple form between an end and the column asked for, over `hops` steps.")
 class FieldEdge:
-    """`operations` are all those on the ways that the edge stands for."""
+    """`operations` are all those on the ways that the edge stands for, `way` the best of them."""
 
     src: strawberry.ID
     dst: strawberry.ID
     operations: list[FieldOperation]
     hops: int
+    way: domain.Way
 
 
 @strawberry.type(description="A tag that reaches a column along its lineage, from the column `origin`.")
@@ -101,6 +102,7 @@ class FieldLineage:
                     src=strawberry.ID(edge.src),
                     dst=strawberry.ID(edge.dst),
                     hops=edge.hops,
+                    way=edge.way,
                     operations=[
                         FieldOperation(
                             job=strawberry.ID(step.job) if step.job else None,

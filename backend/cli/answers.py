@@ -41,6 +41,9 @@ Importer = Callable[[bytes, ProvFormat | None], Awaitable[dict[str, Any]]]
 Exporter = Callable[[Exported, ProvFormat], AsyncIterator[bytes]]
 
 
+_DECLARE = "mutation ($declaration: JSON!) { declare(declaration: $declaration) }"
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What a command asks: the graph, traces, and provenance as a document."""
@@ -51,6 +54,13 @@ class Answers:
     take_prov: Importer
     tenant: str
     ask: Ask
+    settle: Callable[[], Awaitable[None]]
+
+    async def declare(self, declaration: dict[str, Any]) -> int:
+        """Take a declaration, and wait until the graph has it; its offset in the log."""
+        offset: int = (await self.ask(_DECLARE, declaration=declaration))["declare"]
+        await self.settle()
+        return offset
 
     async def find(self, text: str, *kinds: NodeKind) -> Node:
         """The node that `text` names: an id, a name, a path (relative to the working folder too), or the end of a name from a `/` on.
@@ -104,7 +114,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
         rest = RestClient(url, _key(), timeout=_TIMEOUT)
-        yield Answers(remote, remote.trace, rest.provenance, rest.take_prov, DEFAULT_TENANT, remote.ask)
+        yield Answers(remote, remote.trace, rest.provenance, rest.take_prov, DEFAULT_TENANT, remote.ask, remote.settle)
         return
 
     from headwater.backend.provenance import chunks_of, open_export
@@ -126,20 +136,25 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         async def take_prov(body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
             return asdict(await asyncio.to_thread(workspace.prov.submit, DEFAULT_TENANT, body, notation))
 
+        async def settle() -> None:
+            await workspace.settle()
+
         trace = partial(workspace.trace, DEFAULT_TENANT)
-        yield Answers(workspace.graph, trace, provenance, take_prov, DEFAULT_TENANT, _ask_here(workspace))
+        yield Answers(workspace.graph, trace, provenance, take_prov, DEFAULT_TENANT, _ask_here(workspace), settle)
 
 
 def _ask_here(workspace: Workspace) -> Ask:
     """Answers the documents that a service would, without one: a command then asks in one way wherever the answer is kept."""
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
+        from headwater.backend.intake.declarations import DeclarationIntake
         from headwater.graphql.context import Context
         from headwater.graphql.schema import schema
 
         context = Context(
             tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, holds_key=True, store="",
             pending=lambda: workspace.projector.pending(DEFAULT_TENANT),
+            declarations=DeclarationIntake(workspace.log, workspace.graph),
         )  # fmt: skip
         result = await schema.execute(document, variable_values=variables, context_value=context)
         if result.errors:

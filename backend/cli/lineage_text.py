@@ -145,7 +145,7 @@ def _print_trees(focus: Node, shown: Shown) -> None:
     from rich.console import Console
     from rich.tree import Tree
 
-    out = Console()
+    out = Console(emoji=False)
     nodes = {item["id"]: item for item in shown.nodes}
     roots = [item["id"] for item in shown.nodes if item["focus"]]
     for direction in ("upstream", "downstream"):

@@ -100,7 +100,7 @@ def console() -> Console:
     """The console on standard error."""
     from rich.console import Console
 
-    return Console(stderr=True)
+    return Console(stderr=True, emoji=False)  # an id like actor:x:y holds what rich would take for one
 
 
 def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: str | None) -> None:
@@ -117,6 +117,6 @@ def _table(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], title: 
 
 
 def _cell(value: Any) -> str:
-    if value is None:
+    if value is None or value == []:
         return ""
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list, tuple)) else str(value)

@@ -31,6 +31,9 @@ _TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column
     semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
     path {{ job run output inputs operations records grain }} }} }} {_RECORD}"""
 
+_POLL = 0.1
+_PATIENCE = 600  # polls
+
 _TOGETHER = 50  # nodes a request: the service limits the aliases of one document
 
 
@@ -75,6 +78,13 @@ class RemoteGraph:
         asked = {"dataset": request.dataset, "where": request.where, "rows": rows or None, "column": request.column, "to": request.to}
         flags = {"semantics": request.semantics.name, "forward": request.forward, "limit": request.limit}
         return _answer((await self.ask(_TRACE, **asked, **flags))["trace"])
+
+    async def settle(self) -> None:
+        """Wait, a minute at most, until the service has taken into its graph what it knows."""
+        for _ in range(_PATIENCE):
+            if not (await self.ask("{ service { pending } }"))["service"]["pending"]:
+                return
+            await asyncio.sleep(_POLL)
 
     async def _each(self, ids: Sequence[str], fields: str) -> dict[str, Any]:
         """Some fields of many nodes, in few requests; those that do not exist are left out."""

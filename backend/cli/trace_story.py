@@ -22,7 +22,7 @@ _CELL = 28
 
 def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console | None = None) -> None:
     """Print the whole of it on standard output."""
-    out = console or Console()
+    out = console or Console(emoji=False)
     out.print(_question(request), soft_wrap=True)
     out.print(_verdict(request, answer), soft_wrap=True)
     for dataset, records in groupby(answer.records, key=lambda record: record.dataset):

@@ -31,7 +31,6 @@ def project_declaration(declaration: Declaration, stamp: Stamp) -> GraphBatch:
     for source, destination in declaration.links:
         statement.link(source, destination, EdgeKind.LINKS, {"by": declaration.by} if declaration.by else None)
     for description in declaration.descriptions:
-        describe(
-            statement, description.id, description.aspect, description.value, None if description.removed else declaration.by or "user"
-        )
+        by = declaration.by or "user"
+        describe(statement, description.id, description.aspect, description.value, by, removed=description.removed)
     return statement.batch()

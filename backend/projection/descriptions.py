@@ -18,12 +18,12 @@ from headwater.graph.model.declaration import Aspect
 from headwater.graph.model.descriptions import CURATED, NODE_OF
 
 
-def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str | None) -> None:
-    """State what a user says of a node; `by` None takes it back."""
+def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str, *, removed: bool = False) -> None:
+    """State what a user says of a node, or takes back: of what may be many that is a fact too, which producers do not undo."""
     if aspect not in NODE_OF:
-        statement.describe(identifier, {f"{CURATED}{aspect}": {"value": value, "by": by} if by else None})
+        statement.describe(identifier, {f"{CURATED}{aspect}": None if removed else {"value": value, "by": by}})
         return
-    statement.describe(identifier, {f"{CURATED}{aspect}:{value}": {"by": by} if by else None})
+    statement.describe(identifier, {f"{CURATED}{aspect}:{value}": {"by": by} | ({"removed": True} if removed else {})})
     _join(statement, NODE_OF[aspect], value, identifier)
 
 

@@ -40,6 +40,8 @@ def descriptions_of(node: Node) -> Descriptions:
     tags = set(_curated(facts, Aspect.TAG))
     tags |= {str(tag.get("key") or "") for tag in _objects(facts.get("tags"), "tags") if not tag.get("field") or node.kind is NodeKind.JOB}
     tags |= {name.removeprefix("tag:") for name in facts if name.startswith("tag:")}
+    for aspect, names in (*owners.items(), (Aspect.TAG, tags)):
+        names.difference_update(withdrawn(node, aspect))
     documentation = facts.get("documentation")
     stated = documentation.get("description") if isinstance(documentation, Mapping) else facts.get("description")
     return Descriptions(
@@ -61,9 +63,19 @@ def bears(node: Node, descriptor: str) -> bool:
     return parts[0] in there.get(NodeKind(kind), ())
 
 
+def withdrawn(node: Node, aspect: Aspect) -> set[str]:
+    """What users took back of a node, whoever stated it: their word goes before those of producers."""
+    return set(_stated(node.properties, aspect, removed=True))
+
+
 def _curated(facts: Mapping[str, Any], aspect: Aspect) -> Iterable[str]:
+    return _stated(facts, aspect, removed=False)
+
+
+def _stated(facts: Mapping[str, Any], aspect: Aspect, *, removed: bool) -> list[str]:
     prefix = f"{CURATED}{aspect}:"
-    return [name.removeprefix(prefix) for name in facts if name.startswith(prefix)]
+    named = ((name.removeprefix(prefix), value) for name, value in facts.items() if name.startswith(prefix))
+    return [name for name, value in named if (isinstance(value, Mapping) and value.get("removed") is True) is removed]
 
 
 def _single(facts: Mapping[str, Any], aspect: Aspect) -> str | None:

@@ -5,7 +5,7 @@ And the tags that reach a column along it: what holds a person's name holds it s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -18,6 +18,14 @@ from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import field_tags
 
 _BY = "by:"
+
+
+class Way(IntEnum):
+    """How a column, or a tag of it, reaches another: the best of all ways counts."""
+
+    DIRECT = 0  # its values flow there
+    MASKED = 1  # … through an operation that hides them (a hash, a count)
+    INDIRECT = 2  # they only decide about it (a filter, a join)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +41,16 @@ class FieldOperation:
 
 @dataclass(frozen=True, slots=True)
 class FieldEdge:
-    """From column to column. In the simple form from an end to the focus (forward: from the focus to an end), over `hops` steps."""
+    """From column to column. In the simple form from an end to the focus (forward: from the focus to an end), over `hops` steps.
+
+    `way` is the best by which the one has a part in the other: its values flow there, hidden or not, or only decide.
+    """
 
     src: str
     dst: str
     operations: Sequence[FieldOperation]
     hops: int
+    way: Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +60,6 @@ class FieldLineage:
     nodes: Sequence[Node]
     edges: Sequence[FieldEdge]
     truncated: int
-
-
-class Way(IntEnum):
-    """How a tag reaches a column: the best of all ways counts."""
-
-    DIRECT = 0  # its values flow there
-    MASKED = 1  # … through an operation that hides them (a hash, a count)
-    INDIRECT = 2  # they only decide about it (a filter, a join)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ async def field_lineage(
         raise InvalidQueryError("The lineage of a column goes one way.", field="direction", hint="Ask for upstream, or for downstream.")
     reached = await _reach(graph, tenant, column, direction, depth, limit)
     if detailed:
-        edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1) for edge in reached.edges]
+        edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1, _way(edge)) for edge in reached.edges]
         return FieldLineage(reached.nodes, edges, reached.truncated)
     return _simple(reached, column, direction)
 
@@ -98,11 +102,7 @@ async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, depth: i
     reached = await _reach(graph, tenant, column, Direction.UPSTREAM, depth, limit)
     nodes = {node.id: node for node in reached.nodes}
     datasets = {node.id: node for node in await graph.get(tenant, sorted({dataset_of(identifier) for identifier in nodes}))}
-    best: dict[str, Way] = {}
-    for way in Way:
-        usable = [edge for edge in reached.edges if _way(edge) <= way]
-        for identifier in _before(column, usable):
-            best.setdefault(identifier, way)
+    best = _best_ways(reached.edges, column, Direction.UPSTREAM)
     found = [
         ReachingTag(tag, identifier, reached.distance[identifier], way)
         for identifier, way in best.items()
@@ -144,6 +144,7 @@ def _simple(reached: Subgraph, column: str, direction: Direction) -> FieldLineag
     for edge in reached.edges:
         steps.setdefault(edge.src if upstream else edge.dst, []).append(edge)
     further = {edge.dst if upstream else edge.src for edge in reached.edges if edge.src != edge.dst}
+    best = _best_ways(reached.edges, column, direction)
     ends = [node for node in reached.nodes if node.id != column and node.id not in further]
     if not ends:
         ends = [node for node in reached.nodes if node.id != column]
@@ -159,22 +160,27 @@ def _simple(reached: Subgraph, column: str, direction: Direction) -> FieldLineag
                     seen.add(other)
                     waiting.append(other)
         src, dst = (end.id, column) if upstream else (column, end.id)
-        edges.append(FieldEdge(src, dst, list(operations), reached.distance[end.id]))
+        edges.append(FieldEdge(src, dst, list(operations), reached.distance[end.id], best[end.id]))
     focus = [node for node in reached.nodes if node.id == column]
     return FieldLineage([*focus, *ends], edges, reached.truncated)
 
 
-def _before(column: str, edges: Iterable[Edge]) -> list[str]:
-    sources: dict[str, list[str]] = {}
-    for edge in edges:
-        sources.setdefault(edge.dst, []).append(edge.src)
-    found, waiting = {column}, [column]
-    while waiting:
-        for other in sources.get(waiting.pop(), ()):
-            if other not in found:
-                found.add(other)
-                waiting.append(other)
-    return sorted(found)
+def _best_ways(edges: Sequence[Edge], column: str, direction: Direction) -> dict[str, Way]:
+    """For each column that leads to one, or is led to, the best of all ways."""
+    best: dict[str, Way] = {}
+    for way in Way:
+        steps: dict[str, list[str]] = {}
+        for edge in edges:
+            if _way(edge) <= way:
+                near, far = (edge.dst, edge.src) if direction is Direction.UPSTREAM else (edge.src, edge.dst)
+                steps.setdefault(near, []).append(far)
+        waiting, found = [column], {column}
+        while waiting:
+            waiting = list(dict.fromkeys(far for near in waiting for far in steps.get(near, ()) if far not in found))
+            found.update(waiting)
+        for identifier in sorted(found):
+            best.setdefault(identifier, way)
+    return best
 
 
 def _way(edge: Edge) -> Way:

@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any
 
 from headwater.graph.model import Node, NodeKind, bare_name, parse_id
-from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.model.declaration import Aspect
+from headwater.graph.model.descriptions import descriptions_of, withdrawn
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import Mask, MaskBy
 
@@ -34,12 +35,12 @@ def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) ->
 
 def tags_of(node: Node) -> set[str]:
     """Tags that are stated of the node as such: by users, by OpenLineage's tags facet (as `key` and `key=value`), or as a list of texts."""
-    return {*descriptions_of(node).tags, *_tags(node, None)}
+    return _standing(node, {*descriptions_of(node).tags, *_tags(node, None)})
 
 
 def field_tags(column: Node, dataset: Node | None) -> set[str]:
     """Tags of a column: its own, and those that its dataset's facet states of the field."""
-    return tags_of(column) | (_tags(dataset, column.name) if dataset else set())
+    return _standing(column, tags_of(column) | (_tags(dataset, column.name) if dataset else set()))
 
 
 def owners_of(node: Node) -> list[str]:
@@ -80,6 +81,12 @@ def _one(mask: Mask, identifier: str, nodes: Nodes) -> bool:
     if mask.by is MaskBy.LAYER:
         return layer_of(node) in mask.values
     return not tags_of(node).isdisjoint(mask.values)
+
+
+def _standing(node: Node, tags: set[str]) -> set[str]:
+    """Without those that users took back, by key or as `key=value`."""
+    gone = withdrawn(node, Aspect.TAG)
+    return {tag for tag in tags if not gone & {tag, tag.partition("=")[0]}} if gone else tags
 
 
 def _tags(node: Node, field: str | None) -> set[str]:

@@ -13,7 +13,7 @@ from headwater.graph.model.declaration import Declaration
 from headwater.graph.model.descriptions import bears, descriptions_of
 from headwater.graph.quality import quality_of
 from headwater.graph.stores import Direction, GraphStore, open_store
-from headwater.graph.views.masking import layer_of, owners_of, tags_of
+from headwater.graph.views.masking import field_tags, layer_of, owners_of, tags_of
 from tests.backend.events import facet, run_event
 
 ORDERS, EMAIL = "dataset:file:/in/0", "column:file:/in/0:email"
@@ -128,5 +128,26 @@ async def test_views_mask_by_what_users_say(tmp_path: Path) -> None:
         (orders,) = await store.get("t", [ORDERS])
         assert tags_of(orders) >= {"pii", "layer=gold"}
         assert (layer_of(orders), owners_of(orders)) == ("gold", ["eve"])
+    finally:
+        await store.close()
+
+
+async def test_what_a_user_took_back_no_event_brings_back(tmp_path: Path) -> None:
+    facets = {
+        "ownership": facet(owners=[{"name": "team:data"}]),
+        "tags": facet(tags=[{"key": "gold", "value": "1"}, {"key": "pii", "value": "1", "field": "email"}]),
+    }
+    removed = [
+        declared(1, id=ORDERS, aspect="owner", value="team:data", removed=True),
+        declared(2, id=ORDERS, aspect="tag", value="gold", removed=True),
+        declared(3, id=EMAIL, aspect="tag", value="pii", removed=True),
+    ]
+    store = await opened(tmp_path, [event(1, facets), *removed, event(5, facets)])
+    try:
+        orders, email = await store.get("t", [ORDERS, EMAIL])
+        assert (descriptions_of(orders).owners, tags_of(orders), field_tags(email, orders)) == ((), set(), set())
+        await store.apply("t", [declared(9, id=EMAIL, aspect="tag", value="pii")])
+        (email,) = await store.get("t", [EMAIL])
+        assert "pii" in field_tags(email, orders), "whoever states it again has the last word"
     finally:
         await store.close()

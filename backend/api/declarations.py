@@ -1,0 +1,55 @@
+"""`/api/v1/declarations`, `/api/v1/descriptions`: what people state of data and work, and what describes a node now."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import JSONResponse, Response
+
+from headwater.backend.api.context import Service, service, tenant
+from headwater.backend.intake.bodies import unpack
+from headwater.backend.intake.declarations import DeclarationIntake
+from headwater.errors import InvalidInputError, NotFoundError
+from headwater.graph.model.descriptions import descriptions_of
+
+router = APIRouter(prefix="/api/v1", tags=["descriptions"])
+
+_DOCUMENT = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
+_TAKEN: dict[int | str, dict[str, Any]] = {
+    201: {"description": "The declaration is durable: `{offset}`, its place in the log."},
+    400: {"description": "It breaks a rule; `field` is the path of what is wrong. Nothing of it was taken."},
+    404: {"description": "It speaks of a node that nobody knows."},
+}
+
+
+@router.post("/declarations", status_code=201, openapi_extra=_DOCUMENT, responses=_TAKEN)
+async def post_declaration(
+    request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]
+) -> Response:
+    """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
+    body = unpack(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    try:
+        document = json.loads(body)
+    except ValueError as error:
+        raise InvalidInputError(f"The body is no JSON: {error}.", field="$", hint='Send {"descriptions": […]}.') from error
+    if not isinstance(document, dict):
+        raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
+    workspace = parts.workspace
+    offset = await DeclarationIntake(workspace.log, workspace.graph).declare(owner, document)
+    return JSONResponse({"offset": offset}, 201)
+
+
+@router.get("/descriptions", responses={404: {"description": "There is no such node."}})
+async def get_descriptions(
+    node: Annotated[str, Query(description="The id of a dataset, column, job or any other node.")],
+    owner: Annotated[str, Depends(tenant)],
+    parts: Annotated[Service, Depends(service)],
+) -> dict[str, Any]:
+    """What describes a node now: `{owners, stewards, tags, terms, description, retention, legal_hold}`."""
+    found = await parts.workspace.graph.get(owner, [node])
+    if not found:
+        raise NotFoundError(f"Nothing is known of {node}.", hint="Search for its name, or see what a container holds.")
+    return asdict(descriptions_of(found[0]))

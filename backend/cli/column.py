@@ -1,0 +1,162 @@
+"""`headwater column`: who touched a column, what it is made of, and which tags reach it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import Format, emit, note
+from headwater.backend.cli.view_options import Since, Until
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.stores import Direction
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look at a column.")
+
+_ACCESS = """query ($column: ID!, $since: String, $until: String) { fieldAccess(column: $column, since: $since, until: $until) {
+  job kind ways decidesOnly first last runs certain } }"""
+_LINEAGE = """query ($column: ID!, $direction: Direction!, $detailed: Boolean!, $depth: Int!) {
+  fieldLineage(column: $column, direction: $direction, detailed: $detailed, depth: $depth) {
+    edges { src dst hops way operations { job type subtype description masking } } truncated } }"""
+_TAGS = "query ($column: ID!) { fieldLineage(column: $column, depth: 1) { tags { tag origin distance way } } }"
+
+_WAYS = ("direct", "masked", "indirect")  # best first
+_KNOWN = 200  # columns named in a hint
+
+Dataset = Annotated[str, typer.Argument(metavar="DATASET", help="A path, a name or an id; or the id of a column, alone.")]
+Column = Annotated[str | None, typer.Argument(metavar="[COLUMN]", help="The column's name.", show_default=False)]
+
+
+@app.callback()
+def _group() -> None:
+    """Look at a column: who touched it, what it is made of, which tags reach it."""
+
+
+@app.command()
+def access(
+    dataset: Dataset, column: Column = None, since: Since = None, until: Until = None, format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:  # fmt: skip
+    """List the jobs that read, wrote, created or dropped a column, and when; reads that only filter or join count.
+
+    For example:
+
+      headwater column access out/report max_wind_mph --since 2026-03-01
+    """
+
+    async def ask(answers: Answers, identifier: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = (await answers.ask(_ACCESS, column=identifier, since=since, until=until))["fieldAccess"]
+        return [
+            {
+                "kind": row["kind"].lower(), "job": row["job"], "first": row["first"], "last": row["last"], "ways": row["ways"],
+                "decides_only": row["decidesOnly"], "certain": row["certain"], "runs": row["runs"],
+            }
+            for row in found
+        ]  # fmt: skip
+
+    rows = asyncio.run(_ask(dataset, column, home, ask))
+    columns = ("kind", "job", "first", "last", "ways", "certain")
+    emit(rows, columns=columns if format is Format.TABLE else (*columns, "decides_only", "runs"), format=format)
+
+
+@app.command()
+def lineage(
+    dataset: Dataset,
+    column: Column = None,
+    direction: Annotated[
+        Direction, typer.Option(help="upstream: what it is made of; downstream: what is made of it.")
+    ] = Direction.UPSTREAM,
+    detailed: Annotated[bool, typer.Option("--detailed", help="Every step, instead of the ends with the operations between.")] = False,
+    depth: Annotated[int, typer.Option(min=1, max=100, help="How many columns deep.")] = 50,
+    format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:
+    """List the columns that a column comes from in the end, with the operations on the way; or every step.
+
+    The way is direct where values flow, masked where an operation hides them, indirect where they only decide (a filter, a join).
+
+    For example:
+
+      headwater column lineage out/report max_wind_mph --detailed
+    """
+    truncated = 0
+
+    async def ask(answers: Answers, identifier: str) -> list[dict[str, Any]]:
+        nonlocal truncated
+        asked = {"column": identifier, "direction": direction.name, "detailed": detailed, "depth": depth}
+        found = (await answers.ask(_LINEAGE, **asked))["fieldLineage"]
+        truncated = found["truncated"]
+        edges = [
+            {"from": edge["src"], "to": edge["dst"], "way": edge["way"].lower(), "hops": edge["hops"], "operations": edge["operations"]}
+            for edge in found["edges"]
+        ]
+        return sorted(edges, key=lambda edge: (_WAYS.index(edge["way"]), edge["hops"], edge["from"], edge["to"]))
+
+    rows = asyncio.run(_ask(dataset, column, home, ask))
+    if format is not Format.JSON:
+        rows = [
+            {**row, "from": _said(row["from"]), "to": _said(row["to"]), "operations": "; ".join(map(_operation, row["operations"]))}
+            for row in rows
+        ]
+    emit(rows, columns=("from", "to", "way", "hops", "operations"), format=format)
+    if truncated:
+        note(f"[yellow]warning:[/] {truncated:,} more columns were reached than are listed.")
+
+
+@app.command()
+def tags(dataset: Dataset, column: Column = None, format: OutputFormat = Format.TABLE, home: Home = None) -> None:
+    """List the tags that a column bears, and those that reach it along its lineage: direct, masked, or indirect.
+
+    For example:
+
+      headwater column tags out/report max_wind_mph
+    """
+
+    async def ask(answers: Answers, identifier: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = (await answers.ask(_TAGS, column=identifier))["fieldLineage"]["tags"]
+        return [{**tag, "way": tag["way"].lower()} for tag in found]
+
+    emit(asyncio.run(_ask(dataset, column, home, ask)), columns=("tag", "way", "distance", "origin"), format=format)
+
+
+async def find_column(answers: Answers, dataset: str, column: str | None) -> Node:
+    """The column that a person names.
+
+    Raises:
+        NotFoundError: it is not known; names the columns that are.
+        InvalidQueryError: no column is named.
+    """
+    if column is None:
+        if not dataset.startswith(f"{NodeKind.COLUMN}:"):
+            raise InvalidQueryError(
+                f"No column of {dataset} is named.", field="column", hint="Write DATASET COLUMN, or the id of a column."
+            )
+        return await answers.find(dataset, NodeKind.COLUMN)
+    held = await answers.find(dataset, NodeKind.DATASET)
+    found = await answers.graph.get(answers.tenant, [node_id(NodeKind.COLUMN, *parse_id(held.id)[1], column)])
+    if not found:
+        page = await answers.graph.children(answers.tenant, held.id, kinds=[NodeKind.COLUMN], first=_KNOWN)
+        there = ", ".join(node.name for node in page.nodes) or "none"
+        raise NotFoundError(f"{held.name} has no column {column} that is known.", hint=f"Its columns are: {there}.")
+    return found[0]
+
+
+async def _ask(dataset: str, column: str | None, home: Path | None, ask: Any) -> list[dict[str, Any]]:
+    async with open_answers(home) as answers:
+        found: list[dict[str, Any]] = await ask(answers, (await find_column(answers, dataset, column)).id)
+        return found
+
+
+def _said(identifier: str) -> str:
+    _, name, column = parse_id(identifier)[1]
+    return f"{name} {column}"
+
+
+def _operation(step: dict[str, Any]) -> str:
+    kind = step["type"] if not step["subtype"] else f"{step['type']}/{step['subtype']}"
+    return ": ".join(part for part in (kind, step["description"]) if part)

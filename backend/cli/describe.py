@@ -1,0 +1,94 @@
+"""`headwater describe`: what people state of data and work, beside what programs report."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.column import find_column
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import Format, emit
+from headwater.backend.cli.view_options import find_target
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model.declaration import Aspect
+
+app = typer.Typer(add_completion=False)
+
+_DESCRIBED = """query ($id: ID!) { node(id: $id) { descriptions { owners stewards tags terms description retention legalHold } } }"""
+_MANY = {"owners": Aspect.OWNER, "stewards": Aspect.STEWARD, "tags": Aspect.TAG, "terms": Aspect.TERM}
+
+Names = list[str] | None
+
+
+def _several(what: str) -> Any:
+    return typer.Option(help=f"Add {what}. Repeatable.", show_default=False)
+
+
+@app.command()
+def describe(
+    target: Annotated[str, typer.Argument(metavar="NAME", help="A path, a name or an id: of a dataset, job, pipeline, column.")],
+    column: Annotated[str | None, typer.Option(help="A column of it, instead.", show_default=False)] = None,
+    owner: Annotated[Names, _several("an owner")] = None,
+    steward: Annotated[Names, _several("a steward")] = None,
+    tag: Annotated[Names, _several("a tag")] = None,
+    term: Annotated[Names, _several("a term of the glossary")] = None,
+    description: Annotated[str | None, typer.Option(help="Say what it is.", show_default=False)] = None,
+    retention: Annotated[str | None, typer.Option(help="How long it is kept, say P7Y.", show_default=False)] = None,
+    legal_hold: Annotated[str | None, typer.Option(help="Why it must not be erased.", show_default=False)] = None,
+    remove: Annotated[
+        Names, typer.Option(metavar="ASPECT=VALUE", help="Take one back: tag=pii, owner=ann, retention. Repeatable.", show_default=False)
+    ] = None,
+    format: OutputFormat = Format.TABLE,
+    home: Home = None,
+) -> None:
+    """State owners, tags, terms, retention or legal hold of a dataset, job or column; then, or without any, show what describes it.
+
+    A word of yours stands beside those of programs and goes before them: a tag that you remove stays removed, whatever events say later.
+
+    For example:
+
+      headwater describe out/report --owner ann --tag gold --retention P7Y
+
+      headwater describe out/report --column email --tag pii
+
+      headwater describe out/report --column email --remove tag=pii
+    """
+    many = {Aspect.OWNER: owner, Aspect.STEWARD: steward, Aspect.TAG: tag, Aspect.TERM: term}
+    single = {Aspect.DESCRIPTION: description, Aspect.RETENTION: retention, Aspect.LEGAL_HOLD: legal_hold}
+    stated = [{"aspect": aspect.value, "value": value} for aspect, values in many.items() for value in values or ()]
+    stated += [{"aspect": aspect.value, "value": value} for aspect, value in single.items() if value is not None]
+    stated += [_removal(text) for text in remove or ()]
+    emit(asyncio.run(_describe(target, column, stated, home)), columns=("aspect", "value"), format=format)
+
+
+async def _describe(target: str, column: str | None, stated: Sequence[dict[str, Any]], home: Path | None) -> list[dict[str, str]]:
+    async with open_answers(home) as answers:
+        found = await (find_target(answers, target) if column is None else find_column(answers, target, column))
+        if stated:
+            declaration = {"by": getpass.getuser(), "descriptions": [{"id": found.id, **one} for one in stated]}
+            await answers.declare(declaration)
+        return await _described(answers, found.id)
+
+
+async def _described(answers: Answers, identifier: str) -> list[dict[str, str]]:
+    node = (await answers.ask(_DESCRIBED, id=identifier))["node"]
+    if node is None:
+        raise NotFoundError(f"Nothing is known of {identifier}.", hint="Search for its name with `headwater lineage`.")
+    about = node["descriptions"]
+    rows = [{"aspect": aspect.value, "value": value} for name, aspect in _MANY.items() for value in about[name]]
+    return rows + [{"aspect": name, "value": about[name]} for name in ("description", "retention", "legalHold") if about[name] is not None]
+
+
+def _removal(text: str) -> dict[str, Any]:
+    aspect, _, value = text.partition("=")
+    if aspect not in set(Aspect) or (not value and aspect in _MANY.values()):
+        raise InvalidQueryError(
+            f"{text!r} removes nothing.", field="remove", hint=f"Write it as tag=pii, owner=ann, retention. There are: {', '.join(Aspect)}."
+        )
+    return {"aspect": aspect, "value": value or "-", "removed": True}
