@@ -19,7 +19,7 @@ from headwater.graph.associations.expressions import Expression, Operator
 
 FORMAT = 1
 STATUSES = ("complete", "partial", "refused")
-KINDS = ("sink", "group", "window", "match", "semi")
+KINDS = ("sink", "group", "window", "match", "semi", "rows")
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
 
 

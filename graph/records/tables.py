@@ -6,6 +6,7 @@
                                                     `ref` names the row; its partition is the rows begin … begin + size − 1
     match    key, r0 …, v0 …, nulls
     semi     ref, key, r0 …, v0 …, nulls
+    rows     ref, r0 …
 
 `branch7` (of any kind) tells by which projection of operator 7, an Expand, the row was made; `partition3` is the hash of the row's
 partition, by which operator 3, a limit of ranks, recorded it.
@@ -36,6 +37,7 @@ _OWN = {
     "window": ["ref", "begin", "size"],
     "match": ["key"],
     "semi": ["ref", "key"],
+    "rows": ["ref"],
 }
 _ABOUT = frozenset({"branch", "partition"})
 
@@ -64,7 +66,7 @@ def schema_of(boundary: Boundary) -> pa.Schema:
 
 def order_of(boundary: Boundary) -> list[str]:
     """The columns by which the kept table is sorted."""
-    if boundary.kind in {"window", "semi"}:
+    if boundary.kind in {"window", "semi", "rows"}:
         return ["ref"]
     names: list[str] = schema_of(boundary).names
     return names
@@ -145,7 +147,7 @@ def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files:
         return _placed(segment, files)
     if boundary.kind == "window":
         return _partitioned(segment, columns["key"])
-    if boundary.kind == "semi":
+    if boundary.kind in {"semi", "rows"}:
         return {"ref": _numbered(segment)}
     return {}
 

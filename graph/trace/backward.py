@@ -19,7 +19,7 @@ from headwater.graph.trace.choose import Chooser, aggregates
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import LAST, UNREAD, Reach, influence, witness
 from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
-from headwater.graph.trace.plan import WINDOWED, Column, Made, Needed, branches, limited, needs_of, picked, references, window_reads
+from headwater.graph.trace.plan import CACHE, WINDOWED, Column, Made, Needed, branches, limited, needs_of, picked, references, window_reads
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.sets import is_set, on_side, sides
@@ -99,6 +99,8 @@ class Backward:
                 self._match(operator, state, at)
             elif operator.op == "Window":
                 self._window(operator, state, at)
+            elif operator.op == CACHE:
+                self._cached(operator, state, at)
             else:
                 self._group(operator, state, at)
         return Step(scans, known)
@@ -163,6 +165,15 @@ class Backward:
             for reach in reaches:
                 if reach.choose is not None:
                     self._spread_by_branch(self._chosen(operator, boundary, rows, reach), boundary, operator, carry)
+
+    def _cached(self, operator: Operator, state: str, at: _At) -> None:
+        """What a cached row was made of."""
+        boundary = self._boundary(operator)
+        if boundary is not None:
+            rows = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(boundary)} w ON w.ref = s.ref")
+            if self._session.count(rows) < self._session.count(state):
+                self._session.say(operator.text or operator.op, "some of the cached rows that are referred to were not recorded", "missing")
+            self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
 
     def _match(self, operator: Operator, state: str, at: _At) -> None:
         """The rows that a semi-join found for a row (in a witness the first), or the row of a subquery."""

@@ -45,6 +45,8 @@ class Forward:
                 self._reached[key] = None
             elif boundary.kind == "group":
                 self._reached[key] = self._through(boundary, ["key AS ref"], kept)
+            elif boundary.kind == "rows":
+                self._reached[key] = self._through(boundary, ["ref"], kept)
             else:
                 self._reached[key] = self._window(operator, boundary, kept)
         return self._reached[key]

@@ -20,12 +20,15 @@ _PASSING = frozenset({
     "LocalLimit", "Offset", "Sample", "Tail", "WindowGroupLimit", "ScalarSubquery", "CTERelationDef", "CTERelationRef", "WithCTE", "Write",
     "WriteFiles",
 })  # fmt: skip
-_DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython"})
+_DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython", "InMemoryRelation"})
 _DERIVING = {
     "Aggregate": "group", "Window": "window", "Join": "semi", "WindowGroupLimit": "group", "GlobalLimit": "group", "MapInPandas": "group",
-    "MapInArrow": "group",
+    "MapInArrow": "group", "InMemoryRelation": "rows",
 }  # fmt: skip
-WINDOWED = frozenset({"Window", "WindowGroupLimit", "GlobalLimit"})  # a window and what limits its ranks
+CACHE = "InMemoryRelation"  # cached rows; below it the plan that made them
+WINDOWED = frozenset(
+    {"Window", "WindowGroupLimit", "GlobalLimit", "InMemoryRelation"}
+)  # what the windows next below may be reached through
 _LEAVES = frozenset({"Scan", "LocalRelation", "Range", "OneRowRelation"})
 
 

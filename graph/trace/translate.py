@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
-from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.plan import CACHE, Plan
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
@@ -84,7 +84,7 @@ class Translator:
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if operator.op == "Window" and definition is not None:
             raise Untranslatable(f"{definition.name}, the result of {operator.text or 'a window'},")
-        if operator.op in {"Window", "Join"} and operator.id in self._columns and self._plan.boundary(operator):
+        if operator.op in {"Window", "Join", CACHE} and operator.id in self._columns and self._plan.boundary(operator):
             kind = self._plan.type_below(operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if operator.op == "Expand" and definition is not None:

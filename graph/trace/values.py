@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.derive import groups
-from headwater.graph.trace.plan import Column, branches, references
+from headwater.graph.trace.plan import CACHE, Column, branches, references
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
@@ -31,7 +31,7 @@ def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], r
     for identifier, attributes in needed.items():
         operator, column = capture.plan.operators[identifier], by_operator[identifier]
         wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")
-        read = {"Scan": scanned, "Aggregate": _aggregated, "Window": _windowed, "Join": _windowed}[operator.op]
+        read = {"Scan": scanned, "Aggregate": _aggregated, "Window": _windowed, "Join": _windowed, CACHE: _windowed}[operator.op]
         joins += f" LEFT JOIN {read(session, capture, operator, wanted, attributes)} v{identifier} ON v{identifier}.ref = c.{column}"
     return joins
 
@@ -53,7 +53,7 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
 
 
 def _windowed(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
-    """What passes through a window or a semi-join: the values of its input row, on the left."""
+    """What passes through a window, a semi-join or a cache: the values of its input row, on the left."""
     boundary = capture.plan.boundary(operator)
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")
@@ -62,7 +62,8 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
     rows = session.table(f"SELECT w.* FROM {wanted} n JOIN read_parquet({kept}) w ON w.ref = n.ref")
     translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
     child = capture.plan.children(operator)[0]
-    passed = {attr: translator.sql(Expression(fn="attr", attr=attr, type=kind), child) for attr, kind in attributes.items()}
+    made = {definition.attr: definition.expr for definition in operator.defines} if operator.op == CACHE else {}
+    passed = {attr: translator.sql(made.get(attr, Expression(fn="attr", attr=attr, type=kind)), child) for attr, kind in attributes.items()}
     joins = leaf_tables(session, capture, columns, rows, translator.needed)
     values = "".join(f", {sql} AS a{attr}" for attr, sql in passed.items())
     return session.table(f"SELECT c.ref{values} FROM {rows} c{joins}")

@@ -18,13 +18,12 @@ import org.apache.hadoop.conf.Configuration;
 public final class Manifest {
     private Manifest() {}
 
-    public static Map of(Capture capture, Map plan, long execution, Configuration conf) {
+    public static Map of(Capture capture, PlanDescription description, long execution, Configuration conf) {
+        Map plan = description.parts();
         List problems = new ArrayList(capture.problems);
-        for (int i = 0; i < capture.sources.size(); i++) {
-            if (((SourceFiles) capture.sources.get(i)).overflow()) {
-                problems.add(Capture.problemOf("Scan", "the files have more splits than there are ordinals", "refused"));
-                capture.rewritten = false; // its references are not unique
-            }
+        if (overflows(capture, description)) {
+            problems.add(Capture.problemOf("Scan", "the files have more splits than there are ordinals", "refused"));
+            capture.rewritten = false; // its references are not unique
         }
         Map result = new LinkedHashMap();
         result.put("capture", capture.id);
@@ -36,11 +35,12 @@ public final class Manifest {
         List boundaries = new ArrayList();
         if (capture.rewritten) {
             List reports = capture.reports.snapshot();
-            List counted = counted(capture, reports);
+            List counted = counted(capture, reports, false);
             reused(capture, counted, problems, conf);
             segments = segments(capture, counted, problems, (List) plan.get("operators"));
             boundaries = boundaries(capture, (List) plan.get("operators"));
-            splits(reports, (List) plan.get("sources"), problems);
+            splits(capture, description, reports, (List) plan.get("sources"), problems);
+            CachedCaptures.add(capture, description, plan, boundaries, segments, problems, conf);
         }
         result.put("boundaries", boundaries);
         result.put("segments", segments);
@@ -50,18 +50,34 @@ public final class Manifest {
         return result;
     }
 
+    private static boolean overflows(Capture capture, PlanDescription description) {
+        List sources = new ArrayList(capture.sources);
+        List caches = description.caches();
+        for (int i = 0; i < caches.size(); i++) {
+            Capture cached = ((CachedPlans.Place) caches.get(i)).capture;
+            sources.addAll(cached == null ? new ArrayList() : cached.sources);
+        }
+        for (int i = 0; i < sources.size(); i++) {
+            if (((SourceFiles) sources.get(i)).overflow()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /**
      * The reports that count: of the sink, of groups and of matches the last attempt that the driver counted for each partition (a sort may
-     * have run its input twice, to sample it); of windows and semi-joins all, since references name the attempt.
+     * have run its input twice, to sample it); of what references name the attempt of, all; `every`: all of all, of what is cached, a task
+     * of which may make several partitions.
      */
-    private static List counted(Capture capture, List reports) {
+    static List counted(Capture capture, List reports, boolean every) {
         Map counted = new LinkedHashMap();
         for (int i = 0; i < reports.size(); i++) {
             Report report = (Report) reports.get(i);
             if (report.boundary < 0) {
                 continue;
             }
-            boolean referred = SegmentSpec.isReferred(boundary(capture, report.boundary).kind);
+            boolean referred = every || SegmentSpec.isReferred(boundary(capture, report.boundary).kind);
             String key = report.boundary + "/" + report.partition + (referred ? "/" + report.attempt : "");
             counted.remove(key);
             counted.put(key, report);
@@ -94,7 +110,7 @@ public final class Manifest {
         return result;
     }
 
-    private static Map segment(Report report) {
+    static Map segment(Report report) {
         Map result = new LinkedHashMap();
         result.put("name", report.segmentName());
         result.put("boundary", Integer.valueOf(report.boundary));
@@ -113,25 +129,30 @@ public final class Manifest {
         List result = new ArrayList();
         for (int i = 0; i < capture.boundaries.size(); i++) {
             Boundary boundary = (Boundary) capture.boundaries.get(i);
-            ((Map) operators.get(boundary.operator)).put("boundary", Integer.valueOf(boundary.number));
-            Map described = new LinkedHashMap();
-            described.put("boundary", Integer.valueOf(boundary.number));
-            described.put("kind", boundary.kind);
-            described.put("operator", Integer.valueOf(boundary.operator));
-            described.put("columns", boundary.columns);
-            if (boundary.derived != null) {
-                described.put("derived", boundary.derived);
-            }
-            if (boundary.compared != null) {
-                described.put("compared", new ExpressionText().of(boundary.compared));
-            }
-            result.add(described);
+            result.add(described(boundary, boundary.number, boundary.operator, boundary.columns, operators));
         }
         return result;
     }
 
+    /** A boundary, by a number of the manifest. */
+    static Map described(Boundary boundary, int number, int operator, List columns, List operators) {
+        ((Map) operators.get(operator)).put("boundary", Integer.valueOf(number));
+        Map described = new LinkedHashMap();
+        described.put("boundary", Integer.valueOf(number));
+        described.put("kind", boundary.kind);
+        described.put("operator", Integer.valueOf(operator));
+        described.put("columns", columns);
+        if (boundary.derived != null) {
+            described.put("derived", boundary.derived);
+        }
+        if (boundary.compared != null) {
+            described.put("compared", new ExpressionText().of(boundary.compared));
+        }
+        return described;
+    }
+
     /** Boundaries without rows get those of a boundary with rows whose subplan is the same: Spark ran it once for both. */
-    private static void reused(Capture capture, List counted, List problems, Configuration conf) {
+    static void reused(Capture capture, List counted, List problems, Configuration conf) {
         Set ran = new HashSet();
         for (int i = 0; i < counted.size(); i++) {
             ran.add(Integer.valueOf(((Report) counted.get(i)).boundary));
@@ -145,7 +166,7 @@ public final class Manifest {
                 Report report = (Report) counted.get(j);
                 if (report.boundary == other.number && report.fault == null) {
                     try {
-                        copies.add(SegmentCopy.copy(report, boundary.number, capture.folder, conf));
+                        copies.add(SegmentCopy.copy(report, boundary.number, capture, conf));
                     } catch (java.io.IOException fault) {
                         problems.add(Capture.problemOf("capture", report.segmentName() + " could not be copied: " + fault, "missing"));
                     }
@@ -166,7 +187,7 @@ public final class Manifest {
         return null;
     }
 
-    private static void splits(List reports, List sources, List problems) {
+    static void splits(Capture capture, PlanDescription description, List reports, List sources, List problems) {
         Map bySource = new HashMap();
         for (int i = 0; i < sources.size(); i++) {
             bySource.put(((Map) sources.get(i)).get("source"), sources.get(i));
@@ -178,7 +199,7 @@ public final class Manifest {
                 problems.add(Capture.problemOf("Scan", report.fault, "missing"));
                 continue;
             }
-            Map source = report.boundary < 0 ? (Map) bySource.get(Integer.valueOf(report.source)) : null;
+            Map source = report.boundary < 0 ? (Map) bySource.get(Integer.valueOf(description.source(capture, report.source))) : null;
             if (source == null || !seen.add(report.source + "/" + report.splitOrdinal)) {
                 continue; // a split that several tasks read
             }

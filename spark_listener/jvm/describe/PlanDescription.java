@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 
@@ -25,23 +26,25 @@ import org.apache.spark.sql.execution.datasources.WriteFiles;
  * not known by kind is described by name, children and what it reads. Runs on the draining thread, never on the user's.
  */
 public final class PlanDescription {
-    private final Capture capture; // null: none
     private final List operators = new ArrayList();
-    private final SourceList sources;
+    private final Sources all;
+    private final List caches = new ArrayList(); // of CachedPlans.Place, those met so far
+    private SourceList sources; // of the plan that is described now
     private final ExpressionText expressions = new ExpressionText();
     private final Map references = new LinkedHashMap(); // Integer operator -> Long id of a common table expression
     private final Map defined = new LinkedHashMap(); // Long id -> Integer operator
     private final Map sets = new IdentityHashMap(); // Aggregate -> the set operation that it stands for
+    private LogicalPlan plan;
     private Map sink;
     private String command;
 
     private PlanDescription(Capture capture) {
-        this.capture = capture;
-        this.sources = new SourceList(capture);
+        this.all = new Sources(capture);
+        this.sources = all.of(capture);
     }
 
-    /** The parts `operators`, `sources`, `sink` (null: nothing is written) and `command` (null: a plain query). */
-    public static Map of(LogicalPlan plan, Capture capture) {
+    /** The description of a plan; `capture` is that of its query, or null. */
+    public static PlanDescription of(LogicalPlan plan, Capture capture) {
         PlanDescription description = new PlanDescription(capture);
         description.expressions.pivots.find(plan);
         if (plan instanceof WithCTE) {
@@ -52,11 +55,30 @@ public final class PlanDescription {
             description.visit(plan);
         }
         description.refer();
+        for (int i = 0; i < description.caches.size(); i++) { // a cached plan may read caches itself: they are added behind
+            description.below((CachedPlans.Place) description.caches.get(i));
+        }
+        description.plan = plan;
+        return description;
+    }
+
+    /** The caches that the plan reads, of CachedPlans.Place. */
+    List caches() {
+        return caches;
+    }
+
+    /** The number that a description gives to a source of a capture. */
+    int source(Capture capture, int number) {
+        return all.of(capture).number(number);
+    }
+
+    /** The parts `operators`, `sources`, `sink` (null: nothing is written) and `command` (null: a plain query). */
+    public Map parts() {
         Map result = new LinkedHashMap();
-        result.put("operators", description.operators);
-        result.put("sources", description.sources.list());
-        result.put("sink", description.sink);
-        result.put("command", description.command);
+        result.put("operators", operators);
+        result.put("sources", all.list());
+        result.put("sink", sink);
+        result.put("command", command);
         result.put("output", output(plan));
         return result;
     }
@@ -83,6 +105,9 @@ public final class PlanDescription {
         List children = new ArrayList();
         try {
             OperatorText.describe(node, operator, expressions, sources);
+            if (node instanceof InMemoryRelation) {
+                caches.add(new CachedPlans.Place(operator, (InMemoryRelation) node));
+            }
         } catch (RuntimeException fault) {
             operator.put("op", node.nodeName()); // described by name alone; the rest of the plan still is
             operator.put("text", String.valueOf(fault));
@@ -116,6 +141,22 @@ public final class PlanDescription {
             definitions((WithCTE) node);
         }
         return id;
+    }
+
+    /** The plan below a cache. */
+    private void below(CachedPlans.Place place) {
+        LogicalPlan plan = place.plan();
+        if (plan == null) {
+            return; // only where the relation came from another JVM
+        }
+        sources = all.of(place.capture);
+        references.clear();
+        defined.clear();
+        expressions.pivots.find(plan);
+        place.first = operators.size();
+        ((List) place.operator.get("children")).add(Integer.valueOf(visit(plan)));
+        place.operator.put("defines", CachedPlans.defined(place.relation, plan, expressions));
+        refer();
     }
 
     /** Common table expressions: what refers to one reads its definition. */

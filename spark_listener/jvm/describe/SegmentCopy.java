@@ -2,23 +2,32 @@ package headwater.describe;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import headwater.rewrite.Capture;
 import headwater.tap.Report;
 import headwater.tap.SegmentFiles;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Copies a segment for another boundary. Where a plan holds the same subplan twice, Spark runs it once and reuses the exchange: the
- * associations are those of both places. Rare, and off the user's threads, so a copy is cheaper than a format that knows of it.
+ * Copies a segment for another boundary. Where a plan holds the same subplan twice, Spark runs it once and reuses the exchange, and what
+ * is cached runs once for all queries: the associations are those of every place. Off the user's threads, so a copy is cheaper than a
+ * format that knows of it.
  */
 final class SegmentCopy {
     private SegmentCopy() {}
 
-    static Report copy(Report from, int boundary, String folder, Configuration conf) throws IOException {
+    /** A copy within a capture. */
+    static Report copy(Report from, int boundary, Capture capture, Configuration conf) throws IOException {
+        return copy(from, capture, boundary, null, capture, conf);
+    }
+
+    /** A copy for a boundary of another capture, whose columns they are; null: they are the same. */
+    static Report copy(Report from, Capture of, int boundary, List columns, Capture capture, Configuration conf) throws IOException {
         Report to = new Report();
         to.boundary = boundary;
         to.stage = from.stage;
@@ -26,7 +35,7 @@ final class SegmentCopy {
         to.partition = from.partition;
         to.attempt = from.attempt;
         to.rows = from.rows;
-        Path source = new Path(folder, from.segmentName());
+        Path source = new Path(of.folder, from.segmentName());
         FileSystem files = SegmentFiles.of(source, conf);
         FSDataInputStream in = files.open(source);
         try {
@@ -38,8 +47,12 @@ final class SegmentCopy {
             in.readFully(end + 4L, footer);
             ObjectMapper json = new ObjectMapper();
             ObjectNode tree = (ObjectNode) json.readTree(footer);
+            tree.put("capture", capture.id);
             tree.put("boundary", boundary);
-            SegmentFiles.Hashed out = new SegmentFiles.Hashed(files.create(new Path(folder, to.segmentName()), true));
+            if (columns != null) {
+                tree.set("columns", json.valueToTree(columns));
+            }
+            SegmentFiles.Hashed out = new SegmentFiles.Hashed(files.create(new Path(capture.folder, to.segmentName()), true));
             try {
                 in.seek(0L);
                 copy(in, out, end);

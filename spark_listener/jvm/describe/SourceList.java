@@ -22,20 +22,22 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** The sources that a plan reads. Those of the capture keep its numbers, so that references find their files; others follow. */
+/** The sources that a plan reads. Those of its capture keep their order, so that references find their files; others follow. */
 final class SourceList {
     private final Capture capture;
-    private final Map byNumber = new java.util.TreeMap();
+    private final Sources all;
+    private final int first; // the number of the capture's source 0
     private final Map others = new LinkedHashMap(); // what is equal to what, for relations that the capture does not know
-    private int next;
 
-    SourceList(Capture capture) {
+    SourceList(Capture capture, Sources all) {
         this.capture = capture;
-        this.next = capture == null ? 0 : capture.sources.size();
+        this.all = all;
+        this.first = all.reserve(capture == null ? 0 : capture.sources.size());
     }
 
-    List list() {
-        return new ArrayList(byNumber.values());
+    /** The number in the description of what the capture calls `source`. */
+    int number(int source) {
+        return first + source;
     }
 
     /** The number of a leaf's source; null if the leaf reads nothing that has a name. */
@@ -70,23 +72,21 @@ final class SourceList {
             key.add(relation.options());
             return add(key, described);
         }
-        if (!byNumber.containsKey(Integer.valueOf(number))) {
+        if (!all.has(number(number))) {
             SourceFiles files = (SourceFiles) capture.sources.get(number);
             described.put("files", listed(files, relation.partitionSchema()));
-            described.put("source", Integer.valueOf(number));
             described.put("splits", new ArrayList());
-            byNumber.put(Integer.valueOf(number), described);
+            all.put(number(number), described);
         }
-        return Integer.valueOf(number);
+        return Integer.valueOf(number(number));
     }
 
     private Integer add(Object key, Map described) {
         Integer number = (Integer) others.get(key);
         if (number == null) {
-            number = Integer.valueOf(next++);
+            number = Integer.valueOf(all.reserve(1));
             others.put(key, number);
-            described.put("source", number);
-            byNumber.put(number, described);
+            all.put(number.intValue(), described);
         }
         return number;
     }

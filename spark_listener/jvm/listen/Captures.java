@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import headwater.rewrite.Caches;
 import headwater.rewrite.Capture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -37,6 +38,7 @@ public final class Captures {
     void close() {
         closed = true;
         running.clear();
+        Caches.close(segments);
     }
 
     public void fault(Throwable cause) {

@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import headwater.rewrite.Caches;
 import headwater.rewrite.Capture;
 import headwater.shim.Scala;
 import java.util.HashMap;
@@ -9,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -20,9 +21,24 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 final class LostScans {
     private LostScans() {}
 
-    static void say(QueryExecution query, Capture capture) {
-        Map written = counts(query.analyzed());
-        Map kept = counts(capture.original);
+    /** Those of the plans whose cached rows are read. */
+    static void say(LogicalPlan plan, Capture capture) {
+        Capture cached = plan instanceof InMemoryRelation ? Caches.of((InMemoryRelation) plan) : null;
+        if (cached != null) {
+            say(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), cached.original, capture);
+            say(cached.original, capture);
+        }
+        List below = Scala.list(plan.children());
+        below.addAll(Scala.list(plan.subqueries()));
+        for (int i = 0; i < below.size(); i++) {
+            say((LogicalPlan) below.get(i), capture);
+        }
+    }
+
+    /** Those of a plan as it was `written` that it lacks as it ran. */
+    static void say(LogicalPlan query, LogicalPlan ran, Capture capture) {
+        Map written = counts(query);
+        Map kept = counts(ran);
         Iterator paths = written.keySet().iterator();
         while (paths.hasNext()) {
             Object path = paths.next();
@@ -31,8 +47,8 @@ final class LostScans {
                 say(capture, path);
             }
         }
-        Set lost = paths(query.analyzed(), new TreeSet());
-        lost.removeAll(paths(capture.original, new TreeSet()));
+        Set lost = paths(query, new TreeSet());
+        lost.removeAll(paths(ran, new TreeSet()));
         lost.removeAll(written.keySet());
         Iterator subqueries = lost.iterator(); // relations of subqueries whose value nothing uses
         while (subqueries.hasNext()) {
@@ -69,6 +85,10 @@ final class LostScans {
     }
 
     private static void count(LogicalPlan plan, Map result) {
+        if (plan instanceof InMemoryRelation) { // in the query as written there stands what is cached
+            count(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), result);
+            return;
+        }
         if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
             String path = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location().rootPaths().mkString(", ");
             Integer before = (Integer) result.get(path);

@@ -43,13 +43,14 @@ final class QueryEnd implements Described {
         if (original == null) {
             return result;
         }
-        Map plan = PlanDescription.of(original, capture);
-        result.put("plan", plan);
+        PlanDescription description = PlanDescription.of(original, capture);
+        result.put("plan", description.parts());
         if (capture != null) {
             if (capture.rewritten && error == null) {
-                LostScans.say(event.qe(), capture);
+                LostScans.say(event.qe().analyzed(), original, capture);
+                LostScans.say(original, capture);
             }
-            result.put("capture", Manifest.of(capture, plan, event.executionId(), conf));
+            result.put("capture", Manifest.of(capture, description, event.executionId(), conf));
         }
         if (executed instanceof DataWritingCommand) {
             result.put("metrics", metrics());

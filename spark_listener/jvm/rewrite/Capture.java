@@ -108,11 +108,17 @@ public final class Capture {
 
     /** The query before the optimizer. */
     LogicalPlan written() {
-        QueryExecution query = execution < 0L ? null : SQLExecution.getQueryExecution(execution);
-        if (query == null) {
+        LogicalPlan known = writtenIfKnown();
+        if (known == null) {
             throw new Refused(original.nodeName(), "the query as it was written is not known");
         }
-        return query.analyzed();
+        return known;
+    }
+
+    /** Null where only the optimised plan is known: of what is cached. */
+    LogicalPlan writtenIfKnown() {
+        QueryExecution query = execution < 0L ? null : SQLExecution.getQueryExecution(execution);
+        return query == null ? null : query.analyzed();
     }
 
     /** A leaf whose rows are the program's own; `key` is the same for leaves of the same rows. */

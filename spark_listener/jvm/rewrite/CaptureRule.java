@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 
 /**
- * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files. It runs in the batch "User Provided
- * Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
+ * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached. It runs in the
+ * batch "User Provided Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
  */
 public final class CaptureRule extends Rule {
     private static final TreeNodeTag SEEN = new TreeNodeTag("headwater.seen"); // the batch runs to a fixed point
@@ -28,7 +28,10 @@ public final class CaptureRule extends Rule {
             return node;
         }
         LogicalPlan plan = (LogicalPlan) node;
-        if (!WriteRewrite.takes(plan) || plan.getTagValue(SEEN).isDefined()) {
+        if (!WriteRewrite.takes(plan)) {
+            return CacheRewrite.takes(plan) ? cached(plan) : plan;
+        }
+        if (plan.getTagValue(SEEN).isDefined()) {
             return plan;
         }
         String execution = captures.execution();
@@ -55,5 +58,23 @@ public final class CaptureRule extends Rule {
         }
         capture.planningNanos = System.nanoTime() - began;
         return captures.remember(execution, capture) ? result : plan;
+    }
+
+    /** What is cached is captured by itself: which queries will read it, and whether any will, is not known yet. */
+    private LogicalPlan cached(LogicalPlan plan) {
+        Capture capture = new Capture(plan, captures.segments(), captures.budget());
+        try {
+            LogicalPlan rewritten = CacheRewrite.rewrite(plan, capture);
+            PlanCheck.complete(rewritten);
+            capture.register(captures.context());
+            capture.rewritten = true;
+            return Caches.remember(capture) ? rewritten : plan;
+        } catch (Refused refused) {
+            Caches.refuse(plan, refused.operator + ", " + refused.getMessage());
+        } catch (Throwable fault) {
+            Caches.refuse(plan, String.valueOf(fault));
+            captures.fault(fault);
+        }
+        return plan;
     }
 }

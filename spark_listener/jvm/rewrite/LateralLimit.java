@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.RowNumber;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 
@@ -24,8 +25,25 @@ final class LateralLimit {
         if (columns.size() != 1 || !isRowNumber((Expression) columns.get(0))) {
             return false;
         }
-        LogicalPlan written = capture.written();
+        LogicalPlan written = capture.writtenIfKnown();
+        if (written == null) {
+            return isJoined(capture.original, false, window); // only a join could have put it there
+        }
         return limitsForEachRow(written) && !defines(written, (NamedExpression) columns.get(0));
+    }
+
+    /** Whether a window stands below a join. */
+    private static boolean isJoined(LogicalPlan node, boolean below, Window window) {
+        if (below && node instanceof Window && ((Window) node).windowExpressions().equals(window.windowExpressions())) {
+            return true;
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            if (isJoined((LogicalPlan) children.get(i), below || node instanceof Join, window)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static boolean isRowNumber(Expression column) {

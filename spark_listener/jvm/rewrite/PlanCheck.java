@@ -17,7 +17,7 @@ final class PlanCheck {
         complete(after);
     }
 
-    private static void complete(LogicalPlan node) {
+    static void complete(LogicalPlan node) {
         if (!node.missingInput().isEmpty()) {
             throw new IllegalStateException(node.nodeName() + " would lack the columns " + node.missingInput());
         }

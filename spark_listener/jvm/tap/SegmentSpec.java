@@ -9,6 +9,7 @@ public final class SegmentSpec implements Serializable {
     public static final String WINDOW = "window";
     public static final String MATCH = "match";
     public static final String SEMI = "semi";
+    public static final String ROWS = "rows";
 
     public final String capture;
     public final String folder; // a Hadoop path: of this capture
@@ -35,6 +36,6 @@ public final class SegmentSpec implements Serializable {
 
     /** Whether references name rows of a task attempt, so that every attempt counts. */
     public static boolean isReferred(String kind) {
-        return kind.equals(WINDOW) || kind.equals(SEMI);
+        return kind.equals(WINDOW) || kind.equals(SEMI) || kind.equals(ROWS);
     }
 }

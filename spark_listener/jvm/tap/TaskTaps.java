@@ -19,7 +19,7 @@ public final class TaskTaps implements TaskCompletionListener {
     private static final ConcurrentHashMap RUNNING = new ConcurrentHashMap(); // of this JVM: TaskContext -> TaskTaps
 
     private final TaskContext context;
-    private final Map writers = new LinkedHashMap(); // Integer boundary -> SegmentWriter
+    private final Map writers = new LinkedHashMap(); // String capture and boundary -> SegmentWriter: a task may fill a cache on its way
     private final List splits = new ArrayList(); // Object[] {Reports, Report}
     private FileRuns files;
     private BlockEncoder encoder;
@@ -100,9 +100,9 @@ public final class TaskTaps implements TaskCompletionListener {
     }
 
     private SegmentWriter writer(SegmentSpec spec) {
-        Integer key = Integer.valueOf(spec.boundary);
+        String key = spec.capture + "/" + spec.boundary;
         SegmentWriter writer = (SegmentWriter) writers.get(key);
-        if (writer == null || !writer.spec.capture.equals(spec.capture)) {
+        if (writer == null) {
             writer = new SegmentWriter(spec, context, this);
             writers.put(key, writer);
         }

@@ -81,15 +81,6 @@ def test_json_and_orc_sources(spark: SparkSession, table: Any, tmp_path: Path, w
         assert captured.event["plan"]["sources"][0]["format"] == kind
 
 
-def test_cached_frames(spark: SparkSession, table: Any, write: Any) -> None:
-    frame = spark.read.parquet(table("rows", numbered())).drop("l").cache()
-    try:
-        captured = write(frame)
-        assert [p["operator"] for p in captured.capture["problems"]] == ["InMemoryRelation"]
-    finally:
-        frame.unpersist()
-
-
 def test_the_user_s_own_use_of_hidden_metadata(spark: SparkSession, table: Any, write: Any) -> None:
     captured = write(spark.read.parquet(table("rows", numbered())).select("id", "_metadata.row_index"))
     assert captured.capture["status"] == "refused"

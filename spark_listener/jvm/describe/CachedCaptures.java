@@ -1,0 +1,82 @@
+package headwater.describe;
+
+import headwater.rewrite.Boundary;
+import headwater.rewrite.Capture;
+import headwater.tap.Report;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+
+/**
+ * What was recorded when the rows of caches were made, as part of the manifest of a query that reads them: boundaries, and copies of their
+ * segments. Tasks of any query may have made the rows, even of this one.
+ */
+final class CachedCaptures {
+    private CachedCaptures() {}
+
+    static void add(
+        Capture capture, PlanDescription description, Map plan, List boundaries, List segments, List problems, Configuration conf) {
+        Set told = new HashSet();
+        int next = capture.boundaries.size();
+        List places = description.caches();
+        for (int i = 0; i < places.size(); i++) {
+            CachedPlans.Place place = (CachedPlans.Place) places.get(i);
+            if (place.capture == null) {
+                continue;
+            }
+            List reports = place.capture.reports.snapshot();
+            List counted = Manifest.counted(place.capture, reports, true);
+            Manifest.reused(place.capture, counted, problems, conf);
+            if (told.add(place.capture)) {
+                problems.addAll(place.capture.problems);
+                Manifest.splits(place.capture, description, reports, (List) plan.get("sources"), problems);
+                repeated(place.capture, counted, problems);
+            }
+            for (int j = 0; j < place.capture.boundaries.size(); j++) {
+                Boundary boundary = (Boundary) place.capture.boundaries.get(j);
+                List columns = CachedPlans.columns(boundary.columns, place);
+                int operator = place.number(boundary.operator);
+                boundaries.add(Manifest.described(boundary, next + j, operator, columns, (List) plan.get("operators")));
+                copy(place.capture, counted, boundary.number, next + j, columns, capture, segments, problems, conf);
+            }
+            next += place.capture.boundaries.size();
+        }
+    }
+
+    private static void copy(
+        Capture from, List counted, int boundary, int number, List columns, Capture to, List segments, List problems, Configuration conf) {
+        for (int i = 0; i < counted.size(); i++) {
+            Report report = (Report) counted.get(i);
+            if (report.boundary != boundary) {
+                continue;
+            }
+            String fault = report.fault;
+            if (fault == null) {
+                try {
+                    segments.add(Manifest.segment(SegmentCopy.copy(report, from, number, columns, to, conf)));
+                } catch (IOException lost) {
+                    fault = String.valueOf(lost);
+                }
+            }
+            if (fault != null) {
+                problems.add(Capture.problemOf("InMemoryRelation", report.segmentName() + " of what is cached is not there: " + fault, "missing"));
+            }
+        }
+    }
+
+    /** Of rows that a second run makes otherwise, the groups of both runs are there. */
+    private static void repeated(Capture capture, List counted, List problems) {
+        Set seen = new HashSet();
+        for (int i = 0; i < counted.size() && !capture.original.deterministic(); i++) {
+            Report report = (Report) counted.get(i);
+            if (report.boundary > 0 && !seen.add(report.boundary + "/" + report.partition)) {
+                String reason = "a part of what is cached was made twice, and is not deterministic: the groups of both times are given";
+                problems.add(Capture.problemOf("InMemoryRelation", reason, "superset"));
+                return;
+            }
+        }
+    }
+}

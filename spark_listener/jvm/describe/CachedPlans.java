@@ -1,0 +1,69 @@
+package headwater.describe;
+
+import headwater.rewrite.Caches;
+import headwater.rewrite.Capture;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+
+/**
+ * The plans below the caches that a query reads. A description has each behind the query's own operators, once for each place that reads
+ * it, so that a capture tells the whole way by itself.
+ */
+final class CachedPlans {
+    /** A cached plan in a description. */
+    static final class Place {
+        final Map operator; // that reads the cache, as it is described
+        final InMemoryRelation relation;
+        final Capture capture; // of what was cached; null: it has none
+        int first; // the number of the plan's root
+
+        Place(Map operator, InMemoryRelation relation) {
+            this.operator = operator;
+            this.relation = relation;
+            this.capture = Caches.of(relation);
+        }
+
+        LogicalPlan plan() {
+            return capture == null ? relation.cacheBuilder().logicalPlan() : capture.original;
+        }
+
+        /** The number in the description of what the capture's own numbering calls `operator`: 0 is the cache. */
+        int number(int operator) {
+            return operator == 0 ? ((Integer) this.operator.get("id")).intValue() : first + operator - 1;
+        }
+    }
+
+    private CachedPlans() {}
+
+    /** What each column that is read from a cache is below it. */
+    static List defined(InMemoryRelation relation, LogicalPlan plan, ExpressionText expressions) {
+        List result = new ArrayList();
+        List read = Scala.list(relation.output());
+        List made = Scala.list(plan.output());
+        for (int i = 0; i < read.size() && i < made.size(); i++) {
+            Map definition = OperatorText.named((Attribute) read.get(i));
+            definition.put("expr", expressions.of((Attribute) made.get(i)));
+            result.add(definition);
+        }
+        return result;
+    }
+
+    /** A boundary's columns, as the description numbers their operators. */
+    static List columns(List columns, Place place) {
+        List result = new ArrayList();
+        for (int i = 0; i < columns.size(); i++) {
+            Map column = new LinkedHashMap((Map) columns.get(i));
+            if (column.containsKey("operator")) {
+                column.put("operator", Long.valueOf(place.number(((Number) column.get("operator")).intValue())));
+            }
+            result.add(column);
+        }
+        return result;
+    }
+}

@@ -1,0 +1,76 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+
+/**
+ * The captures of plans whose rows were cached, in this JVM: a query that reads a cache finds there how its rows came about. What was
+ * cached carries a hidden column, the reference of each row, whose name tells the capture.
+ */
+public final class Caches {
+    private static final String COLUMN = "cached_";
+    private static final int MOST = 1000; // plans, and as many refusals
+    private static final Map KNOWN = new ConcurrentHashMap(); // String name of a hidden column -> Capture
+    private static final Map REFUSED = new ConcurrentHashMap(); // List of expression ids that a cached plan puts out -> String reason
+
+    private Caches() {}
+
+    /** What the hidden column of a cached plan is called. */
+    static String column(Capture capture) {
+        return COLUMN + capture.id;
+    }
+
+    /** False if there are too many: then the plan must be cached as it was. */
+    static boolean remember(Capture capture) {
+        if (KNOWN.size() >= MOST) {
+            return false;
+        }
+        KNOWN.put("_headwater_" + column(capture), capture);
+        return true;
+    }
+
+    static void refuse(QueryPlan plan, String reason) {
+        if (REFUSED.size() < MOST) {
+            REFUSED.put(ids(plan), reason);
+        }
+    }
+
+    /** Why the plan below a cache is not captured. */
+    static String reason(InMemoryRelation relation) {
+        Object reason = REFUSED.get(ids(relation.cacheBuilder().cachedPlan()));
+        return reason == null ? "it was cached without capture" : "what was cached is not captured: " + reason;
+    }
+
+    /** The capture of what a relation reads; null if there is none. */
+    public static Capture of(InMemoryRelation relation) {
+        List columns = Scala.list(relation.cacheBuilder().cachedPlan().output());
+        String last = columns.isEmpty() ? "" : ((Attribute) columns.get(columns.size() - 1)).name();
+        return (Capture) KNOWN.get(last);
+    }
+
+    /** Forgets what was cached by the application whose segments lie there. */
+    public static void close(String segments) {
+        Iterator captures = KNOWN.values().iterator();
+        while (captures.hasNext()) {
+            if (((Capture) captures.next()).folder.startsWith(segments)) {
+                captures.remove();
+            }
+        }
+    }
+
+    private static List ids(QueryPlan plan) {
+        List result = new ArrayList();
+        List columns = Scala.list(plan.output());
+        for (int i = 0; i < columns.size(); i++) {
+            result.add(Long.valueOf(((Attribute) columns.get(i)).exprId().id()));
+        }
+        return result;
+    }
+}
