@@ -43,8 +43,8 @@ def described(session: SparkSession, query: str) -> list[dict[str, Any]]:
     arguments = jvm.java.util.ArrayList()
     arguments.add(plan)
     arguments.add(None)
-    made = of.invoke(None, arguments.toArray())
-    operators: list[dict[str, Any]] = json.loads(jvm.com.fasterxml.jackson.databind.ObjectMapper().writeValueAsString(made))["operators"]
+    parts = of.invoke(None, arguments.toArray()).parts()
+    operators: list[dict[str, Any]] = json.loads(jvm.com.fasterxml.jackson.databind.ObjectMapper().writeValueAsString(parts))["operators"]
     return operators
 
 
