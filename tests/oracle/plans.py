@@ -8,8 +8,8 @@ rows by their first source record).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import product
 
@@ -38,6 +38,14 @@ class Plan(ABC):
     @cached_property
     def rows(self) -> list[Derived]:
         return self._rows()
+
+    def parts(self) -> Iterator[Plan]:
+        """The plan and all below it, those of subqueries too."""
+        yield self
+        for part in fields(self):  # type: ignore[arg-type]  # every plan is a dataclass
+            inner = getattr(self, part.name)
+            if isinstance(inner, Plan):
+                yield from inner.parts()
 
     @abstractmethod
     def _rows(self) -> list[Derived]: ...

@@ -93,8 +93,15 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
     spark.conf.set("spark.sql.codegen.wholeStage", str(codegen).lower())
     scans = {name: _written(spark, here / name, name, files) for name, files in made.files.items()}
     plan = data.draw(plans(scans))
+    if parts := [part for part in plan.parts() if not isinstance(part, Scan)]:
+        for part in data.draw(st.lists(st.sampled_from(parts), max_size=2)):
+            kept = spark.sql(part.sql()).cache()
+            if data.draw(st.booleans()):
+                kept.count()
     spark.sql(plan.sql()).write.parquet(str(here / "out"))
+    spark.catalog.clearCache()
     capture = _captured(laboratory)
+    event(f"caches read: {sum(operator['op'] == 'InMemoryRelation' for operator in capture['operators'])}")
     written = list(_rows_of(here / "out"))
     assert Counter(values for _, values in written) == Counter(_values(row.values) for row in plan.rows), plan.sql()
     if lost := [problem for problem in capture["problems"] if problem["operator"].startswith("Scan ") and problem["kind"] == "missing"]:

@@ -131,6 +131,14 @@ def test_coarse_lineage_goes_below_a_cache(cached: Cache, source: DataFrame, wri
     assert [described["path"].rsplit("/", 1)[-1] for described in end["plan"]["sources"]] == ["source"]
 
 
+def test_a_table_that_is_cached_by_name(spark: SparkSession, cached: Cache, source: DataFrame, write: Run, traced: Trace) -> None:
+    source.createOrReplaceTempView("raw_rows")
+    spark.sql("CACHE TABLE by_key OPTIONS ('storageLevel' 'DISK_ONLY') AS SELECT key, max(value) AS most FROM raw_rows GROUP BY key")
+    found = traced(write(spark.table("by_key").where("key = 1")), "most")
+    assert found.ids == {(70,): [frozenset({1, 4, 7})]}
+    assert not found.said
+
+
 def test_what_was_cached_without_capture(spark: SparkSession, cached: Cache, source: DataFrame, write: Run) -> None:
     hooks = spark._jsparkSession.experimental()
     rules = hooks.extraOptimizations()
