@@ -35,7 +35,7 @@ from headwater.graph.prov.read.json import read_json
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 
-_BATCH = 64
+_BATCH = 256
 _log = logging.getLogger("headwater.projector")
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import marshal
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from headwater.backend.projection.descriptions import state_facets
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
-from headwater.backend.projection.statement import Statement
-from headwater.graph.model import EdgeKind
+from headwater.backend.projection.statement import Block, Statement
+from headwater.graph.model import EdgeKind, NodeKind, Stamp, node_id
+
+Stated = tuple[Sequence[str], Block]  # the names of a dataset's columns, and what is stated of it
+K = TypeVar("K", bound=Hashable)
+
+# The end of a run repeats its start, the next run of a job the one before, every event the schemas of what it reads. Their values are
+# those of JSON, for which marshal is an exact key, at a third of the price of any other.
+_REMEMBERED = 1_024
+_DATASETS: dict[tuple[str | None, bool, bytes], Stated] = {}
+_SCHEMAS: dict[tuple[str, str, bytes], Stated] = {}
 
 # Facets of one reading that tell of the dataset as such: kept there too, as last seen.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
@@ -21,12 +31,19 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
         InvalidEventError: it has no namespace or name.
     """
     namespace, name = required(dataset, "namespace", path), required(dataset, "name", path)
+    key = (job, written, marshal.dumps(dataset, 2))
+    statement.state(_remembered(_DATASETS, key, lambda: _dataset(namespace, name, dataset, job, written=written))[1])
+    return node_id(NodeKind.DATASET, namespace, name)
+
+
+def _dataset(namespace: str, name: str, dataset: Mapping[str, Any], job: str | None, *, written: bool) -> Stated:
+    statement = Statement(Stamp("", ""))
     facets = mapping(dataset.get("facets"))
     readings = mapping(dataset.get("inputFacets"))
     properties = facet_properties(facets) | facet_properties({facet: readings[facet] for facet in _QUALITY if facet in readings})
     columns = _state_columns(statement, namespace, name, mapping(facets.get("schema")))
     lineage = mapping(facets.get("columnLineage"))
-    _state_derivations(statement, namespace, name, lineage, columns, job)
+    _state_derivations(statement, namespace, name, lineage, columns, job, written=written)
     if job is not None:
         written_columns = dict.fromkeys([*columns, *mapping(lineage.get("fields"))]) if written else ()
         for column in written_columns:
@@ -34,13 +51,34 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
         _state_accesses(statement, namespace, name, mapping(readings.get("headwater_fieldAccess")), job)
     identifier = statement.describe(statement.dataset(namespace, name), properties)
     state_facets(statement, identifier, facets)
-    return identifier
+    return columns, statement.block()
 
 
-def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any]) -> list[str]:
+def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any]) -> Sequence[str]:
     """State the columns that the schema facet lists; a nested field stays within its column. Returns their names."""
+    fields = objects(schema.get("fields"))
+    if not fields:
+        return ()
+    columns, block = _remembered(_SCHEMAS, (namespace, name, marshal.dumps(fields, 2)), lambda: _columns(namespace, name, fields))
+    statement.state(block)
+    return columns
+
+
+def _remembered(made: dict[K, Stated], key: K, make: Callable[[], Stated]) -> Stated:
+    """What was made for the key; what was made before is forgotten all at once."""
+    known = made.get(key)
+    if known is None:
+        if len(made) >= _REMEMBERED:
+            made.clear()
+        known = made[key] = make()
+    return known
+
+
+def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]]) -> Stated:
+    """The names of the columns, and what is stated of them."""
+    statement = Statement(Stamp("", ""))
     columns = []
-    for ordinal, field in enumerate(objects(schema.get("fields"))):
+    for ordinal, field in enumerate(fields):
         column = text(field.get("name"))
         if column is None:
             continue
@@ -49,44 +87,61 @@ def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapp
             type=text(field.get("type")), description=text(field.get("description")), ordinal=ordinal, fields=field.get("fields")
         )
         statement.describe(statement.column(namespace, name, column), properties)
-    return columns
+    return columns, statement.block()
 
 
 def _state_derivations(
-    statement: Statement, namespace: str, name: str, lineage: Mapping[str, Any], columns: list[str], job: str | None
+    statement: Statement, namespace: str, name: str, lineage: Mapping[str, Any], columns: Sequence[str], job: str | None, *, written: bool
 ) -> None:
     """State an edge for each input column of an output column.
 
-    What affects the whole dataset (a filter, a join condition) is stated for every one of its columns, as the older form of the
-    facet does: reachability then needs no second rule.
+    What affects the whole dataset (a filter, a join condition) is one edge to the dataset where the job writes its columns, which says
+    which they are (`graph/derivations.py`); else it is stated for every column.
     """
     fields = mapping(lineage.get("fields"))
+    derivations = _Derivations(statement, job)
     for column, field in fields.items():
         for source in objects(mapping(field).get("inputFields")):
-            _derive(statement, source, [statement.column(namespace, name, column)], _transformations(source, mapping(field)), job)
+            derivations.state(source, [statement.column(namespace, name, column)], _transformations(source, mapping(field)))
     whole = objects(lineage.get("dataset"))
-    everywhere = [statement.column(namespace, name, column) for column in dict.fromkeys([*fields, *columns])] if whole else []
+    if whole and written and job is not None:
+        everywhere = [statement.dataset(namespace, name)]
+    else:
+        everywhere = [statement.column(namespace, name, column) for column in dict.fromkeys([*fields, *columns])] if whole else []
     for source in whole:
-        _derive(statement, source, everywhere, _transformations(source, {}), job)
+        derivations.state(source, everywhere, _transformations(source, {}))
 
 
-def _derive(statement: Statement, source: Mapping[str, Any], columns: Sequence[str], transformations: list[Any], job: str | None) -> None:
-    origin = [text(source.get(part)) for part in ("namespace", "name", "field")]
-    if None in origin:
-        return  # Names no column; the facet keeps it as it came.
-    # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's.
-    properties = given(transformations=transformations or None)
-    source_column = statement.column(*[part or "" for part in origin])
-    if job is not None:
-        properties[f"by:{job}"] = transformations
-        _access(
-            statement,
-            source_column,
-            job,
-            [text(mapping(step).get("subtype")) or text(mapping(step).get("type")) for step in transformations],
-        )
-    for column in columns:
-        statement.link(source_column, column, EdgeKind.DERIVES, properties)
+class _Derivations:
+    """States derivations. Many are made in the same way (by one filter), and state the same object: a store writes it once."""
+
+    def __init__(self, statement: Statement, job: str | None) -> None:
+        self._statement = statement
+        self._job = job
+        self._ways: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
+
+    def state(self, source: Mapping[str, Any], targets: Sequence[str], transformations: list[Any]) -> None:
+        """State an edge from the column that `source` names to each target."""
+        namespace, name, field = text(source.get("namespace")), text(source.get("name")), text(source.get("field"))
+        if namespace is None or name is None or field is None:
+            return  # Names no column; the facet keeps it as it came.
+        column = self._statement.column(namespace, name, field)
+        key = marshal.dumps(transformations, 2)
+        if key not in self._ways:
+            self._ways[key] = self._properties(transformations)
+        derived, accessed = self._ways[key]
+        if self._job is not None:
+            self._statement.link(column, self._job, EdgeKind.ACCESSES, accessed)
+        for target in targets:
+            self._statement.link(column, target, EdgeKind.DERIVES, derived)
+
+    def _properties(self, transformations: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Of the derivation and of the access."""
+        # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's.
+        derived: dict[str, Any] = {"transformations": transformations} if transformations else {}
+        if self._job is not None:
+            derived[f"by:{self._job}"] = transformations
+        return derived, _ways([text(step.get("subtype")) or text(step.get("type")) for step in transformations])
 
 
 def _state_accesses(statement: Statement, namespace: str, name: str, stated: Mapping[str, Any], job: str) -> None:
@@ -98,12 +153,19 @@ def _state_accesses(statement: Statement, namespace: str, name: str, stated: Map
 
 
 def _access(statement: Statement, column: str, job: str, how: Iterable[str | None]) -> None:
-    """State that a job reads a column. Which ways it does so is a set: each way is a property of its own."""
-    statement.link(column, job, EdgeKind.ACCESSES, dict.fromkeys((f"how:{way}" for way in how if way), True))
+    """State that a job reads a column."""
+    statement.link(column, job, EdgeKind.ACCESSES, _ways(how))
+
+
+def _ways(how: Iterable[str | None]) -> dict[str, Any]:
+    """Which ways a job reads a column in is a set: each way is a property of its own."""
+    return dict.fromkeys([f"how:{way}" for way in how if way], True)
 
 
 def _transformations(source: Mapping[str, Any], field: Mapping[str, Any]) -> list[Any]:
     """Those of the input field; in the facet's first version they stood with the output field."""
-    stated: list[Any] = list(objects(source.get("transformations")))
+    stated = objects(source.get("transformations"))
+    if stated:
+        return stated
     older = given(type=text(field.get("transformationType")), description=text(field.get("transformationDescription")))
-    return stated or ([older] if older else [])
+    return [older] if older else []

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, bare_name, kind_of, node_id
+
+EdgeKey = tuple[str, str, EdgeKind]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What many entries state alike: made once, and the same objects in every batch.
+
+    `plain` edges have no properties, `told` have; `placed` as in `Statement`.
+    """
+
+    nodes: Sequence[Node]
+    plain: Mapping[EdgeKey, Edge]
+    told: Mapping[EdgeKey, Edge]
+    placed: Mapping[tuple[str, ...], str]
 
 
 class Statement:
@@ -18,7 +34,7 @@ class Statement:
         self._stamp = stamp
         self.by = ""  # the run that states it
         self._nodes: list[Node] = []
-        self._edges: dict[tuple[str, str, EdgeKind], Edge] = {}
+        self._edges: dict[EdgeKey, Edge] = {}
         self._placed: dict[tuple[str, ...], str] = {}
 
     def describe(
@@ -31,10 +47,27 @@ class Statement:
 
     def link(self, src: str, dst: str, kind: EdgeKind, properties: Mapping[str, Any] | None = None) -> None:
         """State an edge."""
-        if properties or (src, dst, kind) not in self._edges:
-            known = self._edges.get((src, dst, kind))
-            about = {**known.properties, **(properties or {})} if known and known.properties else properties or {}
-            self._edges[src, dst, kind] = Edge(src, dst, kind, about)
+        key = (src, dst, kind)
+        known = self._edges.get(key)
+        if known is None:
+            self._edges[key] = Edge(src, dst, kind, properties or {})
+        elif properties and properties is not known.properties:
+            self._edges[key] = Edge(src, dst, kind, {**known.properties, **properties})
+
+    def state(self, block: Block) -> None:
+        """State a block."""
+        self._nodes.extend(block.nodes)
+        self._edges = {**block.plain, **self._edges}
+        for key, edge in block.told.items():
+            if self._edges.setdefault(key, edge) is not edge:
+                self.link(*key, edge.properties)
+        self._placed.update(block.placed)
+
+    def block(self) -> Block:
+        """All that was stated, for other statements."""
+        plain = {key: edge for key, edge in self._edges.items() if not edge.properties}
+        told = {key: edge for key, edge in self._edges.items() if edge.properties}
+        return Block(self._nodes, plain, told, self._placed)
 
     def contain(self, container: str, child: str) -> str:
         """State that the container holds the child; returns the child."""

@@ -45,7 +45,7 @@ class EdgeKind(StrEnum):
     CONTAINS = "contains"
     READS = "reads"  # dataset → job; version → run, partition → run
     WRITES = "writes"  # job → dataset; run → version, run → partition
-    DERIVES = "derives"  # column → column
+    DERIVES = "derives"  # column → column; column → dataset: every column that the job writes there
     REPLAYS = "replays"  # run → run that replays it
     ACCESSES = "accesses"  # column → job that reads it; job → column that it writes
     LINKS = "links"  # actor → actor, or between data: a declared flow

@@ -37,6 +37,9 @@ class StoredProperties(Mapping[str, Any]):
         return repr(self._values())
 
 
+NOTHING = StoredProperties("{}")  # one for all: most elements of an answer have no properties
+
+
 def stored(text: str | None) -> Mapping[str, Any]:
     """The properties that a store keeps as `text`; None, or an empty object, are none."""
-    return StoredProperties(text) if text and text != "{}" else {}
+    return StoredProperties(text) if text and text != "{}" else NOTHING

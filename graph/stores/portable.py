@@ -14,7 +14,8 @@ from typing import Any
 
 from headwater.errors import InvalidInputError
 from headwater.graph.model import EdgeKind, kind_of
-from headwater.graph.model.merge import Changes, Facts
+from headwater.graph.model.changes import Changes
+from headwater.graph.model.merge import Facts
 from headwater.graph.stores.fingerprint import Fingerprint
 from headwater.graph.stores.protocol import GraphStore
 
@@ -123,9 +124,8 @@ def _take(changes: Changes, line: dict[str, Any], number: int) -> None:
             kind_of(end)
             changes.nodes.setdefault(end, Facts())
         changes.edges.setdefault(edge, Facts()).absorb(Facts.read("", properties, stamps))
-        for seen in (first, last):
-            if seen:
-                changes.see(edge, str(seen))
+        if first and last:
+            changes.see(edge, str(first), str(last))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidInputError(
             f"Line {number} is neither a node nor an edge: {type(error).__name__}: {error}.", field=f"line {number}", hint="Export again."

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
-from headwater.graph.model.merge import Changes
+from headwater.graph.model.changes import Changes
 
 
 class Direction(StrEnum):
@@ -125,7 +125,8 @@ class GraphStore(Protocol):
     ) -> Subgraph:
         """All that is within `depth` hops of `focus`, nearest first, `limit` nodes at most, the focus among them.
 
-        Over `reads` and `writes` a path from dataset to dataset takes two hops, by way of the job.
+        Over `reads` and `writes` a path from dataset to dataset takes two hops, by way of the job. Over `derives` from columns, what a
+        job states of a whole dataset is an edge to each column that it writes there (`derivations`).
         """
 
     async def cone(

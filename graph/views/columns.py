@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.graph.stores.derivations import derivations as derivations_at
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import containers_of
@@ -60,7 +61,7 @@ async def open_columns(graph: GraphStore, tenant: str, request: ViewRequest, ato
     known = set(atoms.ids)
     inside = await graph.neighbours(tenant, sorted(opened), direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])
     columns = sorted({edge.dst for edge in inside if kind_of(edge.dst) is NodeKind.COLUMN})
-    edges = await graph.neighbours(tenant, columns, direction=Direction.BOTH, kinds=[EdgeKind.DERIVES])
+    edges = await derivations_at(graph, tenant, columns, direction=Direction.BOTH)
     derivations = [
         derivation
         for derivation in await _in_time(graph, tenant, request, derivations_of(edges), atoms.notes)

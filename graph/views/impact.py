@@ -89,6 +89,9 @@ class Impact:
         """The last statement of a flow into each node; of a job, of a flow on either side."""
         kinds = [EdgeKind.READS, EdgeKind.WRITES, EdgeKind.DERIVES]
         edges = await self.graph.neighbours(self.tenant, ids, direction=Direction.UPSTREAM, kinds=kinds)
+        columns = [identifier for identifier in ids if kind_of(identifier) is NodeKind.COLUMN]
+        if columns:  # one that is only filtered has no derivation of its own, but is written
+            edges += await self.graph.neighbours(self.tenant, columns, direction=Direction.UPSTREAM, kinds=[EdgeKind.ACCESSES])
         actors = [identifier for identifier in ids if kind_of(identifier) in (NodeKind.JOB, NodeKind.RUN)]
         if actors:
             edges += await self.graph.neighbours(self.tenant, actors, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])

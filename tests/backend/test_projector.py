@@ -87,10 +87,10 @@ async def test_a_rebuild_gives_the_same_graph(workspace: Workspace, tmp_path: Pa
 
 
 async def test_it_goes_on_where_it_was_stopped(workspace: Workspace, tmp_path: Path) -> None:
-    events = [run_event(number) for number in range(300)]
+    events = [run_event(number) for number in range(2_000)]
     _send(workspace, *events)
     stops = iter([False, True])
-    assert 0 < await workspace.projector.catch_up(until=lambda: next(stops)) < 300
+    assert 0 < await workspace.projector.catch_up(until=lambda: next(stops)) < len(events)
     task = asyncio.create_task(workspace.projector.catch_up())
     await asyncio.sleep(0.02)
     task.cancel()

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
-from headwater.graph.model.merge import Changes, collect
+from headwater.graph.model.changes import Changes, collect
+from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.neo4j import cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.migrations import migrate
@@ -47,6 +48,8 @@ class Neo4jStore:
     async def reach(
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
+        if by_columns(focus, kinds):
+            return await reach_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit)
         return await self._connections.read_with(
             lambda transaction: traverse.reach(transaction, tenant, focus, direction, kinds, depth, limit)
         )
@@ -63,6 +66,8 @@ class Neo4jStore:
         contained: Sequence[NodeKind] = (),
         facts: bool = False,
     ) -> Cone:
+        if by_columns(focus, kinds):
+            return await cone_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit, facts=facts)
         return await self._connections.read_with(
             lambda transaction: cones.cone(transaction, tenant, focus, direction, kinds, depth, limit, contained, facts)
         )

@@ -14,7 +14,8 @@ from typing import Any, LiteralString, TypeVar
 from neo4j import AsyncManagedTransaction
 
 from headwater.graph.model import EdgeKind, bare_name, kind_of
-from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts, merged
+from headwater.graph.model.changes import Changes, EdgeKey
+from headwater.graph.model.merge import NAME, Facts, merged
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP, label
 from headwater.graph.stores.paging import fold

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
-from headwater.graph.model.merge import Changes, collect
+from headwater.graph.model.changes import Changes, collect
+from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
 from headwater.graph.stores.sqlite import cones, read, traverse, write
 from headwater.graph.stores.sqlite.connections import Connections
@@ -46,6 +47,8 @@ class SqliteStore:
     async def reach(
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
+        if by_columns(focus, kinds):
+            return await reach_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit)
         return await self._connections.read(lambda connection: traverse.reach(connection, tenant, focus, direction, kinds, depth, limit))
 
     async def cone(
@@ -60,6 +63,8 @@ class SqliteStore:
         contained: Sequence[NodeKind] = (),
         facts: bool = False,
     ) -> Cone:
+        if by_columns(focus, kinds):
+            return await cone_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit, facts=facts)
         return await self._connections.read(
             lambda connection: cones.cone(connection, tenant, focus, direction, kinds, depth, limit, contained, facts)
         )

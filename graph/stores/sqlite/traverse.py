@@ -1,21 +1,29 @@
-"""Following edges in the SQLite file: one hop, and all that can be reached."""
+"""Following edges in the SQLite file: one hop, and all that can be reached.
+
+A level is one statement, and its rows bring all that is known of the edges: to fetch that apart, by the edges' rows, would cost as much as
+the walk. What lies beyond the limit is only counted, and walked without it.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
-from headwater.graph.model.properties import stored
+from headwater.graph.model.properties import NOTHING, stored
 from headwater.graph.stores.protocol import COUNTED, Direction, Subgraph
 from headwater.graph.stores.sqlite.vocabulary import KIND, any_of, codes
-from headwater.graph.stores.sqlite.walk import DST, FAR, NO_EDGES, ROW, SRC, Numbers, array, edges_at, first_by_id, keys_of
+from headwater.graph.stores.sqlite.walk import FAR, among, edges_at, first_by_id, keys_of
 
 _NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}
 _NODE_KINDS = {kind.value: kind for kind in NodeKind}  # a look-up costs a tenth of NodeKind(…)
+
+# Source, destination, kind, properties, first, last.
+_Row = tuple[int, int, int, str | None, str | None, str | None]
 
 
 def neighbours(
@@ -34,7 +42,10 @@ def neighbours(
             (json.dumps(list(ids)), tenant),
         )
         found.update(((src, dst, kind), (properties, first, last)) for src, dst, kind, properties, first, last in rows)
-    return [_to_edge(*ends, *about) for ends, about in found.items()]
+    return [
+        Edge(src, dst, KIND[kind], stored(properties), NOTHING, first or "", last or "")
+        for (src, dst, kind), (properties, first, last) in found.items()
+    ]
 
 
 def reach(
@@ -47,82 +58,95 @@ def reach(
     limit: int,
 ) -> Subgraph:
     """See `GraphStore.reach`."""
-    start, flows = keys_of(connection, tenant, focus), codes(kinds)
+    start = keys_of(connection, tenant, focus).tolist()
+    walks = [_Walk(connection, way, codes(kinds), depth, limit) for way in direction.ways()]
     hops: dict[int, int] = {}
-    met, counted = [NO_EDGES], True
-    for way in direction.ways():
-        edges, whole = _cone(connection, start, way, flows, depth, limit, hops)
-        met.append(edges)
-        counted &= whole
+    for walk in walks:
+        for key, distance in walk.go(start).items():
+            if distance < hops.get(key, distance + 1):
+                hops[key] = distance
     kept = _nearest(connection, hops, limit)
     rows = connection.execute(
         "SELECT n.key, n.id, n.kind, n.name, f.properties FROM json_each(?) AS kept "
         "CROSS JOIN node AS n ON n.key = kept.value LEFT JOIN fact AS f ON f.key = n.key",
-        (array(kept),),
+        (json.dumps(kept),),
     ).fetchall()
     ids = {row[0]: row[1] for row in rows}
-    nearest = sorted((hops[row[0]], *row[1:]) for row in rows)  # ids differ: what follows them is never compared
+    nearest = sorted([(hops[row[0]], *row[1:]) for row in rows])  # ids differ: what follows them is never compared
     return Subgraph(
         # Written out, as are edges below: a call an element costs as much as making it.
-        nodes=[Node(identifier, _NODE_KINDS[kind], name, stored(about)) for _, identifier, kind, name, about in nearest],
-        edges=_edges(connection, ids, _among(connection, kept, np.concatenate(met), direction, flows)),
+        nodes=[
+            Node(identifier, _NODE_KINDS[kind], name, stored(about) if about else NOTHING, NOTHING)
+            for _, identifier, kind, name, about in nearest
+        ],
+        edges=[
+            Edge(ids[src], ids[dst], KIND[kind], stored(about) if about else NOTHING, NOTHING, first or "", last or "")
+            for src, dst, kind, about, first, last in _among(walks, ids)
+        ],
         distance={row[1]: row[0] for row in nearest},
         truncated=len(hops) - len(kept),
-        counted=counted,
+        counted=all(walk.whole for walk in walks),
     )
 
 
-def _cone(
-    connection: sqlite3.Connection, start: Numbers, way: Direction, flows: Sequence[int], depth: int, limit: int, hops: dict[int, int]
-) -> tuple[Numbers, bool]:
-    """Notes hops by key, and returns the edges met and whether every node was visited."""
-    reached = set(start.tolist())
-    hops.update(dict.fromkeys(reached, 0))
-    frontier, met = start, [NO_EDGES]
-    for distance in range(1, depth + 1):
-        if len(reached) > limit + COUNTED:
-            return np.concatenate(met), False
-        met.append(edges_at(connection, way, frontier, flows))
-        new = set(met[-1][:, FAR[way]].tolist()) - reached
-        if not new:
-            break
-        reached |= new
-        for key in new:
-            hops[key] = min(distance, hops.get(key, distance))
-        frontier = np.array(sorted(new), dtype=np.int64)
-    return np.concatenate(met), True
+@dataclass(slots=True)
+class _Walk:
+    """One cone. `rows` are the edges of the nodes `expanded`; `whole`: every node within the depth was visited."""
+
+    connection: sqlite3.Connection
+    way: Direction
+    kinds: Sequence[int]
+    depth: int
+    limit: int
+    rows: list[_Row] = field(default_factory=list)
+    expanded: set[int] = field(default_factory=set)
+    whole: bool = True
+
+    def go(self, start: Sequence[int]) -> dict[int, int]:
+        """Hops by key."""
+        hops = dict.fromkeys(start, 0)
+        frontier, far = list(start), FAR[self.way]
+        for distance in range(1, self.depth + 1):
+            if len(hops) > self.limit + COUNTED:
+                self.whole = False
+                break
+            if len(hops) > self.limit:
+                found = set(edges_at(self.connection, self.way, np.array(frontier, dtype=np.int64), self.kinds)[:, far].tolist())
+            else:
+                found = {row[far] for row in self.expand(frontier)}
+            frontier = list(found - hops.keys())
+            if not frontier:
+                break
+            hops.update(dict.fromkeys(frontier, distance))
+        return hops
+
+    def expand(self, keys: Collection[int]) -> list[_Row]:
+        """The edges whose near end is one of the keys."""
+        if not keys or not self.kinds:
+            return []
+        rows: list[_Row] = self.connection.execute(
+            "SELECT e.src, e.dst, e.kind, e.properties, e.first, e.last "
+            f"FROM json_each(?) AS level CROSS JOIN edge AS e ON e.{_NEAR[self.way]} = level.value AND {among(self.kinds)}",
+            (json.dumps(sorted(keys)),),
+        ).fetchall()
+        self.expanded.update(keys)
+        self.rows += rows
+        return rows
 
 
-def _nearest(connection: sqlite3.Connection, hops: dict[int, int], limit: int) -> Numbers:
+def _nearest(connection: sqlite3.Connection, hops: dict[int, int], limit: int) -> list[int]:
     """The `limit` nearest keys, in their order; where a level does not fit whole, those whose ids come first."""
-    keys = np.array(sorted(hops), dtype=np.int64)
-    if len(keys) <= limit:
-        return keys
-    distance = np.array([hops[key] for key in keys.tolist()])
-    edge = np.sort(distance)[limit]
-    whole = keys[distance < edge]
-    return np.sort(np.concatenate([whole, first_by_id(connection, keys[distance == edge], limit - len(whole))]))
+    if len(hops) <= limit:
+        return sorted(hops)
+    edge = sorted(hops.values())[limit]
+    whole = [key for key, distance in hops.items() if distance < edge]
+    level = np.array([key for key, distance in hops.items() if distance == edge], dtype=np.int64)
+    return sorted([*whole, *first_by_id(connection, level, limit - len(whole)).tolist()])
 
 
-def _among(connection: sqlite3.Connection, kept: Numbers, met: Numbers, direction: Direction, flows: Sequence[int]) -> Numbers:
+def _among(walks: Sequence[_Walk], kept: Collection[int]) -> list[_Row]:
     """The edges among the kept: those met, and those that no step went over (into the last level, from one cone into the other)."""
-    if direction is Direction.BOTH:
-        found = edges_at(connection, Direction.UPSTREAM, kept, flows)
-    else:
-        near = DST if direction is Direction.UPSTREAM else SRC
-        found = np.concatenate([met, edges_at(connection, direction, np.setdiff1d(kept, met[:, near]), flows)])
-    inside: Numbers = found[np.isin(found[:, SRC], kept) & np.isin(found[:, DST], kept)]
-    return inside
-
-
-def _edges(connection: sqlite3.Connection, ids: dict[int, str], found: Numbers) -> list[Edge]:
-    rows = connection.execute(
-        "SELECT e.src, e.dst, e.kind, e.properties, coalesce(e.first, ''), coalesce(e.last, '') "
-        "FROM json_each(?) AS kept CROSS JOIN edge AS e ON e.key = kept.value",
-        (array(np.sort(found[:, ROW])),),
-    ).fetchall()
-    return [Edge(ids[src], ids[dst], KIND[kind], stored(about), {}, first, last) for src, dst, kind, about, first, last in rows]
-
-
-def _to_edge(src: str, dst: str, kind: int, properties: str | None, first: str | None, last: str | None) -> Edge:
-    return Edge(src, dst, KIND[kind], stored(properties), {}, first or "", last or "")
+    walk = walks[0]
+    rest = [key for key in kept if key not in walk.expanded]
+    walk.expand(rest)
+    return [row for row in walk.rows if row[0] in kept and row[1] in kept]

@@ -45,7 +45,7 @@ def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kind
         return NO_EDGES
     (found,) = connection.execute(
         f"SELECT group_concat(e.src || ',' || e.dst || ',' || e.kind || ',' || e.key) FROM json_each(?) AS level "
-        f"CROSS JOIN edge AS e ON e.{_NEAR[way]} = level.value AND {_among(kinds)}",
+        f"CROSS JOIN edge AS e ON e.{_NEAR[way]} = level.value AND {among(kinds)}",
         (array(np.sort(keys)),),
     ).fetchone()
     return np.fromstring(found, dtype=np.int64, sep=",").reshape(-1, 4) if found else NO_EDGES
@@ -64,7 +64,7 @@ def first_by_id(connection: sqlite3.Connection, keys: Numbers, count: int) -> Nu
     return np.array([key for (key,) in rows], dtype=np.int64)
 
 
-def _among(kinds: Sequence[int]) -> str:
+def among(kinds: Sequence[int]) -> str:
     """The kinds as a condition: numbers of `vocabulary`, as one range of the index where they follow one another."""
     if list(kinds) == list(range(kinds[0], kinds[-1] + 1)):
         return f"e.kind BETWEEN {kinds[0]} AND {kinds[-1]}"

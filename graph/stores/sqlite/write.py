@@ -8,15 +8,18 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from headwater.graph.model import bare_name, kind_of
-from headwater.graph.model.merge import NAME, Changes, EdgeKey, Facts, merged
+from headwater.graph.model.changes import Changes, EdgeKey
+from headwater.graph.model.merge import NAME, Facts, merged
 from headwater.graph.stores.paging import fold
 from headwater.graph.stores.sqlite.vocabulary import CODE
+
+_KNOWN = "SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AND src = ?"
 
 
 def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes, offset: int | None) -> None:
     """Merge `changes` into the tenant's graph and remember the offset."""
-    keys = _write_nodes(connection, tenant, changes.nodes)
-    _write_edges(connection, changes, keys)
+    keys, fresh = _write_nodes(connection, tenant, changes.nodes)
+    _write_edges(connection, changes, keys, fresh)
     if offset is not None:
         connection.execute(
             "INSERT INTO progress (tenant, offset) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET offset = max(offset, excluded.offset)",
@@ -32,8 +35,8 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
         connection.execute(f"DELETE FROM {table} WHERE tenant = ?", (tenant,))
 
 
-def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]) -> dict[str, int]:
-    """Returns the key of every node named."""
+def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]) -> tuple[dict[str, int], dict[str, int]]:
+    """Returns the key of every node named, and of those that are new."""
     keys: dict[str, int] = {}
     names: list[tuple[str, str, int]] = []
     facts: list[tuple[int, str, str]] = []
@@ -59,7 +62,7 @@ def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str
             facts.append((key, *stated.dump()))
     connection.executemany("INSERT INTO node (key, tenant, id, kind, name, folded) VALUES (?, ?, ?, ?, ?, ?)", rows)
     connection.executemany("INSERT OR REPLACE INTO fact (key, properties, stamps) VALUES (?, ?, ?)", facts)
-    return keys | fresh
+    return keys | fresh, fresh
 
 
 def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[str, int]:
@@ -68,15 +71,19 @@ def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[
     return {identifier: key for key, identifier in enumerate(identifiers, greatest + 1)}
 
 
-def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping[str, int]) -> None:
-    """Most edges state nothing but themselves and when, and need no reading; a new one is written once, with all that it states."""
+def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping[str, int], fresh: Mapping[str, int]) -> None:
+    """Most edges state nothing but themselves and when, and need no reading; nor does one with an end that is new.
+
+    A new one is written once, with all that it states.
+    """
     rows: list[tuple[int | str | None, ...]] = []
     updates: list[tuple[str, str, int]] = []
     for edge, stated in changes.edges.items():
         place = _place(edge, keys)
         about: tuple[str | None, str | None] = (None, None)
         if stated:
-            known = connection.execute("SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AND src = ?", place).fetchone()
+            new = edge[0] in fresh or edge[1] in fresh
+            known = None if new else connection.execute(_KNOWN, place).fetchone()
             if known is None:
                 about = stated.dump()
             elif after := merged("", known[1] or "{}", known[2] or "[]", stated):

@@ -9,6 +9,7 @@ import pytest
 
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores import Direction
+from headwater.graph.stores.derivations import derivations
 from tests.backend.projection.events import JOB_ID, RUN, RUN_ID, dataset, graph_of, run_event
 
 VERSION = f"version:file:/hours:{RUN}"
@@ -116,9 +117,15 @@ async def test_what_filters_the_dataset_reaches_every_column(tmp_path: Path) -> 
     async with graph_of(tmp_path, run_event(outputs=[derived(lineage, "gust", "hour")])) as graph:
         assert await graph.arcs(EdgeKind.DERIVES) == {
             ("column:file:/weather:wind", "column:file:/hours:gust"),
-            ("column:file:/weather:origin", "column:file:/hours:gust"),
-            ("column:file:/weather:origin", "column:file:/hours:hour"),
+            ("column:file:/weather:origin", "dataset:file:/hours"),
         }
+        columns = ["column:file:/hours:gust", "column:file:/hours:hour"]
+        edges = await derivations(graph.store, graph.tenant, columns, direction=Direction.UPSTREAM)
+    assert {(edge.src, edge.dst) for edge in edges} == {
+        ("column:file:/weather:wind", "column:file:/hours:gust"),
+        ("column:file:/weather:origin", "column:file:/hours:gust"),
+        ("column:file:/weather:origin", "column:file:/hours:hour"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,101 @@
+"""Changes: what batches state, merged with one another, on its way into a store.
+
+For the stores. An end of an edge is always among the nodes; what many batches state by the same object is merged once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from headwater.errors import InvalidInputError
+from headwater.graph.model.elements import Edge, EdgeKind, GraphBatch, Node, Stamp
+from headwater.graph.model.ids import kind_of
+from headwater.graph.model.merge import NAME, NO_FACTS, Facts
+
+EdgeKey = tuple[str, str, EdgeKind]
+
+
+@dataclass(slots=True)
+class Changes:
+    """Batches merged with one another: what is left to merge into a store. Every end of an edge is among the nodes."""
+
+    nodes: dict[str, Facts] = field(default_factory=dict)
+    edges: dict[EdgeKey, Facts] = field(default_factory=dict)
+    seen: dict[EdgeKey, tuple[str, str]] = field(default_factory=dict)  # first and last statement of an edge, where a time is known
+
+    def see(self, edge: EdgeKey, first: str, last: str) -> None:
+        """Take in that the edge was stated at two instants."""
+        known = self.seen.get(edge)
+        self.seen[edge] = (min(known[0], first), max(known[1], last)) if known else (first, last)
+
+
+def collect(batches: Iterable[GraphBatch]) -> Changes:
+    """Merge batches with one another.
+
+    The same object in several batches is merged once, with its greatest stamp: what events repeat (schemas), the projection makes once.
+
+    Raises:
+        InvalidInputError: an id is malformed or too long, or a node's kind is not that of its id.
+    """
+    changes = Changes()
+    nodes: dict[int, tuple[Node, Stamp]] = {}
+    edges: dict[int, tuple[Edge, Stamp]] = {}
+    seen: dict[int, list[str]] = {}
+    for batch in sorted(batches, key=lambda batch: (batch.stamp.time, batch.stamp.key)):
+        stamp = batch.stamp
+        at = f"{stamp.time} {batch.by}" if stamp.time else ""
+        for node in batch.nodes:
+            nodes[id(node)] = (node, stamp)
+        for edge in batch.edges:
+            number = id(edge)
+            edges[number] = (edge, stamp)
+            if at:
+                known = seen.get(number)
+                if known is None:
+                    seen[number] = [at, at]
+                elif at > known[1]:
+                    known[1] = at
+                elif at < known[0]:
+                    known[0] = at
+    for node, stamp in nodes.values():
+        _collect_node(changes, node, stamp)
+    alike: dict[tuple[int, int, int], Facts] = {}
+    for number, (edge, stamp) in edges.items():
+        _collect_edge(changes, edge, stamp, seen.get(number), alike)
+    return changes
+
+
+def _collect_node(changes: Changes, node: Node, stamp: Stamp) -> None:
+    if kind_of(node.id) is not node.kind:
+        raise InvalidInputError(f"The node {node.id} is stated to be a {node.kind}.", field="kind", hint="The kind must be that of the id.")
+    facts = changes.nodes.get(node.id)
+    if facts is None:
+        facts = changes.nodes[node.id] = Facts()
+    facts.state(NAME, node.name, (0, stamp.time, stamp.key))
+    facts.state_all(node.properties, node.ranks, stamp)
+
+
+def _collect_edge(changes: Changes, edge: Edge, stamp: Stamp, seen: Sequence[str] | None, alike: dict[tuple[int, int, int], Facts]) -> None:
+    """`alike` holds the facts of edges that were made with the same properties: they are merged, and written as text, once."""
+    for end in (edge.src, edge.dst):
+        if end not in changes.nodes:
+            kind_of(end)
+            changes.nodes[end] = Facts()
+    key = (edge.src, edge.dst, edge.kind)
+    known = changes.edges.get(key)
+    if not edge.properties:
+        if known is None:
+            changes.edges[key] = NO_FACTS
+    elif known is None or known is NO_FACTS:
+        place = (id(edge.properties), id(edge.ranks) if edge.ranks else 0, id(stamp))
+        facts = alike.get(place)
+        if facts is None:
+            facts = alike[place] = Facts()
+            facts.state_all(edge.properties, edge.ranks, stamp)
+        changes.edges[key] = facts
+    else:
+        facts = changes.edges[key] = known.copy()
+        facts.state_all(edge.properties, edge.ranks, stamp)
+    if seen:
+        changes.see(key, *seen)
