@@ -73,7 +73,7 @@ class Lineage:
             return frozenset()
         if (operator, ref) not in self._known:
             kind = self._operators[operator]["op"]
-            follow = {"Scan": self._scan, "Window": self._window}.get(kind, self._group)
+            follow = {"Scan": self._scan, "Window": self._window, "InMemoryRelation": self._cached}.get(kind, self._group)
             self._known[operator, ref] = follow(operator, ref)
         return self._known[operator, ref]
 
@@ -85,6 +85,13 @@ class Lineage:
                 return frozenset({Record(split["path"], split["start"], row)})
         (path,) = [f["path"] for f in source["files"] if f["ordinal"] <= ordinal < f["ordinal"] + f["ordinals"]]
         return frozenset({Record(path, 0, row)})
+
+    def _cached(self, operator: int, ref: int) -> frozenset[Record]:
+        boundary = self._boundaries[operator]
+        footer, rows = next(
+            (footer, rows) for footer, rows in self._segments[boundary["boundary"]] if footer["attempt"] & 0x7FFFFF == ref >> 40
+        )
+        return self._union(boundary["columns"], rows[ref & ((1 << 40) - 1)])
 
     def _group(self, operator: int, ref: int) -> frozenset[Record]:
         if operator not in self._groups:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.spark_listener.capture.conftest import read_row
 from tests.spark_listener.capture.lineage import Lineage
 
 ROWS = 100_000
@@ -175,3 +176,33 @@ def test_a_skewed_join_that_is_split_while_it_runs(tmp_path: Path, root: Path) -
     assert sizes == {2: ROWS - 2, 1: 2}  # two rows meet themselves
     written = [segment for segment in end["capture"]["segments"] if segment["boundary"] == 0]
     assert len(written) > 3, "no partition was split: the test tests nothing"
+
+
+@pytest.mark.cluster
+def test_a_cache_whose_executors_are_lost(tmp_path: Path, root: Path) -> None:
+    # What an executor had cached goes with it: other tasks make those rows again, in an order of their own.
+    end, lineage = run(
+        tmp_path, root, "local-cluster[2,1,1024]", """
+        def die(value):
+            import os, signal
+            daemon = os.getppid()
+            executor = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
+            if value == 1 and not (base / "died").exists():
+                (base / "died").touch()
+                os.kill(executor, signal.SIGKILL)
+            return value
+        kept = source.where("id < 5000").repartition(3).withColumn("double", f.col("id") * 2).cache()
+        assert kept.count() == 5000
+        assert spark.range(2).select(f.udf(die, "long")("id")).count() == 2
+        spark.range(2).select(f.udf(die, "long")("id")).collect()
+        kept.select("id", "double").write.parquet(str(base / "out"))
+        assert (base / "died").exists()
+        """,
+    )  # fmt: skip
+    assert end["capture"]["status"] == "complete"
+    assert all(len(written.records) == 1 for written in lineage.written())
+    assert all(read_row(written)["id"] == record.row for written in lineage.written() for record in written.records)  # all of one file
+    assert len(lineage.written()) == 5000
+    (cache,) = [boundary["boundary"] for boundary in end["capture"]["boundaries"] if boundary["kind"] == "rows"]
+    made = [segment for segment in end["capture"]["segments"] if segment["boundary"] == cache]
+    assert sum(segment["rows"] for segment in made) > 5000, "no part of the cache was made again: the test tests nothing"
