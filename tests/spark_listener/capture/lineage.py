@@ -88,9 +88,7 @@ class Lineage:
 
     def _cached(self, operator: int, ref: int) -> frozenset[Record]:
         boundary = self._boundaries[operator]
-        footer, rows = next(
-            (footer, rows) for footer, rows in self._segments[boundary["boundary"]] if footer["attempt"] & 0x7FFFFF == ref >> 40
-        )
+        rows = next(rows for footer, rows in self._segments[boundary["boundary"]] if footer["attempt"] & 0x7FFFFF == ref >> 40)
         return self._union(boundary["columns"], rows[ref & ((1 << 40) - 1)])
 
     def _group(self, operator: int, ref: int) -> frozenset[Record]:
