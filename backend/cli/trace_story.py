@@ -61,6 +61,11 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
     story.append(f"  ({semantics}; {answer.elapsed_ms:,.0f} ms)", "dim")
     if request.column and answer.semantics is Semantics.INFLUENCE:
         story.append("\nInfluence is of the whole row; --semantics witness narrows it to the column.", "dim")
+    if answer.exact and not request.forward and (made := {dataset_of(dataset_name(hop.output)) for hop in answer.path if _is_made(hop)}):
+        names = ", ".join(sorted(made))
+        story.append(
+            f"\nThe records of {names} were made of no record, by the program itself; --to {min(made)} lists those behind it.", "dim"
+        )
     return story
 
 
@@ -138,7 +143,14 @@ def _path(path: Sequence[Hop], request: TraceRequest) -> Tree:
             branch.add(Text(operation, "cyan"))
         for source in hop.inputs:
             branch.add(Text.assemble(("from ", "dim"), dataset_of(dataset_name(source))))
+        if _is_made(hop):
+            branch.add(Text("from no record", "dim"))
     return tree
+
+
+def _is_made(hop: Hop) -> bool:
+    """Whether a job wrote records without reading any: of a range, or of literals."""
+    return hop.grain is Grain.RECORD and not hop.inputs
 
 
 def dataset_of(name: str) -> str:

@@ -130,3 +130,12 @@ def test_json_is_json_whatever_the_values(capsys):
     emit_json(as_json(answer([raw(1, wind=float("nan"), at=date(2013, 2, 12), fare=Decimal("1.10"))])))
     printed = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert printed["records"][0]["values"] == {"wind": "NaN", "at": "2013-02-12", "fare": "1.10"}
+
+
+def test_records_that_a_program_made_itself_are_told_from_records_that_are_missing():
+    made = Hop("job:local:first", "run:0198a1b2-0001", RAW, [], [], 12, Grain.RECORD)
+    whole = answer([])
+    told = story(answer([], path=[*whole.path, made]))
+    assert "made of no record, by the program itself; --to /data/raw/weather.csv lists" in told.replace("\n", " ")
+    assert "from no record" in told
+    assert "by the program itself" not in story(answer([], path=[*whole.path, made], exact=False))
