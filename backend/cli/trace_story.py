@@ -29,7 +29,7 @@ def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console 
         _print_records(out, dataset, list(records), request.column)
     if answer.path:
         out.print(Text("\nThe way there" if request.forward else "\nThe way back", style="bold"))
-        out.print(Padding(_path(answer.path, request), (0, 0, 0, 2)))
+        out.print(Padding(_path(answer), (0, 0, 0, 2)))
     if answer.incomplete or answer.total > len(answer.records):
         out.print(Text("\nWhat is missing", style="bold yellow"))
         for item in answer.incomplete:
@@ -130,10 +130,10 @@ def _place(record: TracedRecord) -> dict[str, Any]:
     return place if record.row is not None else {**place, "grain": record.grain.value}
 
 
-def _path(path: Sequence[Hop], request: TraceRequest) -> Tree:
+def _path(answer: TraceAnswer) -> Tree:
     """The hops from the dataset asked about, each with the operations between what it read and what it wrote."""
     tree = Tree("", hide_root=True, guide_style="dim")
-    for hop in path:
+    for hop in answer.path:
         head = Text.assemble((_job(hop.job), "bold magenta"), (f"  run {hop.run.rpartition(':')[2][:8]}" if hop.run else "", "dim"))
         known = _count(hop.records, "record") if hop.grain is Grain.RECORD else f"known by {hop.grain.value} only"
         head.append(f"  {known}", "dim")
@@ -143,7 +143,7 @@ def _path(path: Sequence[Hop], request: TraceRequest) -> Tree:
             branch.add(Text(operation, "cyan"))
         for source in hop.inputs:
             branch.add(Text.assemble(("from ", "dim"), dataset_of(dataset_name(source))))
-        if _is_made(hop):
+        if answer.exact and _is_made(hop):
             branch.add(Text("from no record", "dim"))
     return tree
 
