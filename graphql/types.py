@@ -196,9 +196,26 @@ class TracedRecord:
         return node.name if node else self.dataset
 
 
+@strawberry.type(description="A column, and the expression that makes it.")
+class MadeColumn:
+    """Of one operator."""
+
+    column: str
+    expression: str
+
+
+@strawberry.type(description="What an operator does: the columns it makes, and what it decides `by` (a condition, keys, an order).")
+class Step:
+    """Expressions as Spark writes them."""
+
+    operator: str
+    made: list[MadeColumn]
+    by: list[str]
+
+
 @strawberry.type(description="One run on the path of a trace: what it wrote from what, and the operations between, outermost first.")
 class Hop:
-    """`records` counts the run's output records that are part of the trace."""
+    """`records` counts the run's output records that are part of the trace. `expressions` are those behind the column asked for, or all."""
 
     job: strawberry.ID
     run: strawberry.ID
@@ -207,6 +224,7 @@ class Hop:
     operations: list[str]
     records: int
     grain: Grain
+    expressions: list[Step]
 
     @classmethod
     def of(cls, hop: DomainHop) -> Hop:
@@ -219,6 +237,14 @@ class Hop:
             operations=list(hop.operations),
             records=hop.records,
             grain=hop.grain,
+            expressions=[
+                Step(
+                    operator=step.operator,
+                    made=[MadeColumn(column=made.column, expression=made.expression) for made in step.made],
+                    by=list(step.by),
+                )
+                for step in hop.expressions
+            ],
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from headwater.backend.client import GraphQLClient
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction, Page, Subgraph
-from headwater.graph.trace import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
 
 _NODE = "fragment node on Node { id kind name properties }"
 _RECORD = "fragment record on TracedRecord { dataset file row line grain values }"
@@ -29,7 +29,7 @@ _TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column
                     $to: String, $limit: Int!) {{
   trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit) {{
     semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
-    path {{ job run output inputs operations records grain }} }} }} {_RECORD}"""
+    path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }} }} }} }} {_RECORD}"""
 
 _POLL = 0.1
 _PATIENCE = 600  # polls
@@ -134,7 +134,7 @@ def _distances(focus: Sequence[str], edges: Sequence[Edge], direction: Direction
 
 def _answer(found: Mapping[str, Any]) -> TraceAnswer:
     incomplete = [Incomplete(item["what"], item["reason"], item["effect"]) for item in found["incomplete"]]
-    path = [Hop(**{**hop, "grain": Grain[hop["grain"]]}) for hop in found["path"]]
+    path = [Hop(**{**hop, "grain": Grain[hop["grain"]], "expressions": _steps(hop["expressions"])}) for hop in found["path"]]
     return TraceAnswer(
         semantics=Semantics[found["semantics"]],
         exact=found["exact"],
@@ -145,6 +145,10 @@ def _answer(found: Mapping[str, Any]) -> TraceAnswer:
         selected=[_record(record) for record in found["selected"]],
         elapsed_ms=found["elapsedMs"],
     )
+
+
+def _steps(found: Sequence[Mapping[str, Any]]) -> list[Step]:
+    return [Step(step["operator"], [Made(**made) for made in step["made"]], step["by"]) for step in found]
 
 
 def _record(found: Mapping[str, Any]) -> TracedRecord:

@@ -87,6 +87,10 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
                 "output": dataset_name(hop.output),
                 "inputs": [dataset_name(source) for source in hop.inputs],
                 "operations": list(hop.operations),
+                "expressions": [
+                    {"operator": step.operator, "made": {made.column: made.expression for made in step.made}, "by": list(step.by)}
+                    for step in hop.expressions
+                ],
                 "records": hop.records,
                 "grain": hop.grain.value,
             }

@@ -29,7 +29,7 @@ def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console 
         _print_records(out, dataset, list(records), request.column)
     if answer.path:
         out.print(Text("\nThe way there" if request.forward else "\nThe way back", style="bold"))
-        out.print(Padding(_path(answer), (0, 0, 0, 2)))
+        out.print(Padding(_path(answer, request), (0, 0, 0, 2)))
     if answer.incomplete or answer.total > len(answer.records):
         out.print(Text("\nWhat is missing", style="bold yellow"))
         for item in answer.incomplete:
@@ -130,7 +130,7 @@ def _place(record: TracedRecord) -> dict[str, Any]:
     return place if record.row is not None else {**place, "grain": record.grain.value}
 
 
-def _path(answer: TraceAnswer) -> Tree:
+def _path(answer: TraceAnswer, request: TraceRequest) -> Tree:
     """The hops from the dataset asked about, each with the operations between what it read and what it wrote."""
     tree = Tree("", hide_root=True, guide_style="dim")
     for hop in answer.path:
@@ -139,7 +139,7 @@ def _path(answer: TraceAnswer) -> Tree:
         head.append(f"  {known}", "dim")
         branch = tree.add(head)
         branch.add(Text.assemble(("made ", "dim"), dataset_of(dataset_name(hop.output))))
-        for operation in hop.operations:
+        for operation in _operations(hop, request):
             branch.add(Text(operation, "cyan"))
         for source in hop.inputs:
             branch.add(Text.assemble(("from ", "dim"), dataset_of(dataset_name(source))))
@@ -151,6 +151,17 @@ def _path(answer: TraceAnswer) -> Tree:
 def _is_made(hop: Hop) -> bool:
     """Whether a job wrote records without reading any: of a range, or of literals."""
     return hop.grain is Grain.RECORD and not hop.inputs
+
+
+def _operations(hop: Hop, request: TraceRequest) -> list[str]:
+    """What the run did: where a column was asked for, the expressions behind it."""
+    if request.column is None or request.forward:
+        return list(hop.operations)
+    said: list[str] = []
+    for step in hop.expressions:
+        made = ", ".join(f"{one.column} = {one.expression}" for one in step.made)
+        said.append(f"{step.operator}  {made}{'  by ' if made and step.by else ''}{', '.join(step.by)}")
+    return said
 
 
 def dataset_of(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headwater.graph.trace.answer import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.answer import Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
 
 if TYPE_CHECKING:
     from headwater.graph.trace.engine import trace
@@ -18,8 +18,10 @@ __all__ = [
     "Grain",
     "Hop",
     "Incomplete",
+    "Made",
     "RowPage",
     "Semantics",
+    "Step",
     "TraceAnswer",
     "TraceRequest",
     "TracedRecord",

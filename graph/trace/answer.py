@@ -58,10 +58,28 @@ class TracedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """A column, and the expression that makes it."""
+
+    column: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an operator does: the columns that it makes, and by which expressions it decides (a condition, keys of a group, an order)."""
+
+    operator: str
+    made: Sequence[Made]
+    by: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Hop:
     """One run on the path: which dataset it wrote from which, and the operations in between, outermost first.
 
-    `records` counts the distinct output records of this run that are part of the trace.
+    `records` counts the distinct output records of this run that are part of the trace. `expressions` are those behind the column that was
+    asked for (behind all, where none was), through every run.
     """
 
     job: str
@@ -71,6 +89,7 @@ class Hop:
     operations: Sequence[str]
     records: int
     grain: Grain
+    expressions: Sequence[Step] = ()
 
 
 @dataclass(frozen=True, slots=True)

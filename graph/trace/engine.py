@@ -58,7 +58,8 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
         found = await asyncio.to_thread(walk, session, dataset, to, towards, request)
         lifted = await lifted_of(graph, session, found, to, towards, forward=request.forward)
         entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request)
-        hops = [*await asyncio.to_thread(found.hops.listed, session), *lifted.hops]
+        names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
+        hops = [*await asyncio.to_thread(found.hops.listed, session, dataset.id, names), *lifted.hops]
         for hop in lifted.hops:
             session.say(hop.job, "its lineage is known by datasets only, so every record of them may have had a part", "superset")
         exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace.answer import Grain, Hop
-from headwater.graph.trace.links import datasets_of
+from headwater.graph.trace.expressions import columns_needed, readable, steps_of
+from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.session import Capture, Session
 
-_NUMBERED = re.compile(r"(\w)#\d+L?\b")
 _UNSAID = frozenset({"Scan", "Write", "WriteFiles", "SubqueryAlias"})
 
 
@@ -40,9 +39,10 @@ class Hops:
         """The captures that the trace went through."""
         return [visit.capture for visit in self._visits.values()]
 
-    def listed(self, session: Session) -> list[Hop]:
-        """The hops, in the order of the visits."""
-        return [_hop(session, visit) for visit in self._visits.values()]
+    def listed(self, session: Session, start: str, names: Names) -> list[Hop]:
+        """The hops, in the order of the visits, with the expressions behind the columns `names` of the dataset `start`."""
+        needed = columns_needed(self.captures(), [start], names) if names is not None else {}
+        return [_hop(session, visit, needed.get(visit.capture.id)) for visit in self._visits.values()]
 
 
 def say_problems(session: Session, capture: Capture) -> None:
@@ -52,12 +52,7 @@ def say_problems(session: Session, capture: Capture) -> None:
         session.say(problem.operator or f"capture {capture.id}", problem.reason, effect)
 
 
-def _readable(text: str) -> str:
-    """Spark's text of an operator without the numbers that it gives to columns."""
-    return _NUMBERED.sub(r"\1", text)
-
-
-def _hop(session: Session, visit: Visit) -> Hop:
+def _hop(session: Session, visit: Visit, names: Names) -> Hop:
     manifest = visit.capture.manifest
     output, inputs = datasets_of(visit.capture)
     between = visit.capture.plan.above(visit.scans)
@@ -68,7 +63,8 @@ def _hop(session: Session, visit: Visit) -> Hop:
         run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
-        operations=[_readable(operator.text or operator.op) for operator in operators if operator.op not in _UNSAID],
+        operations=[readable(operator.text or operator.op) for operator in operators if operator.op not in _UNSAID],
         records=session.count(f"({rows})"),
         grain=Grain.RECORD,
+        expressions=steps_of(visit.capture, operators, names),
     )

@@ -109,7 +109,7 @@ async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant:
 
 
 def _pairs(session: Session, dataset: str, found: Found, lifted: Lifted, to: str | None, request: TraceRequest) -> TracedPairs:
-    path = [*found.hops.listed(session), *lifted.hops]
+    path = [*found.hops.listed(session, dataset, None), *lifted.hops]
     for hop in lifted.hops:
         session.say(hop.job, "its lineage is known by datasets only, so every record of them may have had a part", "superset")
     shown = {file.number for file in session.files if request.forward or file.dataset not in lifted.left}

@@ -55,6 +55,7 @@ function hopsBetween(names: string[]) {
       output: job.outputId,
       inputs: job.inputIds,
       operations: job.operations,
+      expressions: job.expressions ?? [],
       records: 1,
       grain: job.coarse ? 'DATASET' : 'RECORD',
     };

@@ -237,6 +237,8 @@ interface WorldJob {
   inputs: string[];
   output: string;
   operations: string[];
+  /** What made the column that is traced (max_wind_mph). */
+  expressions?: { operator: string; made: { column: string; expression: string }[]; by: string[] }[];
   coarse?: boolean;
 }
 
@@ -287,6 +289,14 @@ const jobs: WorldJob[] = [
       'Join LeftOuter, ((origin#63 = origin#26) AND (month#65 = month#4))',
       'Aggregate [origin#63, year#64, month#65], [origin#63, year#64, month#65, max(wind_speed#69) AS max_wind_mph#77]',
       'Scan parquet',
+    ],
+    expressions: [
+      { operator: 'Join', made: [], by: ['((origin = origin) AND (month = month))'] },
+      {
+        operator: 'Aggregate',
+        made: [{ column: 'max_wind_mph', expression: 'max(wind_speed)' }],
+        by: ['origin', 'year', 'month'],
+      },
     ],
   },
   {

@@ -58,7 +58,7 @@ def test_json_has_the_form_that_scripts_rely_on():
         "path": [
             {
                 "job": "job:local:report", "run": "run:0198a1b2-0000", "output": "/data/out/report", "inputs": ["/data/raw/weather.csv"],
-                "operations": ["max(wind_speed)", "group by origin, month"], "records": 1, "grain": "record",
+                "operations": ["max(wind_speed)", "group by origin, month"], "expressions": [], "records": 1, "grain": "record",
             }
         ],
         "incomplete": [],

@@ -33,4 +33,13 @@ export interface PathHop {
   operations: readonly string[];
   records: number;
   grain: 'RECORD' | 'PARTITION' | 'VERSION' | 'DATASET';
+  /** What made the column that was asked for, operator by operator; of all columns, where none was. */
+  expressions?: readonly Step[];
+}
+
+/** What an operator does: the columns that it makes, and the expressions by which it decides. */
+export interface Step {
+  operator: string;
+  made: readonly { column: string; expression: string }[];
+  by: readonly string[];
 }

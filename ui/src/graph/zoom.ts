@@ -12,13 +12,14 @@ export interface ViewChoice {
   asOf?: string;
 }
 
-export type DataLevel = Extract<NodeKind, 'PLATFORM' | 'DATASET' | 'VERSION' | 'COLUMN'>;
-export type ActorLevel = Extract<NodeKind, 'SYSTEM' | 'PIPELINE' | 'JOB' | 'RUN'>;
+export type DataLevel = Extract<NodeKind, 'PLATFORM' | 'DATASET' | 'VERSION' | 'PARTITION' | 'COLUMN'>;
+export type ActorLevel = Extract<NodeKind, 'SYSTEM' | 'PIPELINE' | 'JOB' | 'RUN' | 'STAGE' | 'TASK' | 'OPERATOR'>;
 
 export const DATA_LEVELS: readonly { value: DataLevel; label: string }[] = [
   { value: 'PLATFORM', label: 'platforms' },
   { value: 'DATASET', label: 'datasets' },
   { value: 'VERSION', label: 'versions' },
+  { value: 'PARTITION', label: 'files' },
   { value: 'COLUMN', label: 'columns' },
 ];
 export const ACTOR_LEVELS: readonly { value: ActorLevel; label: string }[] = [
@@ -26,6 +27,9 @@ export const ACTOR_LEVELS: readonly { value: ActorLevel; label: string }[] = [
   { value: 'PIPELINE', label: 'pipelines' },
   { value: 'JOB', label: 'jobs' },
   { value: 'RUN', label: 'runs' },
+  { value: 'STAGE', label: 'stages' },
+  { value: 'TASK', label: 'tasks' },
+  { value: 'OPERATOR', label: 'operators' },
 ];
 
 /** Every dataset and job: what is drawn if nothing is chosen. */

@@ -1,4 +1,4 @@
-import { operationWords } from './operation';
+import { operationWords, stepWords } from './operation';
 
 const say = (text: string) => {
   const { verb, detail } = operationWords(text);
@@ -48,4 +48,13 @@ test('what Spark has cut short is read as far as it goes', () => {
     'Project empty2null(origin) AS origin',
   );
   expect(say('Filter (a#1 = ')).toBe('Filter (a =');
+});
+
+test('a step tells what it makes of a column, and by what it decides', () => {
+  const made = [{ column: 'worst', expression: 'max(wind)' }];
+  expect(stepWords({ operator: 'Aggregate', made, by: ['origin', 'month'] }).detail).toBe(
+    'worst = max(wind) by origin, month',
+  );
+  expect(stepWords({ operator: 'Filter', made: [], by: ['(origin IS NOT NULL)'] }).detail).toBe('(origin IS NOT NULL)');
+  expect(stepWords({ operator: 'Project', made, by: [] }).detail).toBe('worst = max(wind)');
 });

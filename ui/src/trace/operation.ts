@@ -1,3 +1,5 @@
+import type { Step } from '../graph/types';
+
 /** An operation of a plan in words. The plan's own text is Spark's, made for those who wrote Spark. */
 export interface OperationWords {
   /** What it is: `Filter`, `Window`, … */
@@ -27,6 +29,15 @@ export function operationWords(text: string): OperationWords {
   const rest = plain.slice(word.length).trim();
   const known = READERS[word];
   return known ? { verb: known[0], detail: known[1](rest) } : { verb: word, detail: rest };
+}
+
+/** What a step makes and by what it decides, in words. */
+export function stepWords({ operator, made, by }: Step): OperationWords {
+  const told = made.map(({ column, expression }) => `${column} = ${expression}`).join(', ');
+  return {
+    verb: operator,
+    detail: [told, by.length > 0 && (told ? `by ${by.join(', ')}` : by.join(', '))].filter(Boolean).join(' '),
+  };
 }
 
 /** Only what a projection computes is of interest; what it passes on is counted. */

@@ -168,7 +168,7 @@ export type TraceQueryVariables = Exact<{
 }>;
 
 
-export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
+export type TraceQuery = { trace: { semantics: Semantics, exact: boolean, total: number, elapsedMs: number, records: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, selected: Array<{ dataset: string, datasetName: string, file: string | null, row: number | null, line: number | null, grain: Grain, values: unknown }>, path: Array<{ job: string, run: string, output: string, inputs: Array<string>, operations: Array<string>, records: number, grain: Grain, expressions: Array<{ operator: string, by: Array<string>, made: Array<{ column: string, expression: string }> }> }>, graph: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> }, incomplete: Array<{ what: string, reason: string, effect: string }> } };
 
 export type ReplaysQueryVariables = Exact<{
   first: number;
@@ -347,6 +347,14 @@ export const TraceDocument = new TypedDocumentString(`
       operations
       records
       grain
+      expressions {
+        operator
+        made {
+          column
+          expression
+        }
+        by
+      }
     }
     graph {
       nodes {

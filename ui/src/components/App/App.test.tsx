@@ -55,6 +55,7 @@ test('a click on a cell says where the value came from', async () => {
   );
   expect(screen.getByText('exact')).toBeVisible();
   expect(screen.getByText('weather.csv, line 1011 (row 1009)')).toBeVisible();
+  expect(screen.getByText('max_wind_mph = max(wind_speed) by origin, year, month')).toBeVisible();
   expect(screen.getByText('(equals the traced value)').closest('dd')).toHaveTextContent('1048.36058');
 });
 

@@ -4,6 +4,7 @@ import { inDataOrder } from '../../graph/path';
 import type { PathHop } from '../../graph/types';
 import { Badge } from '../Badge/Badge';
 import { Note } from '../Note/Note';
+import { Expression } from '../Operation/Expression';
 import { Operation } from '../Operation/Operation';
 import styles from './Operations.module.css';
 
@@ -11,10 +12,12 @@ interface OperationsProps {
   hops: readonly PathHop[];
   /** Short names of datasets by their id. */
   nameOf: (dataset: string) => string;
+  /** Whether a column was asked for: only what made it is told then. */
+  behindColumn?: boolean;
 }
 
 /** What happened between the records on the left and those on the right, in the order in which data passed it. */
-export function Operations({ hops, nameOf }: OperationsProps) {
+export function Operations({ hops, nameOf, behindColumn = false }: OperationsProps) {
   if (hops.length === 0) return <Note>No job stands between: the record is a source’s own.</Note>;
   return (
     <ol className={styles.list}>
@@ -25,12 +28,19 @@ export function Operations({ hops, nameOf }: OperationsProps) {
             {hop.grain !== 'RECORD' && <Badge tone="coarse">{hop.grain.toLowerCase()} grain</Badge>}
           </h3>
           <ol>
-            {[...hop.operations].reverse().map((operation, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
-              <li key={index}>
-                <Operation text={operation} />
-              </li>
-            ))}
+            {behindColumn && hop.expressions
+              ? [...hop.expressions].reverse().map((step, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
+                  <li key={index}>
+                    <Expression step={step} />
+                  </li>
+                ))
+              : [...hop.operations].reverse().map((operation, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: the same operation may stand twice in a plan
+                  <li key={index}>
+                    <Operation text={operation} />
+                  </li>
+                ))}
           </ol>
           <p className={styles.records}>
             {hop.grain === 'RECORD' &&

@@ -70,7 +70,7 @@ export function Records({ direction, selected, groups, total, hops, traced, clic
   const between = (
     <section className={styles.column}>
       <h2>What happened between</h2>
-      <Operations hops={hops} nameOf={nameOf} />
+      <Operations hops={hops} nameOf={nameOf} behindColumn={direction === 'backward' && clicked !== undefined} />
     </section>
   );
   return direction === 'backward' ? (
