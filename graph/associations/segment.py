@@ -19,12 +19,13 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.codec import Wire
 from headwater.graph.associations.manifest import Split
 
-MAGIC = b"HWSEG001"
+MAGIC = b"HWSEG002"
 MAX_ROWS = 65_536
 BLOCK = struct.Struct("<III")  # raw length, compressed length, crc32 of the compressed bytes
 LENGTH = struct.Struct("<I")
 ROWS = struct.Struct("<IH")
-COLUMN = struct.Struct("<BBq")  # width, delta, base
+COLUMN = struct.Struct("<BBq")  # width, form, base
+PLAIN, DIFFERENCES, NUMBERED = range(3)
 WIDTHS = (0, 1, 2, 4, 8)
 _MAX_COLUMNS = 1_024
 _MAX_RAW = ROWS.size + _MAX_COLUMNS * (COLUMN.size + 8 * MAX_ROWS)
@@ -58,12 +59,13 @@ class Footer(Wire):
 
 @dataclass(frozen=True, slots=True)
 class PackedColumn:
-    """A column of a block as it lies in the file: `base` and `width` bytes a row, as differences where `delta`."""
+    """A column of a block as it lies in the file: `base` and `width` bytes a row. `values` are those that a NUMBERED one numbers."""
 
     width: int
-    delta: bool
+    form: int
     base: int
     payload: memoryview
+    values: memoryview
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +149,14 @@ def _block(name: str, number: int, raw: memoryview) -> Block:
     for _ in range(count):
         if at + COLUMN.size > len(raw):
             raise _damaged(name, problem)
-        width, delta, base = COLUMN.unpack_from(raw, at)
+        width, form, base = COLUMN.unpack_from(raw, at)
         at += COLUMN.size
-        payload = raw[at : at + width * rows]
-        if width not in WIDTHS or delta > 1 or len(payload) != width * rows:
+        length, values = width * rows, 8 * base if form == NUMBERED else 0
+        known = width in WIDTHS and form <= NUMBERED and (form != NUMBERED or (width == 1 and 0 < base <= 256))
+        if not known or at + length + values > len(raw):
             raise _damaged(name, problem)
-        at += width * rows
-        columns.append(PackedColumn(width, bool(delta), base, payload))
+        columns.append(PackedColumn(width, form, base, raw[at : at + length], raw[at + length : at + length + values]))
+        at += length + values
     if at != len(raw):
         raise _damaged(name, problem)
     return Block(rows, tuple(columns))

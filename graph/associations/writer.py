@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.graph.associations.segment import BLOCK, COLUMN, LENGTH, MAGIC, MAX_ROWS, ROWS
+from headwater.graph.associations.segment import BLOCK, COLUMN, LENGTH, MAGIC, MAX_ROWS, NUMBERED, ROWS
 
 _WRAP = 1 << 64
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
@@ -41,13 +41,17 @@ def _block(columns: Sequence[Sequence[int]]) -> bytes:
 
 
 def _column(values: Sequence[int]) -> bytes:
-    """The narrower of the two forms: distance from the least value, or from the value before."""
+    """The narrowest form: distance from the least value, or from the value before, or, where values far apart are few, their numbers."""
     base = min(values)
     plain = [(value - base) % _WRAP for value in values]
     deltas = [0, *(_zigzag(_signed(after - before)) for before, after in pairwise(values))]
     delta = _width(max(deltas)) < _width(max(plain))
     payload, start = (deltas, values[0]) if delta else (plain, base)
     width = _width(max(payload))
+    known = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    if width == 8 and len(known) <= 256 and len(values) > 8 + 2 * len(known):
+        numbers = bytes(known[value] for value in values)
+        return COLUMN.pack(1, NUMBERED, len(known)) + numbers + struct.pack(f"<{len(known)}q", *known)
     return COLUMN.pack(width, int(delta), start) + (struct.pack(f"<{len(payload)}{_CODES[width]}", *payload) if width else b"")
 
 

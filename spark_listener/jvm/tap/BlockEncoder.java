@@ -13,9 +13,13 @@ final class BlockEncoder {
     private static final int LEVEL = 1;
     private static final int ROWS_HEADER = 6;
     private static final int COLUMN_HEADER = 10;
+    private static final int PLAIN = 0;
+    private static final int DIFFERENCES = 1;
+    private static final int NUMBERED = 2;
 
     private final ZstdCompressCtx zstd = new ZstdCompressCtx();
     private final CRC32 crc = new CRC32();
+    private final FewValues few = new FewValues();
     private byte[] raw = new byte[0];
     byte[] block = new byte[0]; // the result: header and compressed bytes, `length` of them
     int length;
@@ -26,7 +30,7 @@ final class BlockEncoder {
 
     /** Encodes `rows` rows of `columns` longs that begin at `from`. */
     void encode(long[] data, int from, int rows, int columns) {
-        int need = ROWS_HEADER + columns * (COLUMN_HEADER + 8 * rows);
+        int need = ROWS_HEADER + columns * (COLUMN_HEADER + 8 * rows + 8 * FewValues.MOST);
         if (raw.length < need) {
             raw = new byte[need];
         }
@@ -55,51 +59,103 @@ final class BlockEncoder {
 
     private int column(long[] data, int from, int stride, int rows, int at) {
         long first = data[from];
-        long least = first;
-        long most = first;
-        long previous = first;
-        long zigzags = 0L; // the bits that any difference needs
         int end = from + rows * stride;
-        for (int i = from; i < end; i += stride) {
-            long value = data[i];
-            least = Math.min(least, value);
-            most = Math.max(most, value);
-            zigzags |= zigzag(value - previous);
-            previous = value;
+        int delta = width(differences(data, from, stride, end));
+        boolean deltas = true;
+        int width = delta;
+        long base = first;
+        if (delta > 1) { // else plain values are no narrower
+            long least = first;
+            long most = first;
+            for (int i = from; i < end; i += stride) {
+                long value = data[i];
+                least = value < least ? value : least;
+                most = value > most ? value : most;
+            }
+            int plain = width(most - least); // as unsigned: wraps where the span exceeds a long
+            deltas = delta < plain;
+            width = deltas ? delta : plain;
+            base = deltas ? first : least;
         }
-        int plain = width(most - least); // as unsigned: wraps where the span exceeds a long
-        int delta = width(zigzags);
-        boolean deltas = delta < plain;
-        int width = deltas ? delta : plain;
-        raw[at] = (byte) width;
-        raw[at + 1] = (byte) (deltas ? 1 : 0);
-        long base = deltas ? first : least;
-        putLong(raw, at + 2, base);
-        pack(data, from, stride, rows, at + COLUMN_HEADER, width, deltas, base);
+        if (width == 8) {
+            int values = few.write(data, from, stride, end, raw, at + COLUMN_HEADER);
+            if (values > 0 && rows > 8 + 2 * values) { // else the values themselves are no longer
+                header(at, 1, NUMBERED, (long) values);
+                return at + COLUMN_HEADER + rows + 8 * values;
+            }
+        }
+        header(at, width, deltas ? DIFFERENCES : PLAIN, base);
+        if (width > 0) {
+            pack(data, from, stride, end, at + COLUMN_HEADER, width, deltas, base);
+        }
         return at + COLUMN_HEADER + width * rows;
     }
 
-    private void pack(long[] data, int from, int stride, int rows, int at, int width, boolean deltas, long base) {
-        if (width == 0) {
+    private void header(int at, int width, int form, long base) {
+        raw[at] = (byte) width;
+        raw[at + 1] = (byte) form;
+        putLong(raw, at + 2, base);
+    }
+
+    /** The bits that any difference of neighbours needs. */
+    private static long differences(long[] data, int from, int stride, int end) {
+        long bits = 0L;
+        long previous = data[from];
+        for (int i = from; i < end; i += stride) {
+            long value = data[i];
+            bits |= zigzag(value - previous);
+            previous = value;
+        }
+        return bits;
+    }
+
+    /** A loop for each form: this is done for every row that is recorded. */
+    private void pack(long[] data, int from, int stride, int end, int at, int width, boolean deltas, long base) {
+        if (!deltas) {
+            packPlain(data, from, stride, end, at, width, base);
             return;
         }
+        byte[] into = raw;
         long previous = base;
-        int source = from;
-        for (int row = 0; row < rows; row++) {
-            long value = data[source];
-            long number = deltas ? zigzag(value - previous) : value - base;
-            previous = value;
-            source += stride;
-            if (width == 8) {
-                putLong(raw, at, number);
-            } else if (width == 4) {
-                putInt(raw, at, (int) number);
-            } else if (width == 2) {
-                putShort(raw, at, (int) number);
-            } else {
-                raw[at] = (byte) number;
+        if (width == 1) {
+            for (int i = from; i < end; i += stride) {
+                long value = data[i];
+                into[at++] = (byte) zigzag(value - previous);
+                previous = value;
             }
-            at += width;
+        } else if (width == 2) {
+            for (int i = from; i < end; i += stride) {
+                long value = data[i];
+                putShort(into, at, (int) zigzag(value - previous));
+                previous = value;
+                at += 2;
+            }
+        } else { // 4: where 8 are needed plain values are no wider
+            for (int i = from; i < end; i += stride) {
+                long value = data[i];
+                putInt(into, at, (int) zigzag(value - previous));
+                previous = value;
+                at += 4;
+            }
+        }
+    }
+
+    private void packPlain(long[] data, int from, int stride, int end, int at, int width, long base) {
+        byte[] into = raw;
+        for (int i = from; width == 8 && i < end; i += stride) {
+            putLong(into, at, data[i] - base);
+            at += 8;
+        }
+        for (int i = from; width == 4 && i < end; i += stride) {
+            putInt(into, at, (int) (data[i] - base));
+            at += 4;
+        }
+        for (int i = from; width == 2 && i < end; i += stride) {
+            putShort(into, at, (int) (data[i] - base));
+            at += 2;
+        }
+        for (int i = from; width == 1 && i < end; i += stride) {
+            into[at++] = (byte) (data[i] - base);
         }
     }
 

@@ -3,6 +3,7 @@ package headwater.tap;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -13,13 +14,24 @@ import org.apache.hadoop.fs.Path;
 
 /** The bytes of segments around their blocks, and where they lie. */
 public final class SegmentFiles {
-    public static final byte[] MAGIC = "HWSEG001".getBytes(StandardCharsets.US_ASCII);
+    public static final byte[] MAGIC = "HWSEG002".getBytes(StandardCharsets.US_ASCII);
+
+    private static FileSystem local; // of this JVM
 
     private SegmentFiles() {}
 
     public static FileSystem of(Path path, Configuration conf) throws IOException {
         FileSystem files = path.getFileSystem(conf);
-        return files instanceof LocalFileSystem ? ((LocalFileSystem) files).getRawFileSystem() : files; // no .crc file beside each
+        return files instanceof LocalFileSystem ? local(files.getUri(), conf) : files;
+    }
+
+    private static synchronized FileSystem local(URI place, Configuration conf) throws IOException {
+        if (local == null) {
+            FileSystem made = new LocalSegments();
+            made.initialize(place, conf);
+            local = made;
+        }
+        return local;
     }
 
     /** What follows the last block. */

@@ -17,6 +17,7 @@ import org.apache.spark.deploy.SparkHadoopUtil;
  * format, section 4). Whatever goes wrong turns into a report of a missing segment, never into an exception of the task.
  */
 final class SegmentWriter {
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static Configuration hadoop; // of this JVM: making one takes milliseconds
 
     final SegmentSpec spec;
@@ -130,15 +131,14 @@ final class SegmentWriter {
         footer.put("partition", Integer.valueOf(report.partition));
         footer.put("attempt", Long.valueOf(report.attempt));
         footer.put("rows", Long.valueOf(report.rows));
-        ObjectMapper json = new ObjectMapper();
-        footer.put("columns", json.readTree(spec.columnsJson));
+        footer.put("columns", JSON.readTree(spec.columnsJson));
         if (spec.kind.equals(SegmentSpec.SINK)) {
             if (files == null) {
                 throw new IllegalStateException("the file writer did not say which rows went to which files");
             }
             files.describe(footer, report.rows);
         }
-        SegmentFiles.footer(out, json.writeValueAsBytes(footer));
+        SegmentFiles.footer(out, JSON.writeValueAsBytes(footer));
         SegmentFiles.Hashed written = out;
         out = null;
         written.close();

@@ -14,7 +14,7 @@ import org.apache.spark.TaskContext;
 public final class TapSink implements Function, Serializable {
     public static final int HEADER = 2;
     private static final int FIRST_ROWS = 512; // most tasks of small jobs never need more
-    private static final int BLOCK_ROWS = 16384; // 256 kB at two columns: fits the second-level cache, and compresses
+    private static final int BLOCK_ROWS = 8192; // with what it is encoded to, a quarter of a second-level cache that the job needs too
 
     public final SegmentSpec spec;
 

@@ -1,12 +1,16 @@
 """Segments: what is written is read back, and every damage is found and named."""
 
+import struct
+import zlib
+
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import NONE, pack, unpack
-from headwater.graph.associations.segment import MAGIC, Segment
+from headwater.graph.associations.segment import BLOCK, COLUMN, MAGIC, NUMBERED, ROWS, Segment
 from headwater.graph.associations.writer import segment
 from headwater.graph.records.decode import decode
 
@@ -55,6 +59,24 @@ def test_steady_columns_take_a_byte_a_row_or_less(start, step, rows) -> None:
     assert block.columns[1].width == 0
     assert block.columns[0].width <= 2
     assert decode(opened)[0].tolist() == values
+
+
+@given(st.lists(LONGS, min_size=1, max_size=12), st.lists(st.integers(0, 2**20), min_size=60, max_size=90))
+def test_few_values_that_are_far_apart_take_a_byte_a_row(values, picks) -> None:
+    column = [values[pick % len(values)] for pick in picks]
+    written = segment([column], FOOTER)
+    opened = Segment.open("s", written)
+    assert decode(opened)[0].tolist() == column
+    assert all(len(packed.payload) <= 4 * len(column) for block in opened.blocks() for packed in block.columns)
+
+
+def test_the_number_of_a_value_that_is_not_there_is_damage() -> None:
+    raw = ROWS.pack(3, 1) + COLUMN.pack(1, NUMBERED, 2) + bytes([0, 1, 2]) + struct.pack("<2q", 5, -(2**62))
+    packed = pa.Codec("zstd").compress(raw, asbytes=True)
+    block = BLOCK.pack(len(raw), len(packed), zlib.crc32(packed)) + packed
+    whole = segment([[]], FOOTER).replace(b'"rows":0', b'"rows":3')
+    with pytest.raises(InvalidCaptureError, match="a column of 2 values has a row with number 2"):
+        decode(Segment.open("s", whole[: len(MAGIC)] + block + whole[len(MAGIC) :]))
 
 
 def test_columns_of_different_lengths_are_refused() -> None:

@@ -16,7 +16,7 @@ _MASK = (1 << 64) - 1
 def decode(path: Path) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
     """Footer and rows of a segment."""
     data = path.read_bytes()
-    assert data[:8] == data[-8:] == b"HWSEG001"
+    assert data[:8] == data[-8:] == b"HWSEG002"
     (length,) = struct.unpack_from("<I", data, len(data) - 12)
     footer = json.loads(data[len(data) - 12 - length : len(data) - 12])
     at, rows = 8, []
@@ -40,13 +40,18 @@ def _block(raw: bytes) -> list[tuple[int, ...]]:
     assert 0 < rows <= 65_536
     at, values = 6, []
     for _ in range(columns):
-        width, delta, base = struct.unpack_from("<BBq", raw, at)
+        width, form, base = struct.unpack_from("<BBq", raw, at)
         at += 10
         numbers = [int.from_bytes(raw[at + i * width : at + (i + 1) * width], "little") for i in range(rows)]
         at += rows * width
+        if form == 2:
+            known = struct.unpack_from(f"<{base}q", raw, at)
+            at += 8 * base
+            values.append([known[number] for number in numbers])
+            continue
         column, previous = [], base
         for number in numbers:
-            previous = previous + ((number >> 1) ^ -(number & 1)) if delta else base + number
+            previous = previous + ((number >> 1) ^ -(number & 1)) if form else base + number
             column.append(_signed(previous))
         values.append(column)
     assert at == len(raw)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
+
+from headwater.graph.associations.segment import Segment
 
 pytestmark = pytest.mark.spark
 
@@ -53,6 +56,18 @@ def test_nan_and_negative_zero_fall_into_spark_s_groups(spark: SparkSession, tab
     found = {("nan" if key[0] is not None and math.isnan(key[0]) else key[0]): ids for key, ids in single(captured.ids("x")).items()}
     by_place = [frozenset(i for i in range(60) if i % 6 in places) for places in ([0, 1], [2, 3], [4], [5])]
     assert found == dict(zip([0.0, "nan", 1.5, None], by_place, strict=True))
+
+
+@pytest.mark.parametrize(("groups_made", "form"), [(1, 1), (256, 2), (257, 0)])
+def test_groups_stay_apart_where_their_hashes_are_numbered_and_where_they_are_too_many_for_that(
+    spark: SparkSession, table: Any, write: Any, segments: Path, groups_made: int, form: int
+) -> None:
+    rows = [{"id": i, "s": f"s{i * 7919 % groups_made}"} for i in range(3000)]
+    captured = write(spark.read.parquet(table("many", rows)).coalesce(1).groupBy("s").count())
+    assert single(captured.ids("s")) == groups(rows, "s")
+    (name,) = [segment["name"] for segment in captured.capture["segments"] if segment["rows"] == 3000]
+    data = (segments / captured.capture["capture"] / name).read_bytes()
+    assert {block.columns[0].form for block in Segment.open(name, data).blocks()} == {form}
 
 
 def test_having_leaves_the_groups_that_it_keeps(spark: SparkSession, table: Any, write: Any) -> None:
