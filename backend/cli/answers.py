@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
@@ -23,6 +23,7 @@ from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.prov import GraphReader, ProvFormat
+from headwater.graph.stores.paging import encode_cursor, fold
 from headwater.graph.trace import TraceAnswer, TraceRequest
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 Ask = Callable[..., Awaitable[dict[str, Any]]]  # a GraphQL document and its variables → the data of the answer
 
 _TIMEOUT = 600.0  # seconds: a trace may read many files
-_KNOWN = 1_000  # names looked through for near matches
+_KNOWN = 1_000  # names looked through for near matches, and to a page
+_NAMED = 5  # things named in a message
 
 
 Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
@@ -74,16 +76,40 @@ class Answers:
         if (found := await self._by_id(text, kinds)) is not None:
             return found
         for name in _spellings(text):
-            nodes = (await self.graph.search(self.tenant, name, kinds=kinds, first=_KNOWN)).nodes
-            named = [node for node in nodes if node.name == name] or [node for node in nodes if node.name.endswith(f"/{name}")]
-            named = next((same for kind in kinds if (same := [node for node in named if node.kind is kind])), [])
+            named = await self._first(kinds, partial(self._called, name)) or await self._first(kinds, partial(self._ending, name))
             if len(named) == 1:
                 return named[0]
             if named:
+                more = " and more" if len(named) > _NAMED else ""
                 raise InvalidQueryError(
-                    f"{text} names {len(named)} things: {', '.join(node.id for node in named[:5])}.", hint="Give the id."
+                    f"{text} names several things: {', '.join(node.id for node in named[:_NAMED])}{more}.", hint="Give the id."
                 )
         raise NotFoundError(f"Nothing is known of {text}.", hint=await self._near(text, kinds))
+
+    async def _first(self, kinds: Sequence[NodeKind], named: Callable[[NodeKind], Awaitable[list[Node]]]) -> list[Node]:
+        """What is named so, of the first kind of which anything is."""
+        for kind in kinds:
+            if found := await named(kind):
+                return found
+        return []
+
+    async def _called(self, name: str, kind: NodeKind) -> list[Node]:
+        """Nodes of a kind that bear just this name: a page that begins where such a name stands."""
+        before: str | None = encode_cursor(fold(name), "")
+        page = await self.graph.search(self.tenant, name, kinds=[kind], first=_KNOWN, after=before)
+        return [node for node in page.nodes if node.name == name][: _NAMED + 1]
+
+    async def _ending(self, name: str, kind: NodeKind) -> list[Node]:
+        """Nodes of a kind whose name ends so, from a `/` on, wherever in the order they stand."""
+        found: list[Node] = []
+        cursor: str | None = None
+        while len(found) <= _NAMED:
+            page = await self.graph.search(self.tenant, f"/{name}", kinds=[kind], first=_KNOWN, after=cursor)
+            found += [node for node in page.nodes if node.name.endswith(f"/{name}")]
+            cursor = page.cursor
+            if cursor is None:
+                break
+        return found
 
     async def _by_id(self, text: str, kinds: tuple[NodeKind, ...]) -> Node | None:
         if text.partition(":")[0] not in set(kinds) or not parse_id(text)[1]:

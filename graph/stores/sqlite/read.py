@@ -1,24 +1,23 @@
-"""Reading the SQLite file: nodes by id and by name, children, containers, counts, the fingerprint."""
+"""Reading the SQLite file: nodes by id, children, containers, counts, the fingerprint."""
 
 from __future__ import annotations
 
-import heapq
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any
 
 from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.model.properties import stored
 from headwater.graph.stores.containment import climb
 from headwater.graph.stores.fingerprint import Fingerprint
-from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
+from headwater.graph.stores.paging import decode_cursor, encode_cursor
 from headwater.graph.stores.protocol import Page, Portion
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 
-_COLUMNS = "n.id, n.kind, n.name, f.properties"
-_FACTS = "LEFT JOIN fact AS f ON f.key = n.key"
+# What makes a node of a row, and the table beside that it comes from.
+COLUMNS = "n.id, n.kind, n.name, f.properties"
+FACTS = "LEFT JOIN fact AS f ON f.key = n.key"
 _PORTION = 2_000
 _CONTAINS = CODE[EdgeKind.CONTAINS]
 _KINDS = {kind.value: kind for kind in NodeKind}
@@ -27,31 +26,10 @@ _KINDS = {kind.value: kind for kind in NodeKind}
 def read_nodes(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> list[Node]:
     """The nodes that exist, in the order asked for."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value {_FACTS}",
+        f"SELECT {COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value {FACTS}",
         (json.dumps(ids), tenant),
     )
     return [to_node(row) for row in rows]
-
-
-def search(connection: sqlite3.Connection, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None) -> Page:
-    """Kind by kind, each in the order of its index, and merged: so no page sorts what it does not show."""
-    position = decode_cursor(after)
-    folded = fold(text)
-    wanted = sorted(set(kinds or NodeKind))
-    matching = "WHERE n.tenant = ? AND n.kind = ? AND (? = '' OR instr(n.folded, ?) > 0)"
-    total = 0
-    runs: list[Iterable[tuple[str, ...]]] = []
-    for kind in wanted:
-        bound = (tenant, kind, folded, folded)
-        total += connection.execute(f"SELECT count(*) FROM node AS n {matching}", bound).fetchone()[0]
-        runs.append(
-            connection.execute(
-                f"SELECT n.folded, {_COLUMNS} FROM node AS n {_FACTS} {matching} AND (n.folded, n.id) > (?, ?) "
-                "ORDER BY n.folded, n.id LIMIT ?",
-                (*bound, *position, first + 1),
-            )
-        )
-    return _page(islice(heapq.merge(*runs), first + 1), first, total)
 
 
 def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Sequence[NodeKind], first: int, after: str | None) -> Page:
@@ -60,7 +38,7 @@ def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Se
     contained = f"""
         FROM node AS p
         CROSS JOIN edge AS e ON e.src = p.key AND e.kind = {_CONTAINS}
-        CROSS JOIN node AS n ON n.key = e.dst {_FACTS}
+        CROSS JOIN node AS n ON n.key = e.dst {FACTS}
         WHERE p.tenant = ? AND p.id = ? AND n.kind IN ({", ".join("?" * len(wanted))}) AND NOT EXISTS (
           SELECT 1 FROM edge AS second CROSS JOIN edge AS first ON first.dst = second.src AND first.kind = {_CONTAINS}
           WHERE second.dst = e.dst AND second.kind = {_CONTAINS} AND second.src <> e.src AND first.src = e.src)
@@ -68,10 +46,10 @@ def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Se
     bound = (tenant, parent, *wanted)
     total = connection.execute(f"SELECT count(*) {contained}", bound).fetchone()[0]
     rows = connection.execute(
-        f"SELECT n.folded, {_COLUMNS} {contained} AND (n.folded, n.id) > (?, ?) ORDER BY n.folded, n.id LIMIT ?",
+        f"SELECT n.folded, {COLUMNS} {contained} AND (n.folded, n.id) > (?, ?) ORDER BY n.folded, n.id LIMIT ?",
         (*bound, *decode_cursor(after), first + 1),
     )
-    return _page(rows, first, total)
+    return page_of(rows, first, total)
 
 
 def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
@@ -83,8 +61,8 @@ def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -
     while frontier:
         steps = connection.execute(
             f"""
-            SELECT asked.value, {_COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS c ON c.tenant = ? AND c.id = asked.value
-            CROSS JOIN edge AS e ON e.dst = c.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.src {_FACTS}
+            SELECT asked.value, {COLUMNS} FROM json_each(?) AS asked CROSS JOIN node AS c ON c.tenant = ? AND c.id = asked.value
+            CROSS JOIN edge AS e ON e.dst = c.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.src {FACTS}
             """,
             (json.dumps(frontier), tenant),
         )
@@ -107,7 +85,7 @@ def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
     """The hash of all that the tenant has."""
     result = Fingerprint()
     result.nodes(
-        connection.execute(f"SELECT n.id, n.name, coalesce(f.properties, '{{}}') FROM node AS n {_FACTS} WHERE n.tenant = ?", (tenant,))
+        connection.execute(f"SELECT n.id, n.name, coalesce(f.properties, '{{}}') FROM node AS n {FACTS} WHERE n.tenant = ?", (tenant,))
     )
     edges = connection.execute(
         "SELECT s.id, d.id, e.kind, coalesce(e.properties, '{}'), coalesce(e.first, ''), coalesce(e.last, '') "
@@ -122,7 +100,7 @@ def fingerprint(connection: sqlite3.Connection, tenant: str) -> str:
 def dump(connection: sqlite3.Connection, *, tenant: str, after: int) -> tuple[Portion, int | None]:
     """The nodes whose keys follow `after`, the edges into them, and the last of these keys (None: there are no more)."""
     nodes = connection.execute(
-        f"SELECT n.key, n.id, n.name, coalesce(f.properties, '{{}}'), coalesce(f.stamps, '[]') FROM node AS n {_FACTS} "
+        f"SELECT n.key, n.id, n.name, coalesce(f.properties, '{{}}'), coalesce(f.stamps, '[]') FROM node AS n {FACTS} "
         "WHERE n.key > ? AND n.tenant = ? ORDER BY n.key LIMIT ?",
         (after, tenant, _PORTION),
     ).fetchall()
@@ -148,7 +126,8 @@ def to_node(row: tuple[Any, ...]) -> Node:
     return Node(identifier, _KINDS[kind], name, stored(properties))
 
 
-def _page(rows: Iterable[tuple[str, ...]], first: int, total: int) -> Page:
+def page_of(rows: Iterable[tuple[str, ...]], first: int, total: int) -> Page:
+    """A page of rows that begin with the folded name; one more than asked for tells that there is a next."""
     found = list(rows)
     shown = found[:first]
     cursor = encode_cursor(shown[-1][0], shown[-1][1]) if len(found) > first and shown else None

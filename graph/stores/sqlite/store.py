@@ -12,6 +12,7 @@ from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subg
 from headwater.graph.stores.sqlite import cones, read, traverse, write
 from headwater.graph.stores.sqlite.connections import Connections
 from headwater.graph.stores.sqlite.migrations import migrate
+from headwater.graph.stores.sqlite.search import search
 
 
 class SqliteStore:
@@ -39,7 +40,7 @@ class SqliteStore:
         return await self._connections.read(lambda connection: read.read_nodes(connection, tenant, ids))
 
     async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
-        return await self._connections.read(lambda connection: read.search(connection, tenant, text, kinds, first, after))
+        return await self._connections.read(lambda connection: search(connection, tenant, text, kinds, first, after))
 
     async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
         return await self._connections.read(lambda connection: traverse.neighbours(connection, tenant, ids, direction, kinds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.model import Edge, EdgeKind, GraphBatch, NodeKind
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
 from headwater.graph.stores import Direction, GraphStore, Page
 from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, stamp
 
@@ -121,3 +121,22 @@ async def test_tenants_see_nothing_of_one_another(store: GraphStore, tenant: str
     await store.drop(other)
     assert await store.counts(other) == {}
     assert await store.fingerprint(tenant) == before
+
+
+async def test_names_that_many_bear_are_found_page_after_page(store: GraphStore, tenant: str) -> None:
+    columns = [node_id(NodeKind.COLUMN, "s", f"t{table}", name) for table in range(7) for name in ("Wind", "wind_dir", "gust", "windy")]
+    named = {each: each.split(":")[3] for each in columns}
+    nodes = [Node(each, NodeKind.COLUMN, name) for each, name in named.items()]
+    await store.apply(tenant, [GraphBatch(Stamp("2026-01-01T00:00:00Z", "k"), nodes)])
+    found: list[Node] = []
+    cursor = None
+    while True:
+        page = await store.search(tenant, "WIND", kinds=[NodeKind.COLUMN], first=4, after=cursor)
+        assert page.total == 21
+        found += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            break
+    windy = [each for each in columns if named[each] != "gust"]
+    assert ids(Page(found, None, 21)) == sorted(windy, key=lambda each: (named[each].lower(), each))
+    assert (await store.search(tenant, "nothing", kinds=[NodeKind.COLUMN])).total == 0
