@@ -35,7 +35,7 @@ from headwater.graph.prov.read.json import read_json
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 
-_BATCH = 256
+BATCH = 256  # entries a transaction: what they repeat is written once
 _log = logging.getLogger("headwater.projector")
 
 
@@ -67,7 +67,7 @@ class Projector:
 
     async def _catch_up(self, tenant: str, until: Callable[[], bool]) -> int:
         offset, done = await self._graph.offset(tenant), 0
-        while not until() and (entries := self._ingest.read(tenant, after=offset, limit=_BATCH)):
+        while not until() and (entries := self._ingest.read(tenant, after=offset, limit=BATCH)):
             async for attempt in self._retrying():
                 with attempt:
                     await self._project(tenant, entries)

@@ -6,6 +6,7 @@ usual port is taken the next free one is used; a port that was asked for is not 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -69,6 +70,8 @@ class LocalService:
         if current_thread() is main_thread():
             # uvicorn shuts down and then raises the signal again: SIGTERM would end us before the announcement is taken back.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        # What was imported stays: else each full collection goes through all of it, and holds an answer up by tens of milliseconds.
+        gc.freeze()
         try:
             self._server.run(sockets=[self._socket])
         except KeyboardInterrupt:

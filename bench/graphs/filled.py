@@ -11,14 +11,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bench.data.cache import kept
+from bench.graphs.imported import import_lake
 from bench.graphs.lake import Lake
 from headwater.graph.stores import GraphStore, open_store
 from tests.neo4j_server import Neo4jServer, start, stop
 
 TENANT = "lake"
+_NAMES = "foci.json"
 _GROUP = 5  # batches of the lake an apply: 10,000 nodes and 30,000 edges
 _HEAP, _PAGE_CACHE = "2g", "1g"
-_FOCI = 40
+_FOCI, _WHOLE = 40, 5
+_CANDIDATES = 200  # datasets of which the whole upstream is counted
 _REACHED, _HOPS = 1_200, 6
 
 
@@ -32,14 +35,10 @@ def sqlite_lake(nodes: int) -> Path:
 
 
 def neo4j_lake(nodes: int) -> Path:
-    """The home folder of a stopped Neo4j server that is filled."""
+    """The home folder of a stopped Neo4j server that is filled with what the SQLite lake of the size holds."""
 
     def make(folder: Path) -> None:
-        server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE)
-        try:
-            asyncio.run(_fill(folder, nodes, _store(server)))
-        finally:
-            stop(process)
+        asyncio.run(_import(sqlite_lake(nodes), folder))
 
     return kept(f"graph-neo4j-{nodes}", make)
 
@@ -50,14 +49,24 @@ def started(folder: Path) -> tuple[GraphStore, subprocess.Popen[bytes]]:
     return _store(server), process
 
 
-def foci(folder: Path) -> list[str]:
-    """Datasets with about 1,200 nodes within six hops upstream."""
-    return list(json.loads((folder / "foci.json").read_text(encoding="utf-8")))
+def foci(nodes: int) -> list[str]:
+    """Datasets of the lake with about 1,200 nodes within six hops upstream."""
+    return list(json.loads((sqlite_lake(nodes) / _NAMES).read_text(encoding="utf-8")))
+
+
+def whole_foci(nodes: int) -> list[str]:
+    """Datasets of the lake whose whole upstream is a twentieth of its nodes, about."""
+
+    def make(folder: Path) -> None:
+        found = Lake.of(nodes).whole(nodes // 20, count=_WHOLE, candidates=_CANDIDATES)
+        (folder / _NAMES).write_text(json.dumps(found), encoding="utf-8")
+
+    return list(json.loads((kept(f"graph-whole-{nodes}", make) / _NAMES).read_text(encoding="utf-8")))
 
 
 async def _fill(folder: Path, nodes: int, store: GraphStore) -> None:
     lake = Lake.of(nodes)
-    (folder / "foci.json").write_text(json.dumps(lake.foci(_REACHED, depth=_HOPS, count=_FOCI)), encoding="utf-8")
+    (folder / _NAMES).write_text(json.dumps(lake.foci(_REACHED, depth=_HOPS, count=_FOCI)), encoding="utf-8")
     began = time.perf_counter()
     async with _opened(store):
         group = []
@@ -70,6 +79,19 @@ async def _fill(folder: Path, nodes: int, store: GraphStore) -> None:
             await store.apply(TENANT, group)
         counts = await store.counts(TENANT)
     print(f"  {sum(counts.values())} nodes in {time.perf_counter() - began:.0f} s", flush=True)
+
+
+async def _import(lake: Path, folder: Path) -> None:
+    async with _opened(open_store(f"sqlite:///{lake / 'graph.db'}")) as source:
+        await import_lake(source, TENANT, folder)
+        counts = await source.counts(TENANT)
+    server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE)
+    try:
+        async with _opened(_store(server)) as store:
+            if await store.counts(TENANT) != counts:
+                raise RuntimeError("The Neo4j database does not hold what the SQLite file holds.")
+    finally:
+        stop(process)
 
 
 @asynccontextmanager

@@ -70,6 +70,12 @@ class Lake:
         sizes = sorted((abs(self._upstream(index, depth) - reached), index) for index in range(len(self.reads)) if self.reads[index])
         return [self.dataset(index) for _, index in sizes[:count]]
 
+    def whole(self, reached: int, *, count: int, candidates: int) -> list[str]:
+        """The datasets, of the last so many, whose whole upstream is nearest to `reached` nodes."""
+        last = range(max(0, len(self.reads) - candidates), len(self.reads))
+        sizes = sorted((abs(self._upstream(index, 2 * len(self.reads)) - reached), index) for index in last)
+        return [self.dataset(index) for _, index in sizes[:count]]
+
     def _upstream(self, start: int, depth: int) -> int:
         """Datasets and jobs within so many hops upstream, the start among them; two hops go from dataset to dataset."""
         hops = {start: 0}

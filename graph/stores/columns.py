@@ -25,7 +25,7 @@ async def reach_columns(store: Reader, tenant: str, focus: Sequence[str], *, dir
 
 
 async def cone_columns(
-    store: Reader, tenant: str, focus: Sequence[str], *, direction: Direction, depth: int, limit: int, facts: bool
+    store: Reader, tenant: str, focus: Sequence[str], *, direction: Direction, depth: int, limit: int, facts: bool, names: bool
 ) -> Cone:
     """See `GraphStore.cone`; columns have no containers that their ids do not tell."""
     walk = await _walked(store, tenant, focus, direction, depth, limit)
@@ -44,6 +44,7 @@ async def cone_columns(
         upstream=hops.get(Direction.UPSTREAM, {}),
         downstream=hops.get(Direction.DOWNSTREAM, {}),
         beyond=walk.truncated + len(walk.beyond),
+        names=[node.name for node in await store.get(tenant, walk.order)] if names else (),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -18,15 +18,14 @@ _KINDS = {kind.value: kind for kind in EdgeKind}  # a look-up costs a tenth of E
 class ConeBuilder(Generic[K]):
     """Ask `level` for the way and the nodes to expand next, give `take` the edges found there, until `level` is None.
 
-    An edge is (near end, far end), followed by (kind, first, last) where `about` is asked for. `order` sorts nodes by id: where a level
-    does not fit whole, the first ids stay.
+    An edge is (near end, far end), followed by (kind, first, last) where `about` is asked for. Where a level does not fit whole, the first
+    ids stay: `cut` tells what does not fit, and `take` is given it in the order of its ids.
     """
 
     start: Sequence[K]
     direction: Direction
     depth: int
     limit: int
-    order: Callable[[list[K]], list[K]]
     about: bool = False
     keys: list[K] = field(default_factory=list)
     edges: list[tuple[int, int]] = field(default_factory=list)
@@ -41,9 +40,8 @@ class ConeBuilder(Generic[K]):
     def __post_init__(self) -> None:
         start = list(dict.fromkeys(self.start))
         if len(start) > self.limit:
-            ordered = self.order(start)
-            start = ordered[: self.limit]
-            self.beyond.update(ordered[self.limit :])
+            self.beyond.update(start[self.limit :])
+            start = start[: self.limit]
         self.keys += start
         self._numbers.update((key, number) for number, key in enumerate(start))
         for way in self.direction.ways():
@@ -65,12 +63,19 @@ class ConeBuilder(Generic[K]):
             return self.level()
         return None
 
-    def take(self, rows: Sequence[tuple[Any, ...]]) -> None:
+    def cut(self, far: Sequence[K]) -> list[K]:
+        """Of the far ends of the level asked for those that are new, if they do not all fit."""
+        if not 0 <= self._waiting[0][2] < self.depth:
+            return []
+        new = [key for key in dict.fromkeys(far) if key not in self._numbers]
+        return new if len(new) > self.limit - len(self.keys) else []
+
+    def take(self, rows: Sequence[tuple[Any, ...]], ordered: Sequence[K] = ()) -> None:
         """The edges of the level asked for."""
         way, _, hops = self._waiting.pop(0)
         numbers = self._numbers
         if 0 <= hops < self.depth:
-            self._waiting.append((way, self._number(way, rows, hops + 1), hops + 1))
+            self._waiting.append((way, self._number(way, rows, hops + 1, ordered), hops + 1))
         elif hops == self.depth:
             self.beyond.update(row[1] for row in rows if row[1] not in numbers)
         if hops < 0 or hops >= self.depth or self.beyond:
@@ -84,7 +89,7 @@ class ConeBuilder(Generic[K]):
         if self.about:
             self.facts += [(_KINDS[kind], first or "", last or "") for _, _, kind, first, last in rows]
 
-    def _number(self, way: Direction, rows: Sequence[tuple[Any, ...]], hops: int) -> list[K]:
+    def _number(self, way: Direction, rows: Sequence[tuple[Any, ...]], hops: int, ordered: Sequence[K]) -> list[K]:
         """Number what is new, as far as the limit allows; returns what is to be expanded next."""
         numbers, distance = self._numbers, self.distance[way]
         found = dict.fromkeys([row[1] for row in rows])
@@ -93,9 +98,8 @@ class ConeBuilder(Generic[K]):
         new = [key for key in found if key in numbers and numbers[key] not in distance] if self.direction is Direction.BOTH else []
         room = self.limit - len(self.keys)
         if len(unnumbered) > room:
-            ordered = self.order(unnumbered)
             self.beyond.update(ordered[room:])
-            unnumbered = ordered[:room]
+            unnumbered = list(ordered[:room])
         count = len(self.keys)
         numbers.update(zip(unnumbered, range(count, count + len(unnumbered)), strict=True))
         self.keys += unnumbered

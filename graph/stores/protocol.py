@@ -58,8 +58,8 @@ class Cone:
 
     A node's number is its index in `ids`; the first `reached` were reached (the focus first of all), the others contain one of them.
     `edges` are (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each in `facts` where that was
-    asked for. `contains` are (container, child). `upstream` and `downstream` are hops by number. `beyond` counts nodes one hop further than
-    depth or limit allowed.
+    asked for. `contains` are (container, child). `names`, where asked for, are those of `ids`. `upstream` and `downstream` are hops by
+    number. `beyond` counts nodes one hop further than depth or limit allowed.
     """
 
     ids: Sequence[str]
@@ -70,6 +70,7 @@ class Cone:
     upstream: Mapping[int, int]
     downstream: Mapping[int, int]
     beyond: int = 0
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,9 @@ class GraphStore(Protocol):
         limit: int,
         contained: Sequence[NodeKind] = (),
         facts: bool = False,
+        names: bool = False,
     ) -> Cone:
-        """As `reach`, without names and properties, and with the containers (all levels up) of the nodes of the kinds `contained`.
+        """As `reach`, without properties, names if asked for, and with the containers (all levels up) of nodes of the kinds `contained`.
 
         Where `limit` cuts a level, the first ids of it stay; where nothing was cut, it reaches the same nodes and edges as `reach`.
         """

@@ -1,4 +1,7 @@
-"""Cones of a Neo4j database. A level is one statement; near ends come back as the numbers that they were sent with."""
+"""Cones of a Neo4j database.
+
+A level is one statement over the server's own ids; near ends come back as the numbers that they were sent with. Ids are read at the end.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from neo4j import AsyncManagedTransaction
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.cone import ConeBuilder
 from headwater.graph.stores.neo4j.connections import rows
-from headwater.graph.stores.neo4j.vocabulary import KIND, any_of
+from headwater.graph.stores.neo4j.traverse import BY_PLACE, elements_of, step
+from headwater.graph.stores.neo4j.vocabulary import KIND
 from headwater.graph.stores.protocol import Cone, Direction
 
-_PARENTS: LiteralString = """
-    UNWIND range(0, size($ids) - 1) AS i
-    MATCH (:Container {tenant: $tenant, id: $ids[i]})<-[:CONTAINS]-(m:Container) WHERE m.tenant = $tenant
-    RETURN collect(i), collect(m.id)
-    """
+_PARENTS: LiteralString = BY_PLACE + "<-[:CONTAINS]-(m:Container) RETURN collect(place), collect(elementId(m))"
+_IDS: LiteralString = BY_PLACE + " WITH n, place ORDER BY place RETURN collect(n.id)"
+_NAMES: LiteralString = BY_PLACE + " WITH n, place ORDER BY place RETURN collect(n.name)"
+_BY_ID: LiteralString = BY_PLACE + " WITH n ORDER BY n.id RETURN collect(elementId(n))"
 
 
 async def cone(
@@ -30,64 +33,68 @@ async def cone(
     limit: int,
     contained: Sequence[NodeKind],
     facts: bool,
+    names: bool,
 ) -> Cone:
     """See `GraphStore.cone`."""
-    known = await rows(
-        transaction, "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN n.id", ids=list(focus), tenant=tenant
-    )
-    builder = ConeBuilder([identifier for (identifier,) in known], direction, depth, limit, sorted, facts)
+    start = await elements_of(transaction, tenant, list(dict.fromkeys(focus)))
+    if len(start) > limit:
+        start = await _column(transaction, _BY_ID, start)
+    builder = ConeBuilder(start, direction, depth, limit, facts)
     while level := builder.level():
         way, frontier = level
-        columns = (await rows(transaction, _step(way, kinds, facts=facts), ids=frontier, tenant=tenant))[0] if kinds else [[], []]
-        near = [frontier[index] for index in columns[0]]
+        columns = (await rows(transaction, _step(way, kinds, facts=facts), elements=frontier))[0] if kinds else [[], []]
+        near = [frontier[place] for place in columns[0]]
         if facts and kinds:
             columns[2] = [KIND[kind].value for kind in columns[2]]
-        builder.take(list(zip(near, *columns[1:], strict=True)))
-    ids = list(builder.keys)
+        found = list(zip(near, *columns[1:], strict=True))
+        cut = builder.cut([row[1] for row in found])
+        builder.take(found, await _column(transaction, _BY_ID, cut) if cut else [])
+    elements = list(builder.keys)
+    ids = await _column(transaction, _IDS, elements)
     prefixes = tuple(f"{kind}:" for kind in contained)
-    inner = [identifier for identifier in ids if identifier.startswith(prefixes)] if prefixes else []
-    contains = await _containers(transaction, tenant, inner, ids)
+    inner = [element for element, identifier in zip(elements, ids, strict=True) if identifier.startswith(prefixes)] if prefixes else []
+    contains = await _containers(transaction, inner, elements)
     return Cone(
-        ids=ids,
-        reached=len(builder.keys),
+        ids=ids + await _column(transaction, _IDS, elements[len(ids) :]),
+        reached=len(ids),
         edges=builder.edges,
         facts=builder.facts,
         contains=contains,
         upstream=builder.distance.get(Direction.UPSTREAM, {}),
         downstream=builder.distance.get(Direction.DOWNSTREAM, {}),
         beyond=len(builder.beyond),
+        names=await _column(transaction, _NAMES, elements) if names else (),
     )
 
 
-async def _containers(transaction: AsyncManagedTransaction, tenant: str, inner: Sequence[str], ids: list[str]) -> list[tuple[int, int]]:
-    """Steps from `inner` up to the outermost containers; ids of containers that are new are added to `ids`."""
-    numbers = {identifier: number for number, identifier in enumerate(ids)}
+async def _column(transaction: AsyncManagedTransaction, statement: LiteralString, elements: Sequence[str]) -> list[str]:
+    """One list of a statement over elements."""
+    return list((await rows(transaction, statement, elements=elements))[0][0]) if elements else []
+
+
+async def _containers(transaction: AsyncManagedTransaction, inner: Sequence[str], elements: list[str]) -> list[tuple[int, int]]:
+    """Steps from `inner` up to the outermost containers; containers that are new are added to `elements`."""
+    numbers = {element: number for number, element in enumerate(elements)}
     contains: list[tuple[int, int]] = []
     frontier, climbed = list(inner), set(inner)
     while frontier:
-        children, parents = (await rows(transaction, _PARENTS, ids=frontier, tenant=tenant))[0]
+        children, parents = (await rows(transaction, _PARENTS, elements=frontier))[0]
         above: list[str] = []
-        for index, container in zip(children, parents, strict=True):
+        for place, container in zip(children, parents, strict=True):
             if container not in numbers:
-                numbers[container] = len(ids)
-                ids.append(container)
+                numbers[container] = len(elements)
+                elements.append(container)
             if container not in climbed:
                 climbed.add(container)
                 above.append(container)
-            contains.append((numbers[container], numbers[frontier[index]]))
+            contains.append((numbers[container], numbers[frontier[place]]))
         frontier = above
     return contains
 
 
 def _step(way: Direction, kinds: Sequence[EdgeKind], *, facts: bool) -> LiteralString:
     """One hop from every node of a level, as lists: one record is unpacked faster than one an edge."""
-    types = any_of(kinds)
-    pattern: LiteralString = "<-[e:" + types + "]-(m:Container)" if way is Direction.UPSTREAM else "-[e:" + types + "]->(m:Container)"
     # A null would not become a member of its list.
     about: LiteralString = ", collect(coalesce(e.first, '')), collect(coalesce(e.last, ''))" if facts else ""
-    return (
-        "UNWIND range(0, size($ids) - 1) AS i MATCH (n:Container {tenant: $tenant, id: $ids[i]})"
-        + pattern
-        + " WHERE m.tenant = $tenant RETURN collect(i), collect(m.id), collect(type(e))"
-        + about
-    )
+    # Two edges of one pair are told apart by their kinds.
+    return BY_PLACE + step(way, kinds) + " RETURN collect(place), collect(elementId(m)), collect(type(e))" + about

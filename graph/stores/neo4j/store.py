@@ -65,11 +65,12 @@ class Neo4jStore:
         limit: int,
         contained: Sequence[NodeKind] = (),
         facts: bool = False,
+        names: bool = False,
     ) -> Cone:
         if by_columns(focus, kinds):
-            return await cone_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit, facts=facts)
+            return await cone_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit, facts=facts, names=names)
         return await self._connections.read_with(
-            lambda transaction: cones.cone(transaction, tenant, focus, direction, kinds, depth, limit, contained, facts)
+            lambda transaction: cones.cone(transaction, tenant, focus, direction, kinds, depth, limit, contained, facts, names)
         )
 
     async def children(

@@ -7,15 +7,15 @@ variable-length pattern would walk every path, of which there may be exponential
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import LiteralString
 
 from neo4j import AsyncManagedTransaction
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
-from headwater.graph.model.properties import stored
+from headwater.graph.model.properties import NOTHING, stored
 from headwater.graph.stores.neo4j.connections import rows
-from headwater.graph.stores.neo4j.read import read_nodes
 from headwater.graph.stores.neo4j.vocabulary import KIND, any_of
 from headwater.graph.stores.protocol import COUNTED, Direction, Subgraph
 
@@ -33,7 +33,7 @@ async def neighbours(
     for way in direction.ways():
         statement: LiteralString = (
             "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id})"
-            + _step(way, kinds)
+            + step(way, kinds)
             + " WHERE m.tenant = $tenant RETURN startNode(e).id, endNode(e).id, "
             + _ABOUT
         )
@@ -52,56 +52,90 @@ async def reach(
     limit: int,
 ) -> Subgraph:
     """See `GraphStore.reach`."""
-    start = {node.id for node in await read_nodes(transaction, tenant, focus)}
+    start = await elements_of(transaction, tenant, list(dict.fromkeys(focus)))
+    walks = [_Walk(transaction, way, kinds, depth, limit) for way in direction.ways()]
     distance: dict[str, int] = {}
-    counted = True
-    for way in direction.ways():
-        found, whole = await _cone(transaction, tenant, start, way, kinds, depth, limit)
-        counted &= whole
-        for element, hops in found.items():
+    for walk in walks:
+        for element, hops in (await walk.go(start)).items():
             distance[element] = min(hops, distance.get(element, hops))
     elements = await _nearest(transaction, distance, limit)
+    # No step went over what leads into the last level, or from one cone into the other.
+    await walks[0].expand([element for element in elements if element not in walks[0].expanded])
     nodes = [(distance[element], node) for element, node in elements.items()]
     nodes.sort(key=lambda entry: (entry[0], entry[1].id))
     return Subgraph(
         nodes=[node for _, node in nodes],
-        edges=await _edges_among(transaction, elements, kinds),
+        edges=[
+            Edge(elements[src].id, elements[dst].id, KIND[relationship], stored(about), NOTHING, first, last)
+            for src, dst, relationship, about, first, last in walks[0].met
+            if src in elements and dst in elements
+        ],
         distance={node.id: hops for hops, node in nodes},
         truncated=len(distance) - len(nodes),
-        counted=counted,
+        counted=all(walk.whole for walk in walks),
     )
 
 
-async def _cone(
-    transaction: AsyncManagedTransaction,
-    tenant: str,
-    start: Iterable[str],
-    way: Direction,
-    kinds: Sequence[EdgeKind],
-    depth: int,
-    limit: int,
-) -> tuple[dict[str, int], bool]:
-    """Every node within `depth` hops by its element id, with its distance; and whether all were visited."""
-    first = await rows(
-        transaction,
-        "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN collect(elementId(n))",
-        ids=list(start),
-        tenant=tenant,
+@dataclass(slots=True)
+class _Walk:
+    """One cone. `met` are the edges of the elements `expanded`; `whole`: every node within the depth was visited."""
+
+    transaction: AsyncManagedTransaction
+    way: Direction
+    kinds: Sequence[EdgeKind]
+    depth: int
+    limit: int
+    met: list[tuple[str, str, str, str, str, str]] = field(default_factory=list)
+    expanded: set[str] = field(default_factory=set)
+    whole: bool = True
+
+    async def go(self, start: Sequence[str]) -> dict[str, int]:
+        """Hops by element id."""
+        hops = dict.fromkeys(start, 0)
+        frontier = list(start)
+        for distance in range(1, self.depth + 1):
+            if len(hops) > self.limit + COUNTED:
+                self.whole = False
+                break
+            found = await (self.expand if len(hops) <= self.limit else self._count)(frontier)
+            frontier = [element for element in dict.fromkeys(found) if element not in hops]
+            if not frontier:
+                break
+            hops.update(dict.fromkeys(frontier, distance))
+        return hops
+
+    async def expand(self, elements: Sequence[str]) -> Sequence[str]:
+        """Take in the edges whose near end is one of the elements; returns their far ends."""
+        if not elements or not self.kinds:
+            return []
+        statement: LiteralString = (
+            BY_PLACE
+            + step(self.way, self.kinds)
+            + " RETURN collect(place), collect(elementId(m)), collect(type(e)), collect(coalesce(e.properties, '')), "
+            + "collect(coalesce(e.first, '')), collect(coalesce(e.last, ''))"
+        )
+        places, far, *about = (await rows(self.transaction, statement, elements=elements))[0]
+        near = [elements[place] for place in places]
+        ends = (far, near) if self.way is Direction.UPSTREAM else (near, far)
+        self.met += zip(*ends, *about, strict=True)
+        self.expanded.update(elements)
+        return list(far)
+
+    async def _count(self, elements: Sequence[str]) -> Sequence[str]:
+        """The far ends alone: what lies beyond the limit is only counted."""
+        if not self.kinds:
+            return []
+        statement: LiteralString = BY_PLACE + step(self.way, self.kinds) + " RETURN collect(DISTINCT elementId(m))"
+        return list((await rows(self.transaction, statement, elements=elements))[0][0])
+
+
+async def elements_of(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> list[str]:
+    """The server's own ids of the nodes that exist, in the order of the ids."""
+    statement: LiteralString = (
+        "UNWIND range(0, size($ids) - 1) AS place MATCH (n:Container {tenant: $tenant, id: $ids[place]}) "
+        "WITH n, place ORDER BY place RETURN collect(elementId(n))"
     )
-    distance = dict.fromkeys(first[0][0], 0)
-    frontier = list(distance)
-    if not kinds:
-        return distance, True
-    statement: LiteralString = _BY_ELEMENT + " MATCH (n)" + _step(way, kinds) + " RETURN collect(DISTINCT elementId(m))"
-    for hops in range(1, depth + 1):
-        if len(distance) > limit + COUNTED:
-            return distance, False
-        found = (await rows(transaction, statement, elements=frontier))[0][0]
-        frontier = [element for element in found if element not in distance]
-        if not frontier:
-            break
-        distance.update(dict.fromkeys(frontier, hops))
-    return distance, True
+    return list((await rows(transaction, statement, ids=list(ids), tenant=tenant))[0][0])
 
 
 async def _nearest(transaction: AsyncManagedTransaction, distance: dict[str, int], limit: int) -> dict[str, Node]:
@@ -126,34 +160,17 @@ async def _nearest(transaction: AsyncManagedTransaction, distance: dict[str, int
         )
     )[0]
     return {
-        element: Node(identifier, _NODE_KINDS[kind], name, stored(about))
+        element: Node(identifier, _NODE_KINDS[kind], name, stored(about), NOTHING)
         for element, identifier, kind, name, about in zip(*columns, strict=True)
     }
 
 
-async def _edges_among(transaction: AsyncManagedTransaction, elements: dict[str, Node], kinds: Sequence[EdgeKind]) -> list[Edge]:
-    if not kinds or not elements:
-        return []
-    order = list(elements)
-    statement: LiteralString = (
-        "UNWIND range(0, size($elements) - 1) AS place MATCH (n) WHERE elementId(n) = $elements[place] MATCH (n)"
-        + _step(Direction.UPSTREAM, kinds)
-        + " RETURN collect(elementId(m)), collect(place), collect(type(e)), collect(coalesce(e.properties, '{}')), "
-        + "collect(coalesce(e.first, '')), collect(coalesce(e.last, ''))"
-    )
-    columns = (await rows(transaction, statement, elements=order))[0]
-    return [
-        Edge(elements[src].id, elements[order[place]].id, KIND[relationship], stored(about), {}, first, last)
-        for src, place, relationship, about, first, last in zip(*columns, strict=True)
-        if src in elements
-    ]
-
-
 # The server finds an element by its own id without an index.
 _BY_ELEMENT: LiteralString = "UNWIND $elements AS element MATCH (n) WHERE elementId(n) = element"
+BY_PLACE: LiteralString = "UNWIND range(0, size($elements) - 1) AS place MATCH (n) WHERE elementId(n) = $elements[place] MATCH (n)"
 
 
-def _step(way: Direction, kinds: Sequence[EdgeKind]) -> LiteralString:
+def step(way: Direction, kinds: Sequence[EdgeKind]) -> LiteralString:
     """One hop from n to m, against the flow or with it."""
     types = any_of(kinds)
     return "<-[e:" + types + "]-(m:Container)" if way is Direction.UPSTREAM else "-[e:" + types + "]->(m:Container)"

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -39,19 +40,20 @@ def cone(
     limit: int,
     contained: Sequence[NodeKind],
     facts: bool,
+    names: bool,
 ) -> Cone:
     """See `GraphStore.cone`."""
-    walk = _Walk(connection, codes(kinds), depth, limit)
+    walk = _Walk(connection, codes(kinds), depth, limit, whole=facts or direction is Direction.BOTH)
     walk.go(keys_of(connection, tenant, focus), direction)
     edges = walk.edges()
-    ids = _ids(connection, walk.keys())
+    ids = _texts(connection, "id", walk.keys())
     reached = len(ids)
     prefixes = tuple(f"{kind}:" for kind in contained)
     inner = np.array(
         [number for number, identifier in enumerate(ids) if identifier.startswith(prefixes)] if prefixes else [], dtype=np.int64
     )
     containment = walk.containers(inner)
-    ids += _ids(connection, walk.keys()[reached:])
+    ids += _texts(connection, "id", walk.keys()[reached:])
     return Cone(
         ids=ids,
         reached=reached,
@@ -61,6 +63,7 @@ def cone(
         upstream=walk.distance.get(Direction.UPSTREAM, {}),
         downstream=walk.distance.get(Direction.DOWNSTREAM, {}),
         beyond=walk.beyond(),
+        names=_texts(connection, "name", walk.keys()) if names else (),
     )
 
 
@@ -72,11 +75,12 @@ class _Walk:
     flows: Sequence[int]
     depth: int
     limit: int
+    whole: bool  # edges with kind and row: where one may be met twice, or facts are asked for
     distance: dict[Direction, dict[int, int]] = field(default_factory=dict)
     _number: Numbers = field(init=False)  # by key
     _levels: list[Numbers] = field(default_factory=list)
     _size: int = 0
-    _met: list[Numbers] = field(default_factory=lambda: [NO_EDGES])
+    _met: list[Numbers] = field(default_factory=list)
     _beyond: list[Numbers] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -101,8 +105,10 @@ class _Walk:
 
     def edges(self) -> Numbers:
         """The edges among what was reached, each once."""
-        met = np.concatenate(self._met)
-        kept = met[(self._number[met[:, SRC]] != _UNKNOWN) & (self._number[met[:, DST]] != _UNKNOWN)]
+        met = np.concatenate(self._met) if self._met else NO_EDGES
+        kept: Numbers = met[(self._number[met[:, SRC]] != _UNKNOWN) & (self._number[met[:, DST]] != _UNKNOWN)]
+        if not self.whole:
+            return kept
         once: Numbers = kept[np.sort(np.unique(kept[:, ROW], return_index=True)[1])]
         return once
 
@@ -129,7 +135,7 @@ class _Walk:
         frontier, hops = start, 0
         distance = dict.fromkeys(self._number[start].tolist(), 0)
         while len(frontier):
-            found = edges_at(self.connection, way, frontier, self.flows)
+            found = edges_at(self.connection, way, frontier, self.flows, whole=self.whole)
             self._met.append(found)
             far = np.unique(found[:, FAR[way]])
             if hops == self.depth:
@@ -160,11 +166,11 @@ class _Walk:
         self._levels.append(keys)
 
 
-def _ids(connection: sqlite3.Connection, keys: Numbers) -> list[str]:
-    """The ids of keys, read in the order of the file."""
+def _texts(connection: sqlite3.Connection, column: Literal["id", "name"], keys: Numbers) -> list[str]:
+    """The ids or names of keys, read in the order of the file."""
     order = np.argsort(keys)
     (found,) = connection.execute(
-        "SELECT json_group_array(n.id) FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value", (array(keys[order]),)
+        f"SELECT json_group_array(n.{column}) FROM json_each(?) AS kept CROSS JOIN node AS n ON n.key = kept.value", (array(keys[order]),)
     ).fetchone()
     place = np.empty(len(keys), dtype=np.int64)
     place[order] = np.arange(len(keys))

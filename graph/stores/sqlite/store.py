@@ -63,11 +63,12 @@ class SqliteStore:
         limit: int,
         contained: Sequence[NodeKind] = (),
         facts: bool = False,
+        names: bool = False,
     ) -> Cone:
         if by_columns(focus, kinds):
-            return await cone_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit, facts=facts)
+            return await cone_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit, facts=facts, names=names)
         return await self._connections.read(
-            lambda connection: cones.cone(connection, tenant, focus, direction, kinds, depth, limit, contained, facts)
+            lambda connection: cones.cone(connection, tenant, focus, direction, kinds, depth, limit, contained, facts, names)
         )
 
     async def children(

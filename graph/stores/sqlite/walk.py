@@ -39,16 +39,18 @@ def greatest_key(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(key), 0) FROM node").fetchone()[0])
 
 
-def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kinds: Sequence[int]) -> Numbers:
-    """Edges of the kinds whose near end is one of the keys, as rows of `SRC`, `DST`, `KIND_CODE` and `ROW`."""
+def edges_at(connection: sqlite3.Connection, way: Direction, keys: Numbers, kinds: Sequence[int], *, whole: bool = True) -> Numbers:
+    """Edges of the kinds whose near end is one of the keys, as rows of `SRC`, `DST`, and, of a whole one, `KIND_CODE` and `ROW`."""
     if not len(keys) or not kinds:
-        return NO_EDGES
+        return NO_EDGES if whole else NO_EDGES[:, :2]
+    columns = "e.src || ',' || e.dst" + (" || ',' || e.kind || ',' || e.key" if whole else "")
     (found,) = connection.execute(
-        f"SELECT group_concat(e.src || ',' || e.dst || ',' || e.kind || ',' || e.key) FROM json_each(?) AS level "
+        f"SELECT group_concat({columns}) FROM json_each(?) AS level "
         f"CROSS JOIN edge AS e ON e.{_NEAR[way]} = level.value AND {among(kinds)}",
         (array(np.sort(keys)),),
     ).fetchone()
-    return np.fromstring(found, dtype=np.int64, sep=",").reshape(-1, 4) if found else NO_EDGES
+    width = 4 if whole else 2
+    return np.fromstring(found or "", dtype=np.int64, sep=",").reshape(-1, width) if found else NO_EDGES[:, :width]
 
 
 def array(keys: Numbers) -> str:
