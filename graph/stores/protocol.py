@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes
 
@@ -58,8 +61,8 @@ class Cone:
 
     A node's number is its index in `ids`; the first `reached` were reached (the focus first of all), the others contain one of them.
     `edges` are (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each in `facts` where that was
-    asked for. `contains` are (container, child). `names`, where asked for, are those of `ids`. `upstream` and `downstream` are hops by
-    number. `beyond` counts nodes one hop further than depth or limit allowed.
+    asked for. `contains` are (container, child). `names`, where asked for, are those of `ids`; `pairs`, where the store has them, the
+    edges as rows of two. `upstream` and `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed.
     """
 
     ids: Sequence[str]
@@ -71,6 +74,7 @@ class Cone:
     downstream: Mapping[int, int]
     beyond: int = 0
     names: Sequence[str] = ()
+    pairs: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from headwater.graph.stores.protocol import Direction
 
 Adjacency = list[list[int]]
+Pairs = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -19,7 +23,8 @@ class Atoms:
     """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
 
     `parents` are containers that ids do not tell; `beyond` counts the nodes one hop further than depth or limit allowed. `notes` say what
-    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out.
+    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them; `array`,
+    the edges as rows of two where the store gave them so.
     """
 
     ids: list[str]
@@ -29,20 +34,28 @@ class Atoms:
     beyond: int = 0
     notes: list[str] = field(default_factory=list)
     reach: Reach | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    array: Pairs | None = None
+
+    def pairs(self) -> Pairs:
+        """The edges as rows of two numbers."""
+        return np.array(self.edges, dtype=np.int64).reshape(-1, 2) if self.array is None else self.array
 
     def after(self) -> Adjacency:
         """What follows each atom."""
-        after: Adjacency = [[] for _ in self.ids]
-        for src, dst in self.edges:
-            after[src].append(dst)
-        return after
+        return _adjacency(self.pairs(), len(self.ids))
 
     def before(self) -> Adjacency:
         """What goes before each atom."""
-        before: Adjacency = [[] for _ in self.ids]
-        for src, dst in self.edges:
-            before[dst].append(src)
-        return before
+        return _adjacency(self.pairs()[:, ::-1], len(self.ids))
+
+
+def _adjacency(pairs: Pairs, count: int) -> Adjacency:
+    """For each number the seconds of its pairs, in their order. A list an atom is filled at once: to append edge by edge costs thrice."""
+    order = np.argsort(pairs[:, 0], kind="stable")
+    others = pairs[order, 1].tolist()
+    ends = np.cumsum(np.bincount(pairs[:, 0], minlength=count)).tolist()
+    return [others[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def spread(start: Iterable[int], steps: Adjacency, depth: int | None = None) -> dict[int, int]:

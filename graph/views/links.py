@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
-from headwater.graph.views.atoms import Adjacency
+import numpy as np
+
+from headwater.graph.views.atoms import Adjacency, Pairs
 from headwater.graph.views.components import components
 
 MASKED = -1
@@ -21,25 +23,23 @@ OUTSIDE = -2
 class Links:
     """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view.
 
-    `flows` are those between atoms; `after` gives them as steps, for what needs to follow them (what is masked, what is inside a node).
+    `flows` are those between atoms, as rows of two; `after` gives them as steps, for what needs to follow them (what is masked, what is
+    inside a node).
     """
 
-    def __init__(self, shown: Sequence[int], flows: Iterable[tuple[int, int]], after: Callable[[], Adjacency], count: int) -> None:
+    def __init__(self, shown: Sequence[int], flows: Pairs, after: Callable[[], Adjacency], count: int) -> None:
         self.shown = shown
         self._steps = after
         self.direct: list[dict[int, int]] = [{} for _ in range(count)]  # for each node those that follow at once, with the number of flows
         self._entering: list[list[int]] = [[] for _ in range(count)]  # the masked atoms that flows out of a node enter
-        for src, dst in flows:
-            node = shown[src]
-            if node < 0:
-                continue
-            other = shown[dst]
-            if other >= 0:
-                if other != node:
-                    following = self.direct[node]
-                    following[other] = following.get(other, 0) + 1
-            elif other == MASKED:
-                self._entering[node].append(dst)
+        ends = np.array(shown, dtype=np.int64)[flows]
+        src, dst = ends[:, 0], ends[:, 1]
+        joined, weights = np.unique(ends[(src >= 0) & (dst >= 0) & (src != dst)], axis=0, return_counts=True)
+        for (node, other), weight in zip(joined.tolist(), weights.tolist(), strict=True):
+            self.direct[node][other] = weight
+        entered = (src >= 0) & (dst == MASKED)
+        for node, atom in zip(src[entered].tolist(), flows[entered, 1].tolist(), strict=True):
+            self._entering[node].append(atom)
         self._ahead = arrivals_of(shown, self.after) if any(self._entering) else {}
         self.out = [self._out(node) for node in range(count)]
 

@@ -16,6 +16,7 @@ from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.columns import load_columns, open_columns
 from headwater.graph.views.fetch import FLOWS, children, flows_of, parents_of
 from headwater.graph.views.levels import kind_of
+from headwater.graph.views.masking import needs_names
 from headwater.graph.views.request import ACTORS, DATA, MaskBy, ViewRequest
 from headwater.graph.views.runs import load_runs
 from headwater.graph.views.times import in_time
@@ -65,6 +66,7 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
         limit=request.limit,
         contained=_contained(request),
         facts=request.timed,
+        names=needs_names(request.masks),
     )
     atoms = await _of_jobs(graph, tenant, request, cone, focus)
     opened = _opened(request, atoms.ids) if request.open or request.data is NodeKind.COLUMN else set()
@@ -81,11 +83,13 @@ async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: C
         parents=parents_of(cone),
         beyond=cone.beyond,
         reach=Reach(cone.upstream, cone.downstream),
+        names=dict(zip(cone.ids, cone.names, strict=True)) if cone.names else {},
+        array=cone.pairs,
     )
     if request.timed:
         there = await in_time(graph, tenant, request, flows_of(cone), atoms.notes)
         atoms.edges = [edge for edge, stays in zip(cone.edges, there, strict=True) if stays]
-        atoms.reach = None
+        atoms.reach = atoms.array = None
     return atoms
 
 

@@ -24,13 +24,67 @@ _OF_PROPERTIES = {MaskBy.TAG, MaskBy.LAYER}
 
 
 def needs_nodes(masks: Iterable[Mask]) -> bool:
-    """Whether names or properties must be read to decide."""
-    return any(mask.by in _OF_PROPERTIES or mask.by is MaskBy.NAME for mask in masks)
+    """Whether properties must be read to decide."""
+    return any(mask.by in _OF_PROPERTIES for mask in masks)
+
+
+def needs_names(masks: Iterable[Mask]) -> bool:
+    """Whether names must be read to decide, and nothing else."""
+    return any(mask.by is MaskBy.NAME for mask in masks) and not needs_nodes(masks)
 
 
 def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) -> bool:
     """Whether one of the masks hides the node."""
-    return any(_matches(mask, identifier, chain, nodes) is not mask.negated for mask in masks)
+    return Hiding(masks, chain, nodes).hides(identifier)
+
+
+class Hiding:
+    """Decides for many nodes. `names` are those of nodes that are not among `nodes`."""
+
+    def __init__(self, masks: Sequence[Mask], chain: Chain, nodes: Nodes, names: Mapping[str, str] | None = None) -> None:
+        self._masks, self._chain, self._nodes, self._names = masks, chain, nodes, names or {}
+        self._containers: dict[tuple[int, str], bool] = {}  # thousands of nodes share theirs
+
+    def hides(self, identifier: str) -> bool:
+        """Whether one of the masks hides the node."""
+        for number, mask in enumerate(self._masks):  # noqa: SIM110 - a generator a node costs as much as its look-up
+            if self._matches(number, mask, identifier) is not mask.negated:
+                return True
+        return False
+
+    def _matches(self, number: int, mask: Mask, identifier: str) -> bool:
+        if mask.by is MaskBy.KIND:
+            return kind_of(identifier) in mask.values
+        containers = self._chain(identifier)
+        if mask.by is MaskBy.NAMESPACE:
+            return any(_like(mask.values, parse_id(each)[1][0]) for each in containers if kind_of(each) in _NAMESPACED)
+        if mask.by is MaskBy.TAG and kind_of(identifier) is NodeKind.COLUMN and (column := self._nodes.get(identifier)):
+            dataset = self._nodes.get(containers[1])
+            if not field_tags(column, dataset).isdisjoint(mask.values):
+                return True
+        if self._one(mask, identifier):
+            return True
+        known = self._containers
+        for each in containers[1:]:
+            if (found := known.get((number, each))) is None:
+                found = known[number, each] = self._one(mask, each)
+            if found:
+                return True
+        return False
+
+    def _one(self, mask: Mask, identifier: str) -> bool:
+        if mask.by is MaskBy.NODE:
+            return identifier in mask.values
+        if mask.by is MaskBy.NAME and (name := self._names.get(identifier)) is not None:
+            return _like(mask.values, name)
+        node = self._nodes.get(identifier)
+        if mask.by is MaskBy.NAME:
+            return _like(mask.values, node.name if node else bare_name(identifier))
+        if node is None:
+            return False
+        if mask.by is MaskBy.LAYER:
+            return layer_of(node) in mask.values
+        return not tags_of(node).isdisjoint(mask.values)
 
 
 def tags_of(node: Node) -> set[str]:
@@ -55,32 +109,6 @@ def layer_of(node: Node) -> str | None:
     if isinstance(layer, str):
         return layer
     return next((tag.partition("=")[2] for tag in sorted(tags_of(node)) if tag.startswith("layer=")), None)
-
-
-def _matches(mask: Mask, identifier: str, chain: Chain, nodes: Nodes) -> bool:
-    if mask.by is MaskBy.KIND:
-        return kind_of(identifier) in mask.values
-    if mask.by is MaskBy.NAMESPACE:
-        return any(_like(mask.values, parse_id(each)[1][0]) for each in chain(identifier) if kind_of(each) in _NAMESPACED)
-    containers = chain(identifier)
-    if mask.by is MaskBy.TAG and kind_of(identifier) is NodeKind.COLUMN and (column := nodes.get(identifier)):
-        dataset = nodes.get(containers[1])
-        if not field_tags(column, dataset).isdisjoint(mask.values):
-            return True
-    return any(_one(mask, container, nodes) for container in containers)
-
-
-def _one(mask: Mask, identifier: str, nodes: Nodes) -> bool:
-    if mask.by is MaskBy.NODE:
-        return identifier in mask.values
-    node = nodes.get(identifier)
-    if mask.by is MaskBy.NAME:
-        return _like(mask.values, node.name if node else bare_name(identifier))
-    if node is None:
-        return False
-    if mask.by is MaskBy.LAYER:
-        return layer_of(node) in mask.values
-    return not tags_of(node).isdisjoint(mask.values)
 
 
 def _standing(node: Node, tags: set[str]) -> set[str]:

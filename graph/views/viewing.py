@@ -26,7 +26,7 @@ from headwater.graph.views.fetch import containers_of
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
 from headwater.graph.views.load import load
-from headwater.graph.views.masking import hides, needs_nodes
+from headwater.graph.views.masking import Hiding, hides, needs_names, needs_nodes
 from headwater.graph.views.passage import entries, passed_wholly
 from headwater.graph.views.request import ACTORS, ViewRequest
 from headwater.graph.views.selection import asked_for, between, end_points, levels_of, refuse_missing_levels
@@ -62,7 +62,7 @@ class View:
         refuse_missing_levels(request, self._zoom, {atoms.ids[atom] for atom in self._kept}, set(self._node_of.values()))
         self._nodes: list[str] = []
         self._masked: set[str] = set()
-        self._links = Links([], [], list, 0)
+        self._links = Links([], Atoms([], [], []).pairs(), list, 0)
 
     @cached_property
     def _after(self) -> Adjacency:
@@ -81,13 +81,10 @@ class View:
                 nearest[node] = hops
         asked = self._asked
         ends = end_points(self._node_of, self._after, self._before) if self._request.ends_only else None
-        known = await self._known(nearest) if needs_nodes(self._request.masks) else {}
-        masks, chain = self._request.masks, self._zoom.chain
-        self._masked = {
-            node
-            for node in nearest
-            if node not in asked and ((ends is not None and node not in ends) or (masks and hides(masks, node, chain, known)))
-        }
+        masks = self._request.masks
+        known = await self._known(nearest) if needs_nodes(masks) or needs_names(masks) else {}
+        hiding = Hiding(masks, self._zoom.chain, known, self._atoms.names)
+        self._masked = {node for node in nearest if node not in asked and ((ends is not None and node not in ends) or hiding.hides(node))}
         self._nodes = sorted(nearest.keys() - self._masked, key=lambda node: (nearest[node], node))
         self._nearest = nearest
         numbers = {node: number for number, node in enumerate(self._nodes)}
@@ -95,7 +92,7 @@ class View:
         for atom, node in self._node_of.items():
             shown[atom] = numbers.get(node, MASKED)
         self._numbers = numbers
-        self._links = Links(shown, self._atoms.edges, lambda: self._after, len(self._nodes))
+        self._links = Links(shown, self._atoms.pairs(), lambda: self._after, len(self._nodes))
 
     @property
     def notes(self) -> Sequence[str]:
@@ -237,7 +234,7 @@ class View:
         return asked_for(self._request, self._zoom, self._atoms, self._node_of)
 
     async def _known(self, nodes: Iterable[str]) -> dict[str, Node]:
-        ids = {container for node in nodes for container in self._zoom.chain(node)}
+        ids = {container for node in nodes for container in self._zoom.chain(node)} - self._atoms.names.keys()
         return {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
 
 

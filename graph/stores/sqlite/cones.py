@@ -54,16 +54,18 @@ def cone(
     )
     containment = walk.containers(inner)
     ids += _texts(connection, "id", walk.keys()[reached:])
+    pairs = walk.numbered(edges)
     return Cone(
         ids=ids,
         reached=reached,
-        edges=walk.numbered(edges),
+        edges=_tuples(pairs),
         facts=_facts(connection, edges) if facts else [],
-        contains=walk.numbered(containment),
+        contains=_tuples(walk.numbered(containment)),
         upstream=walk.distance.get(Direction.UPSTREAM, {}),
         downstream=walk.distance.get(Direction.DOWNSTREAM, {}),
         beyond=walk.beyond(),
         names=_texts(connection, "name", walk.keys()) if names else (),
+        pairs=pairs,
     )
 
 
@@ -99,9 +101,9 @@ class _Walk:
         """The keys in the order of their numbers."""
         return np.concatenate(self._levels)
 
-    def numbered(self, edges: Numbers) -> list[tuple[int, int]]:
+    def numbered(self, edges: Numbers) -> Numbers:
         """Edges as pairs of numbers."""
-        return list(zip(self._number[edges[:, SRC]].tolist(), self._number[edges[:, DST]].tolist(), strict=True))
+        return self._number[edges[:, :2]]
 
     def edges(self) -> Numbers:
         """The edges among what was reached, each once."""
@@ -164,6 +166,10 @@ class _Walk:
         count = sum(map(len, self._levels))
         self._number[keys] = np.arange(count, count + len(keys))
         self._levels.append(keys)
+
+
+def _tuples(pairs: Numbers) -> list[tuple[int, int]]:
+    return list(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))
 
 
 def _texts(connection: sqlite3.Connection, column: Literal["id", "name"], keys: Numbers) -> list[str]:

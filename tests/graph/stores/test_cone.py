@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, NodeKind
 from headwater.graph.stores import Cone, Direction, GraphStore, open_store
-from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, stamp
+from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, stamp
 
 
 def arcs(cone: Cone) -> list[tuple[str, str]]:
@@ -40,6 +40,21 @@ async def test_what_leads_past_the_focus_belongs_to_both_cones(store: GraphStore
     cone = await store.cone(tenant, [dataset("enriched")], direction=Direction.BOTH, kinds=FLOWS, depth=9, limit=99)
     assert (past.src, past.dst) in arcs(cone)
     assert job("hourly") not in cone.ids
+
+
+async def test_a_cone_has_names_if_asked_for(store: GraphStore, tenant: str) -> None:
+    named = GraphBatch(stamp(2), [node(dataset("out"), "The report")], [contains("pipeline:f:daily", job("report"))])
+    await store.apply(tenant, [PIPELINE, named])
+    asked = {"direction": Direction.UPSTREAM, "kinds": FLOWS, "depth": 2, "limit": 99, "contained": [NodeKind.JOB]}
+    cone = await store.cone(tenant, [dataset("out")], names=True, **asked)  # type: ignore[arg-type]
+    assert dict(zip(cone.ids, cone.names, strict=True)) == {
+        dataset("out"): "The report",
+        job("report"): "report",
+        dataset("enriched"): "enriched",
+        dataset("hours"): "hours",
+        "pipeline:f:daily": "daily",
+    }
+    assert not (await store.cone(tenant, [dataset("out")], **asked)).names  # type: ignore[arg-type]
 
 
 async def test_depth_and_limit_say_what_lies_beyond(store: GraphStore, tenant: str) -> None:
