@@ -34,7 +34,13 @@ async def import_lake(source: GraphStore, tenant: str, home: Path) -> None:
     written = time.perf_counter()
     (home / "conf").mkdir(exist_ok=True)
     (home / "conf" / "neo4j.conf").touch()
-    arguments = [f"--nodes={nodes}", f"--relationships={edges}", "--multiline-fields=false", "neo4j"]
+    arguments = [
+        f"--nodes={nodes}",
+        f"--relationships={edges}",
+        "--multiline-fields=false",
+        f"--report-file={home / 'import.report'}",
+        "neo4j",
+    ]
     subprocess.run(  # noqa: ASYNC221 - nothing else runs in this loop
         ["java", "-Xmx1g", "-cp", f"{fetch()}/*", "org.neo4j.cli.AdminTool", "database", "import", "full", *arguments],
         env={**os.environ, "NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")},
