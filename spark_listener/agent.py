@@ -79,6 +79,11 @@ class Agent:
         with self._breaker.counted("an RDD became a DataFrame"):
             self._origins.remember_frame(rdd, frame)
 
+    def frame_checkpointed(self, frame: Any, checkpoint: Any) -> None:
+        """The program goes on with the checkpoint of a DataFrame."""
+        with self._breaker.counted("a DataFrame was checkpointed"):
+            self._origins.remember_checkpoint(frame, checkpoint)
+
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> SavedRDD | None:
         """The program saves an RDD. What it was made from is looked up now: afterwards it may be gone."""
         began = time.time()

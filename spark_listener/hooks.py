@@ -1,4 +1,4 @@
-"""The hooks in PySpark: after a SparkContext or session is made, around `stop`, around what reads and saves RDDs.
+"""The hooks in PySpark: after a SparkContext or session is made, around `stop`, around what reads and saves RDDs and checkpoints.
 
 Put on PySpark's classes when they are imported, in this process alone: Python workers are processes of their own that never load this
 module, and in a forked child every hook passes through. A hook calls the original exactly as it was called, and what the original
@@ -31,6 +31,8 @@ class Watcher(Protocol):
     def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
 
     def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
+
+    def frame_checkpointed(self, frame: Any, checkpoint: Any) -> None: ...
 
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> Any: ...
 
@@ -122,11 +124,15 @@ def _hook_session(module: ModuleType, *, watcher: Watcher) -> None:
 
 def _hook_frame(module: ModuleType, *, watcher: Watcher) -> None:
     frame = getattr(module, "DataFrame", None)
-    original = frame.__dict__.get("rdd") if frame is not None else None
-    if frame is None or frame.__module__ != module.__name__ or not isinstance(original, property) or hasattr(frame, _HOOKED):
+    if frame is None or frame.__module__ != module.__name__ or "rdd" not in frame.__dict__ or _HOOKED in vars(frame):
         return
     setattr(frame, _HOOKED, True)
-    getter: Callable[[Any], Any] = original.fget  # type: ignore[assignment]  # a property of PySpark's has a getter
+    for method in ("checkpoint", "localCheckpoint"):
+        _after(frame, method, watcher.frame_checkpointed, watcher)
+    original = frame.__dict__["rdd"]
+    kind, getter = type(original), getattr(original, "fget", None) or getattr(original, "func", None)
+    if kind not in (property, functools.cached_property) or getter is None:
+        return
 
     @functools.wraps(getter)
     def rdd(self: Any) -> Any:
@@ -135,7 +141,10 @@ def _hook_frame(module: ModuleType, *, watcher: Watcher) -> None:
             watcher.frame_became_rdd(self, made)
         return made
 
-    frame.rdd = property(rdd)
+    hooked = kind(rdd)
+    if isinstance(hooked, functools.cached_property):
+        hooked.__set_name__(frame, "rdd")
+    frame.rdd = hooked
 
 
 def _hook_rdd(module: ModuleType, *, watcher: Watcher) -> None:

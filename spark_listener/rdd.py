@@ -45,7 +45,7 @@ class Found:
 
 
 class Origins:
-    """Remembers what RDDs made from DataFrames read, and DataFrames made from RDDs; finds the inputs of any RDD."""
+    """Remembers what RDDs made from DataFrames read, and DataFrames made from RDDs and of checkpoints; finds the inputs of any RDD."""
 
     def __init__(self) -> None:
         self._of_frames: dict[int, tuple[str, ...]] = {}
@@ -54,14 +54,22 @@ class Origins:
     def remember(self, frame: Any, rdd: Any) -> None:
         """`rdd` was made from `frame`, a DataFrame: its files are known by the plan's own roots."""
         if len(self._of_frames) < _MOST_REMEMBERED:
-            self._of_frames[int(_jvm(rdd, "_jrdd").rdd().id())] = tuple(_roots_of(frame))
+            self._of_frames[int(_jvm(rdd, "_jrdd").rdd().id())] = tuple(
+                self._roots_of(_jvm(frame, "_jdf").queryExecution().optimizedPlan())
+            )
 
     def remember_frame(self, rdd: Any, frame: Any) -> None:
         """`frame`, a DataFrame, was made from `rdd`: a plan names it by its columns, and the RDD's inputs are found here alone."""
-        columns = _jvm(frame, "_jdf").queryExecution().analyzed().output()
-        paths = tuple(self.inputs_of(rdd).paths)
-        if paths and len(self._of_columns) < _MOST_REMEMBERED:
-            self._of_columns.update((int(columns.apply(i).exprId().id()), paths) for i in range(columns.size()))
+        self._name_by_columns(frame, self.inputs_of(rdd).paths)
+
+    def remember_checkpoint(self, frame: Any, checkpoint: Any) -> None:
+        """`checkpoint` holds the rows of `frame`, and says nothing of where they came from."""
+        self._name_by_columns(checkpoint, self._roots_of(_jvm(frame, "_jdf").queryExecution().optimizedPlan()))
+
+    def _name_by_columns(self, frame: Any, paths: Iterable[str]) -> None:
+        columns, known = _jvm(frame, "_jdf").queryExecution().analyzed().output(), tuple(paths)
+        if known and len(self._of_columns) < _MOST_REMEMBERED:
+            self._of_columns.update((int(columns.apply(i).exprId().id()), known) for i in range(columns.size()))
 
     def of_columns(self, attributes: Iterable[int]) -> list[str]:
         """What the RDDs behind columns of a plan read."""
@@ -89,6 +97,21 @@ class Origins:
             dependencies = current.dependencies()
             waiting.extend(dependencies.apply(i).rdd() for i in range(dependencies.size()))
         return found
+
+    def _roots_of(self, plan: Any) -> Iterator[str]:
+        """The files at the leaves of a plan, and what is known of its other leaves."""
+        leaves = plan.collectLeaves()
+        for i in range(leaves.size()):
+            leaf = leaves.apply(i)
+            kind = leaf.getClass().getSimpleName()
+            if kind == "LogicalRelation" and leaf.relation().getClass().getSimpleName() == "HadoopFsRelation":
+                roots = leaf.relation().location().rootPaths()
+                yield from (str(roots.apply(j).toString()) for j in range(roots.size()))
+            elif kind == "InMemoryRelation":
+                yield from self._roots_of(leaf.cacheBuilder().logicalPlan())
+            elif kind == "LogicalRDD":
+                columns = leaf.output()
+                yield from self.of_columns(int(columns.apply(j).exprId().id()) for j in range(columns.size()))
 
 
 def _paths_of(rdd: Any, found: Found) -> list[str]:
@@ -128,15 +151,6 @@ def _scanned(rdd: Any, found: Found) -> list[str]:
     if count > _MOST_FILES or len(files) >= _MOST_FILES:
         found.problems.append(f"the RDD reads many files; only the folders of the first {_MOST_FILES} are listed")
     return [folder_of(file) for file in files]
-
-
-def _roots_of(frame: Any) -> Iterator[str]:
-    leaves = _jvm(frame, "_jdf").queryExecution().optimizedPlan().collectLeaves()
-    for i in range(leaves.size()):
-        leaf = leaves.apply(i)
-        if leaf.getClass().getSimpleName() == "LogicalRelation" and leaf.relation().getClass().getSimpleName() == "HadoopFsRelation":
-            roots = leaf.relation().location().rootPaths()
-            yield from (str(roots.apply(j).toString()) for j in range(roots.size()))
 
 
 def _split(folders: str | None) -> list[str]:

@@ -30,6 +30,7 @@ REPORT = """
         print(type(error).__name__)
     clean.rdd.map(lambda row: row.origin).saveAsTextFile("origins")
     spark.createDataFrame(clean.rdd.map(lambda row: (row.wind,)), "w double").write.parquet("winds")
+    clean.select("wind").cache().localCheckpoint(eager=False).write.parquet("checked")
     spark.stop()
     spark.stop()
     second = SparkSession.builder.appName("Second").getOrCreate()
@@ -58,6 +59,8 @@ def test_a_program_of_dataframes_and_rdds_is_known_by_record_where_it_can_be_and
         *(("START", f"report.{WRITE}.never"), ("FAIL", f"report.{WRITE}.never")),
         *(("START", "report.save_as_text_file.origins"), ("COMPLETE", "report.save_as_text_file.origins")),
         *(("START", f"report.{WRITE}.winds"), ("COMPLETE", f"report.{WRITE}.winds")),
+        *(("START", "report.in_memory_relation"), ("COMPLETE", "report.in_memory_relation")),
+        *(("START", f"report.{WRITE}.checked"), ("COMPLETE", f"report.{WRITE}.checked")),
         ("COMPLETE", "report"),
         ("START", "second"),
         *(("START", f"second.{WRITE}.copied"), ("COMPLETE", f"second.{WRITE}.copied")),
@@ -66,11 +69,12 @@ def test_a_program_of_dataframes_and_rdds_is_known_by_record_where_it_can_be_and
     by_output = {event["outputs"][0]["name"]: event for event in events if event["outputs"] and event["eventType"] != "START"}
     reads = {Path(name).name: [Path(dataset["name"]).name for dataset in event["inputs"]] for name, event in by_output.items()}
     assert reads == {
-        "clean": ["weather.csv"], "report": ["clean"], "never": ["clean"], "origins": ["clean"], "winds": ["clean"], "copied": ["report"],
+        "clean": ["weather.csv"], "report": ["clean"], "never": ["clean"], "origins": ["clean"], "winds": ["clean"], "checked": ["clean"],
+        "copied": ["report"],
     }  # fmt: skip
     ledgers = {Path(name).name: event["run"]["facets"]["headwater_capture"] for name, event in by_output.items()}
     assert [ledgers[name]["status"] for name in ("clean", "report", "copied")] == ["complete"] * 3
-    assert [ledgers[name]["status"] for name in ("origins", "winds")] == ["refused"] * 2
+    assert [ledgers[name]["status"] for name in ("origins", "winds", "checked")] == ["refused"] * 3
     assert "RDD" in ledgers["winds"]["problems"][0]["operator"]
     assert "abcdef" not in str(events)
 
