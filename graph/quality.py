@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.errors import NotFoundError
 from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of
 from headwater.graph.stores import Direction, GraphStore
 
@@ -30,7 +31,13 @@ class Check:
 
 
 async def quality_of(graph: GraphStore, tenant: str, identifier: str) -> list[Check]:
-    """The checks of a dataset (those of its columns among them) or of a column, in order of column and assertion."""
+    """The checks of a dataset (those of its columns among them) or of a column, in order of column and assertion.
+
+    Raises:
+        NotFoundError: there is no such node.
+    """
+    if not await graph.get(tenant, [identifier]):
+        raise NotFoundError(f"Nothing is known of {identifier}.", hint="Search for its name, or see what a container holds.")
     bearers = [identifier]
     if kind_of(identifier) is NodeKind.DATASET:
         inside = await graph.neighbours(tenant, [identifier], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import strawberry
 
+from headwater.errors import InvalidQueryError
 from headwater.graph import views as domain
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import TraceRequest
@@ -80,7 +81,11 @@ async def impact_page(
     """A page of the list for nodes or for a record set."""
     context = info.context
     size = bounded(first, "first", low=1, high=MAX_PAGE)
-    start = bounded(int(after), "after", low=0, high=2**31) if after and after.isdigit() else 0
+    if after and not after.isdecimal():
+        raise InvalidQueryError(f"{after[:80]!r} is not a cursor.", field="after", hint="Pass the cursor of the page before, or none.")
+    start = bounded(int(after), "after", low=0, high=2**31) if after else 0
+    if records is None and not focus:
+        raise InvalidQueryError("Neither focus nor records is given.", field="focus", hint="Name a node, or a dataset and a predicate.")
     if records is None:
         hops = bounded(depth, "depth", low=1, high=MAX_HOPS)
         return await ImpactPage.of(

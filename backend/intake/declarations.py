@@ -15,9 +15,21 @@ from typing import Any
 from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
 from headwater.backend.intake.documents import document_key
 from headwater.backend.intake.redaction import redact
+from headwater.errors import InvalidInputError
 from headwater.graph.integrity import check_declaration
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.stores import GraphStore
+
+# What a declaration may say. Anything else is refused here, where a person reads it: a slip as `remove` for `removed` would turn a removal
+# into its opposite.
+_PARTS: Mapping[str, frozenset[str]] = {
+    "types": frozenset({"name", "axis", "within", "holds", "after"}),
+    "instances": frozenset({"id", "properties"}),
+    "containment": frozenset({"container", "child"}),
+    "links": frozenset({"from", "to"}),
+    "descriptions": frozenset({"id", "aspect", "value", "removed"}),
+}
+_WHOLE = frozenset({"by", "declared", *_PARTS})
 
 
 class DeclarationIntake:
@@ -35,8 +47,27 @@ class DeclarationIntake:
             NotFoundError: it speaks of a node that nobody knows.
             UnavailableError: the graph store, which is asked, does not answer.
         """
+        _require_known(document)
         declared = {**redact(dict(document)), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
         await check_declaration(self._graph, tenant, Declaration.from_json(declared))
         body = json.dumps(declared, ensure_ascii=False, separators=(",", ":")).encode()
         future = self._log.append(tenant, [Draft(EntryKind.DECLARATION, document_key(declared), body)])
         return (await asyncio.wrap_future(future))[0].offset
+
+
+def _require_known(document: Mapping[str, Any]) -> None:
+    _refuse_unknown("$", document, _WHOLE)
+    for name, known in _PARTS.items():
+        items = document.get(name)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, Mapping):
+                _refuse_unknown(f"$.{name}[{index}]", item, known)
+
+
+def _refuse_unknown(path: str, item: Mapping[str, Any], known: frozenset[str]) -> None:
+    if unknown := sorted(set(item) - known):
+        raise InvalidInputError(
+            f"{path} has {unknown[0]!r}, which says nothing.",
+            field=f"{path}.{unknown[0]}",
+            hint=f"It may have: {', '.join(sorted(known))}.",
+        )

@@ -32,10 +32,11 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
     """The atoms that answer a request.
 
     Raises:
-        NotFoundError: a node of the focus is not known.
+        NotFoundError: a node of the focus, or one to be opened, is not known.
         InvalidQueryError: the levels cannot stand in one view.
     """
     nodes = await _named(graph, tenant, request.focus)
+    await _named(graph, tenant, list(request.open))
     if strange := [node.id for node in nodes if node.kind not in (*DATA, *ACTORS)]:
         raise InvalidQueryError(
             f"{strange[0]} is neither data nor an actor.", field="focus", hint=f"Name one of: {', '.join((*DATA, *ACTORS))}."

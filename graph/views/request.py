@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from headwater.errors import InvalidQueryError
+from headwater.errors import InvalidInputError, InvalidQueryError
 from headwater.graph.model import NodeKind, Stamp
 from headwater.graph.stores.protocol import Direction
 
@@ -98,12 +98,19 @@ class ViewRequest:
         _member("data", self.data, DATA)
         _member("actors", self.actors, ACTORS)
         for identifier, level in self.open.items():
-            _member("open", level, DATA if identifier.partition(":")[0] in DATA else ACTORS)
+            kind = identifier.partition(":")[0]
+            if kind not in (*DATA, *ACTORS):
+                raise InvalidQueryError(
+                    f"{identifier!r} is neither data nor an actor.",
+                    field="open",
+                    hint="Open a container by its id, as dataset:NAMESPACE:NAME.",
+                )
+            _member("open", level, DATA if kind in DATA else ACTORS)
         if self.as_of and (self.since or self.until):
             raise InvalidQueryError("as_of and a window are both given.", field="as_of", hint="Ask for an instant, or for since and until.")
         for name in ("as_of", "since", "until"):
             if instant := getattr(self, name):
-                object.__setattr__(self, name, Stamp.at(instant, "").time)
+                object.__setattr__(self, name, _instant(name, instant))
         for name, low, high in (("depth", 0, 1_000), ("limit", 1, MAX_REACHED), ("first", 1, MAX_REACHED), ("edges", 1, 1_000_000)):
             value = getattr(self, name)
             if not low <= value <= high:
@@ -117,6 +124,13 @@ class ViewRequest:
     def timed(self) -> bool:
         """Whether only a part of time is shown."""
         return bool(self.as_of or self.since or self.until)
+
+
+def _instant(name: str, text: str) -> str:
+    try:
+        return Stamp.at(text, "").time
+    except InvalidInputError as error:
+        raise InvalidQueryError(error.message, field=name, hint=error.hint) from error
 
 
 def _member(name: str, level: NodeKind, levels: tuple[NodeKind, ...]) -> None:

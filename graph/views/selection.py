@@ -79,5 +79,13 @@ def refuse_missing_levels(request: ViewRequest, zoom: Zoom, identifiers: Iterabl
             raise InvalidQueryError(f"This lineage has no {level}.", field=name, hint=f"Its levels of {name} are: {', '.join(there)}.")
 
 
+def not_there(request: ViewRequest, zoom: Zoom, identifiers: Iterable[str]) -> list[str]:
+    """What was asked to be opened and is not in the lineage."""
+    if not request.open:
+        return []
+    known = {each for identifier in identifiers for each in zoom.chain(identifier)}
+    return [identifier for identifier in request.open if identifier not in known]
+
+
 def _within(steps: Adjacency, kept: Mapping[int, object]) -> Adjacency:
     return [[other for other in following if other in kept] for following in steps]

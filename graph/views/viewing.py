@@ -29,7 +29,7 @@ from headwater.graph.views.load import load
 from headwater.graph.views.masking import Hiding, hides, needs_names, needs_nodes
 from headwater.graph.views.passage import entries, passed_wholly
 from headwater.graph.views.request import ACTORS, ViewRequest
-from headwater.graph.views.selection import asked_for, between, end_points, levels_of, refuse_missing_levels
+from headwater.graph.views.selection import asked_for, between, end_points, levels_of, not_there, refuse_missing_levels
 from headwater.graph.views.through import Through
 
 
@@ -58,6 +58,7 @@ class View:
         self._kept: Collection[int] = self._distance.keys()
         if request.between:
             self._kept = between(request, self._zoom, atoms.ids, self._distance, self._after, self._before)
+        atoms.notes.extend(f"{each} is not in this lineage, so it is not opened." for each in not_there(request, self._zoom, atoms.ids))
         self._node_of = self._zoom.lift_all(atoms.ids, self._kept)
         refuse_missing_levels(request, self._zoom, {atoms.ids[atom] for atom in self._kept}, set(self._node_of.values()))
         self._nodes: list[str] = []

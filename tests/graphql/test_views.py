@@ -83,3 +83,16 @@ async def test_one_link_can_be_expanded_alone(ask, refused):
     found = (await ask(document, view=hidden, src=RAW, dst=CLEANED))["viewLink"]
     assert found == {"pairs": [{"src": RAW, "dst": CLEANED}], "total": 1, "masked": [{"name": "clean"}], "withheld": 0}
     assert "no link" in (await refused(document, view=hidden, src=CLEANED, dst=RAW)).message
+
+
+async def test_what_cannot_be_answered_is_refused_by_field(refused):
+    fields = {
+        "impact { total }": "focus",
+        f'impact(focus: ["{RAW}"], after: "zz") {{ total }}': "after",
+        f'view(view: {{focus: ["{RAW}"], open: [{{id: "dataset:file:/elsewhere", level: COLUMN}}]}}) {{ cursor }}': None,
+        f'view(view: {{focus: ["{RAW}"], open: [{{id: "nothing", level: COLUMN}}]}}) {{ cursor }}': "open",
+        f'view(view: {{focus: ["{RAW}"], since: "soon"}}) {{ cursor }}': "since",
+        'quality(node: "dataset:file:/elsewhere") { id }': None,
+    }
+    for asked, field in fields.items():
+        assert (await refused(f"{{ {asked} }}")).extensions["field"] == field, asked

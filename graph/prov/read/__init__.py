@@ -28,6 +28,8 @@ def read(data: bytes, notation: ProvFormat | None = None) -> Document:
         MissingExtraError: the format is read by the `prov` package, which is not installed.
     """
     text = text_of(data)
+    if not text.strip():
+        raise InvalidProvenanceError("the document is empty.", line=1, clause="PROV-DM 5", hint="Send a document in a notation of PROV.")
     chosen = notation or looks_like(text)
     if chosen is ProvFormat.JSON:
         return read_json(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -71,11 +72,21 @@ def checked_time(text: str, line: int) -> str:
     Raises:
         InvalidProvenanceError: it is not.
     """
-    if not _DATE_TIME.fullmatch(text):
+    if not _DATE_TIME.fullmatch(text) or not _on_calendar(text):
         raise InvalidProvenanceError(
             f"{text!r} is not a time.", line=line, clause="PROV-DM 5.7.3", hint="Write it as 2026-01-31T23:59:59Z (xsd:dateTime)."
         )
     return text
+
+
+def _on_calendar(text: str) -> bool:
+    """Whether there is such a day and such a time of it. A year may be of any length; the day's end may be written 24:00:00."""
+    date, _, clock = text.rpartition("T")
+    year, month, day = (int(part) for part in date.removeprefix("-").rsplit("-", 2))
+    hour, minute, second = (int(part) for part in (clock[:2], clock[3:5], clock[6:8]))
+    if not 1 <= month <= 12 or not 1 <= day <= monthrange(2000 + year % 400, month)[1]:
+        return False
+    return (hour, minute, second) == (24, 0, 0) or (hour < 24 and minute < 60 and second < 60)
 
 
 def same_instant(first: str, second: str) -> bool:

@@ -60,7 +60,9 @@ def test_without_a_preference_it_is_json(filled):
         ({"target": "job:local:report", "level": "task"}, 400, "InvalidQuery"),
         ({"target": "job:local:report", "mask": "name"}, 400, "InvalidQuery"),
         ({"target": "job:local:report", "between": RUN}, 400, "InvalidQuery"),
-        ({"target": "job:local:report", "as_of": "yesterday"}, 400, "InvalidInput"),
+        ({"target": "job:local:report", "as_of": "yesterday"}, 400, "InvalidQuery"),
+        ({"target": "job:local:report", "open": "dataset:file:/elsewhere=column"}, 404, "NotFound"),
+        ({"target": "job:local:report", "open": "report=column"}, 400, "InvalidQuery"),
         ({"target": "/data/out/report", "where": "true", "ends": "true"}, 400, "InvalidQuery"),
         ({"target": "/nowhere", "where": "true"}, 404, "NotFound"),
         ({"target": RUN, "format": "word"}, 400, "InvalidInput"),
@@ -113,3 +115,24 @@ def test_a_document_that_is_wrong_is_refused_with_line_and_clause(client):
 
 def test_a_document_that_is_too_large_is_refused(client):
     assert client.post(PATH, content=b"x" * 200_001).status_code == 413
+
+
+PROVN = b"document\n prefix ex <http://e/>\n entity(ex:a)\n %s\nendDocument"
+
+
+@pytest.mark.parametrize(
+    ("document", "clause", "line"),
+    [
+        (b"", "PROV-DM 5", 1),
+        (
+            b"document\n prefix ex <http://e/>\n entity(ex:a)\n wasGeneratedBy(ex:a, ex:b, 2020-99-01T00:00:00)\nendDocument",
+            "PROV-DM 5.7.3",
+            4,
+        ),
+        (PROVN % b"activity(ex:a)", "PROV-CONSTRAINTS 55", 4),
+        (b'{"entity": {"ex:a": {}}', "PROV-JSON 3", 1),
+    ],
+)
+def test_a_document_that_is_wrong_is_refused_with_clause_and_line(filled, document, clause, line):
+    answer = filled.post(PATH, content=document)
+    assert (answer.status_code, answer.json()["clause"], answer.json()["line"]) == (422, clause, line)

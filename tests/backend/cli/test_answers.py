@@ -32,7 +32,7 @@ async def test_a_name_is_found_behind_thousands_that_hold_it(tmp_path: Path) -> 
         assert (await answers.find("report", DATASET)).name == "z/report"
         assert (await answers.find("x/y", DATASET)).name == "b/x/y"
         await store.apply("t", [GraphBatch(Stamp("2026-01-01T00:00:00Z", "l"), [dataset(f"c{number}/report") for number in range(9)])])
-        with pytest.raises(InvalidQueryError, match="names several things: dataset:s3:c0/report, .* and more"):
+        with pytest.raises(InvalidQueryError, match=r"names several things: dataset:s3:c0/report, .* and more"):
             await answers.find("report", DATASET)
     finally:
         await store.close()

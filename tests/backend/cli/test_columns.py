@@ -140,6 +140,11 @@ CYCLE = {
         ({"instances": [{"id": "actor:planet:earth"}]}, r"\$\.instances\[0\]\.id: 'planet' is no type"),
         ({"descriptions": [{"id": f"dataset:file:{OUT}", "aspect": "colour", "value": "red"}]}, "aspect is 'colour'"),
         ([], "holds no object"),
+        ({"description": []}, r"\$ has 'description', which says nothing"),
+        (
+            {"descriptions": [{"id": f"dataset:file:{OUT}", "aspect": "tag", "value": "x", "remove": True}]},
+            r"\$\.descriptions\[0\] has 'remove'",
+        ),
     ],
 )
 def test_a_declaration_that_breaks_a_rule_is_refused_with_its_place(lived_in: Path, tmp_path: Path, document: Any, said: str) -> None:

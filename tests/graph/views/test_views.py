@@ -173,6 +173,7 @@ async def test_what_is_known_of_the_dataset_alone_stays_with_it(show: Show) -> N
     partly = GraphBatch(AT, edges=DERIVED[:2] + DERIVED[3:])
     shown = await show([WORLD, partly], REPORT, open={CLEAN: NodeKind.COLUMN}, direction=Direction.DOWNSTREAM)
     assert set(shown.node_ids()) == {REPORT}
+    assert list(shown.notes) == [f"{CLEAN} is not in this lineage, so it is not opened."]
     shown = await show([WORLD, partly], CLEAN, open={CLEAN: NodeKind.COLUMN}, direction=Direction.DOWNSTREAM)
     assert (CLEAN, REPORTING) in shown.all_edges()
 
