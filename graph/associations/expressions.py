@@ -11,7 +11,10 @@ from headwater.graph.associations.codec import Wire
 
 @dataclass(frozen=True, kw_only=True)
 class Expression(Wire):
-    """`fn` is the lower-case name by which Spark prints the function; `sql` is Spark's own text of the outermost expression."""
+    """`fn` is the lower-case name by which Spark prints the function; `sql` is Spark's own text of the outermost expression.
+
+    `rows` is the attribute below that stands for all rows of each value of a DISTINCT aggregate.
+    """
 
     fn: str
     args: tuple[Expression, ...] = ()
@@ -22,6 +25,7 @@ class Expression(Wire):
     aggregate: bool = False
     distinct: bool = False
     filter: Expression | None = None
+    rows: int | None = None
     sql: str | None = None
 
     def walk(self) -> Iterator[Expression]:
@@ -35,7 +39,8 @@ class Expression(Wire):
     @property
     def attrs(self) -> frozenset[int]:
         """The attributes that it reads."""
-        return frozenset(part.attr for part in self.walk() if part.fn == "attr" and part.attr is not None)
+        read = (part.attr if part.fn == "attr" else part.rows for part in self.walk())
+        return frozenset(attr for attr in read if attr is not None)
 
     @property
     def text(self) -> str:

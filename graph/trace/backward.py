@@ -20,7 +20,7 @@ from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import LAST, UNREAD, Reach, influence, witness
 from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
 from headwater.graph.trace.plan import CACHE, WINDOWED, Column, Made, Needed, branches, limited, needs_of, picked, references, window_reads
-from headwater.graph.trace.reader import literal
+from headwater.graph.trace.reader import kept_rows
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.sets import is_set, on_side, sides
 
@@ -318,7 +318,7 @@ class Backward:
         return boundary
 
     def _kept(self, boundary: Boundary) -> str:
-        return f"read_parquet({literal(str(self._session.kept(self._capture, boundary.boundary)))})"
+        return kept_rows(self._session.kept(self._capture, boundary.boundary))
 
 
 def _listed(alias: str, columns: Iterable[Column]) -> str:

@@ -19,7 +19,7 @@ from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.trace.footers import check_columns
 from headwater.graph.trace.plan import references
-from headwater.graph.trace.reader import exactly, literal, quoted
+from headwater.graph.trace.reader import exactly, kept_rows, literal, quoted
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 from headwater.graph.trace.shapes import Shape
@@ -203,4 +203,4 @@ def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceC
 
 
 def _kept(session: Session, capture: Capture, boundary: Boundary) -> str:
-    return f"read_parquet({literal(str(session.kept(capture, boundary.boundary)))})"
+    return kept_rows(session.kept(capture, boundary.boundary))

@@ -14,6 +14,10 @@ from headwater.graph.trace.translate import Untranslatable
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
 _INTEGERS = frozenset({*INTEGERS, "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
+_WIDER = frozenset({
+    ("FLOAT", "DOUBLE"), ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"),
+    ("TIMESTAMP", "TIMESTAMPTZ"),  # INT96, in UTC, as a trace's database is
+})  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _LEGACY = "org.apache.spark.legacyDateTime"  # dates of the calendar before 1582; Spark converts them, DuckDB does not
 _VERSION = "org.apache.spark.version"
@@ -61,7 +65,7 @@ def _alike(given: str | None, wanted: str | None) -> bool:
     if asked:
         whole, scale = int(asked[1]) - int(asked[2]), int(asked[2])
         return given in _INTEGERS or (held is not None and int(held[2]) <= scale and int(held[1]) - int(held[2]) <= whole)
-    return given == wanted or (wanted in INTEGERS and given in _INTEGERS)
+    return given == wanted or (given, wanted) in _WIDER or (wanted in INTEGERS and given in _INTEGERS)
 
 
 def _check_calendar(database: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:

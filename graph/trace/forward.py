@@ -14,7 +14,7 @@ from headwater.graph.trace.derive import groups_of
 from headwater.graph.trace.frames import UNREAD, Reach, influence
 from headwater.graph.trace.matches import MATCH, ROW, matched
 from headwater.graph.trace.plan import WINDOWED, Column, limited, references
-from headwater.graph.trace.reader import literal
+from headwater.graph.trace.reader import kept_rows
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.sets import is_set, sides
 
@@ -107,4 +107,4 @@ class Forward:
         return self._session.table(" UNION ".join(parts)) if parts else None
 
     def _kept(self, boundary: Boundary) -> str:
-        return f"read_parquet({literal(str(self._session.kept(self._capture, boundary.boundary)))})"
+        return kept_rows(self._session.kept(self._capture, boundary.boundary))

@@ -122,6 +122,11 @@ def exactly(path: Path) -> str:
     return _PATTERN.sub(r"[\g<0>]", str(path))
 
 
+def kept_rows(path: Path) -> str:
+    """The rows of a kept table, in a query."""
+    return f"read_parquet({literal(exactly(path))})"
+
+
 def _check_names(shape: Shape) -> None:
     if own := sorted(name for name, _ in shape.columns if name.lower() in _HIDDEN):
         raise UnsupportedError(

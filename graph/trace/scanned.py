@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator
-from headwater.graph.trace.reader import quoted
+from headwater.graph.trace.footers import check_columns
+from headwater.graph.trace.reader import exactly, quoted
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.translate import Untranslatable
@@ -21,7 +22,7 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
 
     Raises:
         SourceChangedError: a file that holds them is not what it was.
-        Untranslatable: it is not known any more which records they were.
+        Untranslatable: it is not known any more which records they were, or their files hold something else than Spark read of them.
     """
     source = capture.source(operator.source)
     located = session.located(capture, source, wanted)
@@ -31,6 +32,10 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     files = [session.files[number].readable() for number in numbers]
     shape = Shape.of_source(source)
     names = {column.attr: column.name for column in operator.attributes}
+    if shape.format == "parquet":
+        split = {name.lower() for name, _ in shape.partitions}
+        wanted_columns = {names[attr]: kind for attr, kind in attributes.items() if names[attr].lower() not in split}
+        check_columns(session.database, [exactly(file.path) for file in files], wanted_columns)
     try:
         table = session.reader.table(session.database, shape, files, located) if files else None
     except UnsupportedError as error:

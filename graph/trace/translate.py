@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
+from headwater.graph.trace.decimals import computed, widens
 from headwater.graph.trace.plan import CACHE, Plan
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.types import INTEGERS, duckdb_type
@@ -150,6 +151,8 @@ def _call(expression: Expression, parts: list[str]) -> str:
         return "(" + f" {_LOGIC[fn]} ".join(parts) + ")"
     if fn in {"+", "-", "*"} and len(parts) == 2 and alike and kinds[0] in (*INTEGERS, *_FLOATS):
         return f"({parts[0]} {fn} {parts[1]})"
+    if fn in {"+", "-", "*"} and len(parts) == 2 and (exact := computed(fn, parts, kinds, duckdb_type(expression.type))):
+        return exact
     if fn == "/" and len(parts) == 2 and set(kinds) == {"DOUBLE"}:
         return f"(CASE WHEN {parts[1]} <> 0 THEN {parts[0]} / {parts[1]} END)"
     if fn in {"if", "case", "casewhen", "case_when"} and len(parts) > 1:
@@ -173,8 +176,8 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
 
 def _cast(expression: Expression, value: str, given: str | None) -> str:
     wanted = duckdb_type(expression.type)
-    widens = given in INTEGERS and (wanted in INTEGERS[INTEGERS.index(given) :] or (wanted == "DOUBLE" and given != "BIGINT"))
-    if wanted is not None and (given == wanted or widens or (given, wanted) == ("FLOAT", "DOUBLE")):
+    larger = given in INTEGERS and (wanted in INTEGERS[INTEGERS.index(given) :] or (wanted == "DOUBLE" and given != "BIGINT"))
+    if wanted is not None and (given == wanted or larger or (given, wanted) == ("FLOAT", "DOUBLE") or widens(given, wanted)):
         return f"CAST({value} AS {wanted})"
     raise Untranslatable(f"{expression.text} casts {expression.args[0].type} to {expression.type}")
 

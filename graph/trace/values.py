@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.plan import CACHE, Column, branches, references
-from headwater.graph.trace.reader import literal
+from headwater.graph.trace.reader import kept_rows
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator, Untranslatable
@@ -58,8 +58,7 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")
     columns = references(boundary)
-    kept = literal(str(session.kept(capture, boundary.boundary)))
-    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN read_parquet({kept}) w ON w.ref = n.ref")
+    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {kept_rows(session.kept(capture, boundary.boundary))} w ON w.ref = n.ref")
     translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
     child = capture.plan.children(operator)[0]
     made = {definition.attr: definition.expr for definition in operator.defines} if operator.op == CACHE else {}
@@ -91,6 +90,6 @@ def _aggregate(translator: Translator, function: Expression, child: Operator) ->
         return f"{function.fn}({arguments[0]}){keep}"
     if function.fn == "count" and len(arguments) == 1:
         return f"count({distinct}{arguments[0]}){keep}"
-    if function.fn == "sum" and kind in INTEGERS:
+    if function.fn == "sum" and kind is not None and (kind in INTEGERS or kind.startswith("DECIMAL")):
         return f"sum({distinct}{arguments[0]}){keep}"
     raise Untranslatable(f"{function.text} is not computed again here")

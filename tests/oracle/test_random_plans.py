@@ -5,17 +5,13 @@ HEADWATER_PLANS=N runs N programs instead of a short run (`make torture`).
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import os
 import shutil
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,10 +20,8 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from headwater.graph.associations import Manifest
-from headwater.graph.records import AssociationStore
-from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
-from headwater.spark_listener.capture import Bridge
+from headwater.graph.trace import Semantics, TraceAnswer
+from tests.oracle.laboratory import Laboratory, laboratory_in
 from tests.oracle.plans import Plan, Record, Scan
 from tests.oracle.rows import LOCAL
 from tests.oracle.strategies import TYPES, Tables, plans, tables
@@ -40,42 +34,17 @@ pytestmark = [
     # py4j leaves closing its sockets to the garbage collector, whenever that comes
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-TENANT = "default"
 PROGRAMS = int(os.environ.get("HEADWATER_PLANS", "25"))
 _ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
 Values = tuple[Value, ...]
+_numbers = itertools.count()
 Key = tuple[Values, frozenset[Record]]
-
-
-@dataclass
-class Laboratory:
-    """A session with capture, a folder, and a store of what was captured."""
-
-    spark: SparkSession
-    bridge: Bridge
-    folder: Path
-    store: AssociationStore
-    numbers: Iterator[int]
-
-    @property
-    def segments(self) -> Path:
-        return self.folder / "segments"
 
 
 @pytest.fixture(scope="module", params=[0.0, float("inf")], ids=["active", "lazy"])
 def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
-    folder = tmp_path_factory.mktemp("random")
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 1g pyspark-shell"
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=request.param)
-    store = AssociationStore(folder / "associations")
-    yield Laboratory(spark, bridge, folder, store, itertools.count())
-    bridge.close()
-    store.close()
-    spark.stop()
+    with laboratory_in(tmp_path_factory.mktemp("random"), budget=request.param) as made:
+        yield made
 
 
 @settings(
@@ -87,7 +56,7 @@ def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 def test_the_lineage_of_a_random_program_is_the_oracles(
     laboratory: Laboratory, data: st.DataObject, made: Tables, adaptive: bool, broadcast: bool, codegen: bool
 ) -> None:
-    spark, here = laboratory.spark, laboratory.folder / str(next(laboratory.numbers))
+    spark, here = laboratory.spark, laboratory.folder / str(next(_numbers))
     spark.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if broadcast else "-1")
     spark.conf.set("spark.sql.codegen.wholeStage", str(codegen).lower())
@@ -100,7 +69,7 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
                 kept.count()
     spark.sql(plan.sql()).write.parquet(str(here / "out"))
     spark.catalog.clearCache()
-    capture = _captured(laboratory)
+    capture = laboratory.captured()
     event(f"caches read: {sum(operator['op'] == 'InMemoryRelation' for operator in capture['operators'])}")
     written = list(_rows_of(here / "out"))
     assert Counter(values for _, values in written) == Counter(_values(row.values) for row in plan.rows), plan.sql()
@@ -112,7 +81,7 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
         event(f"refused: {problem['operator']}")
     else:
         assert capture["status"] == "complete", capture["problems"]
-        _publish(laboratory, capture)
+        laboratory.publish(capture)
         _compare(laboratory, plan, here / "out", written)
     shutil.rmtree(here)
 
@@ -124,9 +93,9 @@ def _compare(laboratory: Laboratory, plan: Plan, out: Path, written: list[tuple[
         expected[_values(row.values), row.influence].append(row.witness_of(everything))
     found: dict[Key, list[tuple[frozenset[Record], bool]]] = defaultdict(list)
     for place, values in written:
-        influence = _ask(laboratory, out, place, Semantics.INFLUENCE)
+        influence = laboratory.ask(out, place, Semantics.INFLUENCE)
         assert influence.exact, (plan.sql(), influence.incomplete)
-        witness = _ask(laboratory, out, place, Semantics.WITNESS)
+        witness = laboratory.ask(out, place, Semantics.WITNESS)
         found[values, _records(influence)].append((_records(witness), witness.exact))
     assert {key: len(rows) for key, rows in found.items()} == {key: len(rows) for key, rows in expected.items()}, plan.sql()
     for key, rows in found.items():
@@ -147,37 +116,6 @@ def _written(spark: SparkSession, folder: Path, name: str, files: Any) -> Scan:
         known.append((f"file:{path}", rows))
     spark.read.schema("c0 bigint, c1 double, c2 string, c3 bigint").parquet(str(folder)).createOrReplaceTempView(name)
     return Scan(name, known, len(TYPES))
-
-
-def _captured(laboratory: Laboratory) -> Mapping[str, Any]:
-    assert laboratory.bridge.flush()
-    events = laboratory.bridge.drain(5_000)
-    ends = [entry for entry in events if entry["event"] == "query_end" and entry.get("capture")]
-    assert len(ends) == 1, events
-    capture: Mapping[str, Any] = ends[0]["capture"]
-    return capture
-
-
-def _publish(laboratory: Laboratory, capture: Mapping[str, Any]) -> None:
-    moment = "2026-01-01T00:00:00Z"
-    run = {"namespace": "random", "job": "random", "runId": str(uuid4())}
-    application = {"id": "random", "name": "random", "spark": laboratory.spark.version}
-    manifest = {"format": 1, "run": run, "application": application, "started": moment, "ended": moment, "mode": "active", **capture}
-    manifest["sources"] = [_named(source) for source in manifest["sources"]]
-    manifest["sink"] = _named(manifest["sink"])
-    for segment in manifest["segments"]:
-        path = laboratory.segments / manifest["capture"] / segment["name"]
-        laboratory.store.stage_segment(TENANT, manifest["capture"], segment["name"], path)
-    laboratory.store.publish(TENANT, Manifest.from_json(manifest))
-
-
-def _named(described: Mapping[str, Any]) -> dict[str, Any]:
-    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}
-
-
-def _ask(laboratory: Laboratory, out: Path, place: tuple[str, int], semantics: Semantics) -> TraceAnswer:
-    request = TraceRequest(dataset=str(out), rows=[place], semantics=semantics, values=False)
-    return asyncio.run(trace(None, laboratory.store, TENANT, request))
 
 
 def _records(answer: TraceAnswer) -> frozenset[Record]:

@@ -29,7 +29,7 @@ final class CachedCaptures {
             }
             List reports = place.capture.reports.snapshot();
             List counted = Manifest.counted(place.capture, reports, true);
-            Manifest.reused(place.capture, counted, problems, conf);
+            ReusedRows.add(place.capture, counted, problems, conf);
             if (told.add(place.capture)) {
                 problems.addAll(place.capture.problems);
                 Manifest.splits(place.capture, description, reports, (List) plan.get("sources"), problems);

@@ -1,14 +1,22 @@
 package headwater.describe;
 
 import headwater.shim.Scala;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -19,18 +27,28 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
  * of each value, and one above counts those of its number (RewriteDistinctAggregates). There, a plain function was a DISTINCT one.
  */
 final class DistinctGroups {
+    private static final long FIRST = 1L << 51; // numbers of columns that are made up: no attribute has them
+    private static final long MOST = 1L << 10; // DISTINCT aggregates of an operator
+
     private final Set numbers = new HashSet(); // ExprId of the Expand's numbers
+    private Aggregate below; // that keeps one row of each value
+    private Expand expand;
+    private final Map taken; // Aggregate below -> Map Integer number -> Object[] {EqualTo that asks for it, what its rows must meet}
+
+    DistinctGroups(Map taken) {
+        this.taken = taken;
+    }
 
     /** Below an aggregate. */
-    static DistinctGroups under(Aggregate aggregate) {
-        DistinctGroups result = new DistinctGroups();
+    static DistinctGroups under(Aggregate aggregate, Map taken) {
+        DistinctGroups result = new DistinctGroups(taken);
         LogicalPlan node = aggregate.child();
-        boolean kept = false;
         while (node instanceof Project || node.getClass() == Aggregate.class) {
-            kept |= node instanceof Aggregate;
+            result.below = result.below == null && node instanceof Aggregate ? (Aggregate) node : result.below;
             node = (LogicalPlan) node.children().apply(0);
         }
-        if (kept && node instanceof Expand) {
+        if (result.below != null && node instanceof Expand) {
+            result.expand = (Expand) node;
             List output = Scala.list(node.output());
             for (int i = 0; i < output.size(); i++) {
                 if (((Attribute) output.get(i)).name().equals("gid")) {
@@ -43,13 +61,86 @@ final class DistinctGroups {
 
     /** Whether the function takes each value once: it asks for the rows of a number from 1 on (0 are those of plain functions). */
     boolean take(AggregateExpression function) {
-        Expression filter = (Expression) Scala.orNull(function.filter());
+        return wanted((Expression) Scala.orNull(function.filter())) != null;
+    }
+
+    /**
+     * The made-up column of the aggregate below that stands for all rows of each value, where the function needs them (docs: semantics): a
+     * count needs one of each, and has none.
+     */
+    Long rows(AggregateExpression function) {
+        EqualTo wanted = wanted((Expression) Scala.orNull(function.filter()));
+        if (wanted == null || function.aggregateFunction() instanceof Count) {
+            return null;
+        }
+        Map known = (Map) taken.get(below);
+        if (known == null) {
+            known = new TreeMap();
+            taken.put(below, known);
+        }
+        known.put(((Literal) wanted.right()).value(), new Object[] {wanted, met(wanted)});
+        return number((Attribute) wanted.left(), ((Literal) wanted.right()).value());
+    }
+
+    /** The made-up columns of an aggregate that keeps one row of each value: `rows`, an aggregate of those rows that have the number. */
+    static List columns(Aggregate aggregate, Map taken, ExpressionText expressions) {
+        List result = new ArrayList();
+        Map known = (Map) taken.get(aggregate);
+        Iterator all = known == null ? new ArrayList().iterator() : known.keySet().iterator();
+        while (all.hasNext()) {
+            Object number = all.next();
+            Object[] wanted = (Object[]) known.get(number);
+            Map function = new LinkedHashMap();
+            function.put("fn", "rows");
+            function.put("args", new ArrayList());
+            function.put("aggregate", Boolean.TRUE);
+            function.put("filter", expressions.of((Expression) wanted[1]));
+            Map definition = new LinkedHashMap();
+            definition.put("attr", number((Attribute) ((EqualTo) wanted[0]).left(), number));
+            definition.put("name", "rows of DISTINCT " + number);
+            definition.put("expr", function);
+            result.add(definition);
+        }
+        return result;
+    }
+
+    /** What the rows of a number meet: beside the number, the FILTER, which Spark writes as `if(filter, value, null)` into the Expand. */
+    private Expression met(EqualTo wanted) {
+        Expression result = wanted;
+        List columns = Scala.list(expand.output());
+        List projections = Scala.list(expand.projections());
+        for (int i = 0; i < projections.size(); i++) {
+            List made = Scala.list((scala.collection.immutable.Seq) projections.get(i));
+            boolean own = false;
+            for (int j = 0; j < columns.size(); j++) {
+                own |= ((Attribute) columns.get(j)).exprId().equals(((Attribute) wanted.left()).exprId()) && made.get(j).equals(wanted.right());
+            }
+            for (int j = 0; own && j < made.size(); j++) {
+                boolean filtered = made.get(j) instanceof If && ((If) made.get(j)).falseValue() instanceof Literal
+                    && ((Literal) ((If) made.get(j)).falseValue()).value() == null;
+                result = filtered ? new And(result, ((If) made.get(j)).predicate()) : result;
+            }
+        }
+        return result;
+    }
+
+    private static Long number(Attribute gid, Object number) {
+        return Long.valueOf(FIRST + gid.exprId().id() * MOST + ((Integer) number).longValue());
+    }
+
+    /** The part of a filter that asks for a number from 1 on; null where there is none. */
+    private EqualTo wanted(Expression filter) {
+        if (filter instanceof And) {
+            EqualTo left = wanted(((And) filter).left());
+            return left != null ? left : wanted(((And) filter).right());
+        }
         if (!(filter instanceof EqualTo)) {
-            return false;
+            return null;
         }
         Expression number = ((EqualTo) filter).left();
-        Expression wanted = ((EqualTo) filter).right();
-        return number instanceof Attribute && numbers.contains(((Attribute) number).exprId()) && wanted instanceof Literal
-            && ((Literal) wanted).value() instanceof Integer && ((Integer) ((Literal) wanted).value()).intValue() > 0;
+        Expression value = ((EqualTo) filter).right();
+        boolean asks = number instanceof Attribute && numbers.contains(((Attribute) number).exprId()) && value instanceof Literal
+            && ((Literal) value).value() instanceof Integer && ((Integer) ((Literal) value).value()).intValue() > 0;
+        return asks ? (EqualTo) filter : null;
     }
 }

@@ -3,6 +3,7 @@ package headwater.describe;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +33,8 @@ final class ExpressionText {
     private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
     final Pivots pivots = new Pivots();
     private int nodes;
-    DistinctGroups groups = new DistinctGroups(); // of the aggregate that is described
+    final Map taken = new IdentityHashMap(); // what DistinctGroups found of aggregates below the one that is described
+    DistinctGroups groups = new DistinctGroups(taken); // of that one
 
     /** A common table expression that expressions may read. */
     void define(CTERelationDef definition) {
@@ -105,6 +107,10 @@ final class ExpressionText {
             result.put("aggregate", Boolean.TRUE);
             if (aggregate.isDistinct() || groups.take(aggregate)) {
                 result.put("distinct", Boolean.TRUE);
+            }
+            Long rows = groups.rows(aggregate);
+            if (rows != null) {
+                result.put("rows", rows);
             }
             if (aggregate.filter().isDefined()) {
                 result.put("filter", of((Expression) aggregate.filter().get()));

@@ -18,25 +18,37 @@ import org.apache.hadoop.conf.Configuration;
 public final class Manifest {
     private Manifest() {}
 
+    /** Never throws: what cannot be told of a query is a fault that its manifest names, and gives no lineage. */
     public static Map of(Capture capture, PlanDescription description, long execution, Configuration conf) {
+        try {
+            return whole(capture, description, execution, conf);
+        } catch (Throwable fault) {
+            List problems = new ArrayList(capture.problems);
+            problems.add(Capture.problemOf("capture", "what was captured could not be described: " + fault, "fault"));
+            Map result = head(capture, description, execution);
+            result.put("boundaries", new ArrayList());
+            result.put("segments", new ArrayList());
+            result.put("problems", problems);
+            result.put("status", "refused");
+            result.put("cost", cost(capture, new ArrayList()));
+            return result;
+        }
+    }
+
+    private static Map whole(Capture capture, PlanDescription description, long execution, Configuration conf) {
         Map plan = description.parts();
         List problems = new ArrayList(capture.problems);
         if (overflows(capture, description)) {
             problems.add(Capture.problemOf("Scan", "the files have more splits than there are ordinals", "refused"));
             capture.rewritten = false; // its references are not unique
         }
-        Map result = new LinkedHashMap();
-        result.put("capture", capture.id);
-        result.put("execution", Long.valueOf(execution));
-        result.put("sources", plan.get("sources"));
-        result.put("operators", plan.get("operators"));
-        result.put("sink", plan.get("sink"));
+        Map result = head(capture, description, execution);
         List segments = new ArrayList();
         List boundaries = new ArrayList();
         if (capture.rewritten) {
             List reports = capture.reports.snapshot();
             List counted = counted(capture, reports, false);
-            reused(capture, counted, problems, conf);
+            ReusedRows.add(capture, counted, problems, conf);
             segments = segments(capture, counted, problems, (List) plan.get("operators"));
             boundaries = boundaries(capture, (List) plan.get("operators"));
             splits(capture, description, reports, (List) plan.get("sources"), problems);
@@ -63,6 +75,17 @@ public final class Manifest {
             }
         }
         return false;
+    }
+
+    private static Map head(Capture capture, PlanDescription description, long execution) {
+        Map plan = description.parts();
+        Map result = new LinkedHashMap();
+        result.put("capture", capture.id);
+        result.put("execution", Long.valueOf(execution));
+        result.put("sources", plan.get("sources"));
+        result.put("operators", plan.get("operators"));
+        result.put("sink", plan.get("sink"));
+        return result;
     }
 
     /**
@@ -149,42 +172,6 @@ public final class Manifest {
             described.put("compared", new ExpressionText().of(boundary.compared));
         }
         return described;
-    }
-
-    /** Boundaries without rows get those of a boundary with rows whose subplan is the same: Spark ran it once for both. */
-    static void reused(Capture capture, List counted, List problems, Configuration conf) {
-        Set ran = new HashSet();
-        for (int i = 0; i < counted.size(); i++) {
-            ran.add(Integer.valueOf(((Report) counted.get(i)).boundary));
-        }
-        List copies = new ArrayList();
-        for (int i = 0; i < capture.boundaries.size(); i++) {
-            Boundary boundary = (Boundary) capture.boundaries.get(i);
-            boolean written = boundary.derived != null || ran.contains(Integer.valueOf(boundary.number));
-            Boundary other = written ? null : twin(capture, boundary, ran);
-            for (int j = 0; other != null && j < counted.size(); j++) {
-                Report report = (Report) counted.get(j);
-                if (report.boundary == other.number && report.fault == null) {
-                    try {
-                        copies.add(SegmentCopy.copy(report, boundary.number, capture, conf));
-                    } catch (java.io.IOException fault) {
-                        problems.add(Capture.problemOf("capture", report.segmentName() + " could not be copied: " + fault, "missing"));
-                    }
-                }
-            }
-        }
-        counted.addAll(copies);
-    }
-
-    private static Boundary twin(Capture capture, Boundary boundary, Set ran) {
-        for (int i = 0; i < capture.boundaries.size() && !boundary.kind.equals(SegmentSpec.SINK); i++) {
-            Boundary other = (Boundary) capture.boundaries.get(i);
-            boolean same = other.kind.equals(boundary.kind) && ran.contains(Integer.valueOf(other.number));
-            if (same && other.original.canonicalized().equals(boundary.original.canonicalized())) {
-                return other;
-            }
-        }
-        return null;
     }
 
     static void splits(Capture capture, PlanDescription description, List reports, List sources, List problems) {

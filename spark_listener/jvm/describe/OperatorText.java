@@ -43,9 +43,11 @@ final class OperatorText {
             operator.put("defines", defined(Scala.list(((Project) node).projectList()), expressions));
         } else if (node instanceof Aggregate) {
             operator.put("op", "Aggregate");
-            expressions.groups = DistinctGroups.under((Aggregate) node);
+            expressions.groups = DistinctGroups.under((Aggregate) node, expressions.taken);
             operator.put("keys", all(Scala.list(((Aggregate) node).groupingExpressions()), expressions));
-            operator.put("defines", defined(Scala.list(((Aggregate) node).aggregateExpressions()), expressions));
+            List defines = defined(Scala.list(((Aggregate) node).aggregateExpressions()), expressions);
+            defines.addAll(DistinctGroups.columns((Aggregate) node, expressions.taken, expressions));
+            operator.put("defines", defines);
         } else if (node instanceof Filter) {
             operator.put("reads", reads(node));
             operator.put("condition", expressions.outermost(((Filter) node).condition()));

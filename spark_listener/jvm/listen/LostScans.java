@@ -2,14 +2,21 @@ package headwater.listen;
 
 import headwater.rewrite.Caches;
 import headwater.rewrite.Capture;
+import headwater.rewrite.Inputs;
 import headwater.shim.Scala;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -17,9 +24,24 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 /**
  * Relations of the query as written that the optimizer took out, as the outer side of a join under a DISTINCT: what the query says of them
  * is part of its lineage, and nothing was read that could tell it. The capture says that they are missing.
+ *
+ * Outside of subqueries a path that is read less often than it was written is lost: the optimizer repeats relations, but never puts two into
+ * one. In subqueries it does; a subquery is lost with its relations where neither it nor any column of them is left, and so is a relation
+ * that another reader of its path would hide.
  */
 final class LostScans {
-    private LostScans() {}
+    private final List relations = new ArrayList(); // of LogicalRelation, those of subqueries too
+    private final List inMain = new ArrayList(); // those outside of subqueries
+    private final Map outside = new HashMap(); // path -> Integer: how often it is read outside of subqueries
+    private final Map everywhere = new HashMap(); // path -> Integer
+    private final Set columns = new HashSet(); // ExprId of what the relations put out
+    private final List subqueries = new ArrayList(); // of PlanExpression
+    private final Set identities = new HashSet(); // ExprId of the subqueries
+    private boolean repeats; // by common table expressions or caches
+
+    private LostScans(LogicalPlan plan) {
+        visit(plan, true);
+    }
 
     /** Those of the plans whose cached rows are read. */
     static void say(LogicalPlan plan, Capture capture) {
@@ -35,68 +57,108 @@ final class LostScans {
         }
     }
 
-    /** Those of a plan as it was `written` that it lacks as it ran. */
+    /** Those of a plan as it was written that it lacks as it `ran`. */
     static void say(LogicalPlan query, LogicalPlan ran, Capture capture) {
-        Map written = counts(query);
-        Map kept = counts(ran);
-        Iterator paths = written.keySet().iterator();
+        LostScans written = new LostScans(query);
+        LostScans kept = new LostScans(ran);
+        Set lost = new TreeSet();
+        Iterator paths = written.outside.keySet().iterator();
         while (paths.hasNext()) {
             Object path = paths.next();
-            Integer left = (Integer) kept.get(path);
-            if (left == null || left.intValue() < ((Integer) written.get(path)).intValue()) {
-                say(capture, path);
+            if (count(kept.outside, path) < count(written.outside, path)) {
+                lost.add(path);
             }
         }
-        Set lost = paths(query, new TreeSet());
-        lost.removeAll(paths(ran, new TreeSet()));
-        lost.removeAll(written.keySet());
-        Iterator subqueries = lost.iterator(); // relations of subqueries whose value nothing uses
-        while (subqueries.hasNext()) {
-            say(capture, subqueries.next());
+        unkept(written.inMain, written, kept, lost);
+        for (int i = 0; i < written.subqueries.size(); i++) {
+            PlanExpression subquery = (PlanExpression) written.subqueries.get(i);
+            if (!kept.identities.contains(subquery.exprId())) {
+                unkept(new LostScans((LogicalPlan) subquery.plan()).relations, written, kept, lost);
+            }
+        }
+        Iterator said = lost.iterator();
+        while (said.hasNext()) {
+            String reason = "the optimizer took this relation out of the query; its records are not listed";
+            capture.problem("Scan " + said.next(), reason, "missing");
         }
     }
 
-    private static void say(Capture capture, Object path) {
-        capture.problem("Scan " + path, "the optimizer took this relation out of the query; its records are not listed", "missing");
-    }
-
-    /** Adds the relations of a plan, those of its subqueries too. */
-    private static Set paths(LogicalPlan plan, Set result) {
-        result.addAll(counts(plan).keySet());
-        nested(plan, result);
-        return result;
-    }
-
-    private static void nested(LogicalPlan plan, Set result) {
-        List subqueries = Scala.list(plan.subqueries());
-        for (int i = 0; i < subqueries.size(); i++) {
-            paths((LogicalPlan) subqueries.get(i), result);
-        }
-        List children = Scala.list(plan.children());
-        for (int i = 0; i < children.size(); i++) {
-            nested((LogicalPlan) children.get(i), result);
+    /** Those relations that are gone, of which no column is left: a subquery's that became a join are still there. */
+    private static void unkept(List relations, LostScans written, LostScans kept, Set lost) {
+        for (int i = 0; i < relations.size(); i++) {
+            LogicalRelation relation = (LogicalRelation) relations.get(i);
+            String path = path(relation);
+            // What stands for a common table expression or a cache may have columns of its own; then only the number of readers tells.
+            boolean fewer = !(written.repeats || kept.repeats) || count(kept.everywhere, path) < count(written.everywhere, path);
+            if (fewer && !kept.holds(relation)) {
+                lost.add(path);
+            }
         }
     }
 
-    private static Map counts(LogicalPlan plan) {
-        Map result = new HashMap();
-        count(plan, result);
-        return result;
+    private boolean holds(LogicalRelation relation) {
+        List output = Scala.list(relation.output());
+        for (int i = 0; i < output.size(); i++) {
+            if (columns.contains(((Attribute) output.get(i)).exprId())) {
+                return true;
+            }
+        }
+        return false;
     }
 
-    private static void count(LogicalPlan plan, Map result) {
+    private void visit(LogicalPlan plan, boolean main) {
+        repeats |= plan instanceof WithCTE || plan instanceof InMemoryRelation;
         if (plan instanceof InMemoryRelation) { // in the query as written there stands what is cached
-            count(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), result);
+            visit(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), main);
             return;
         }
         if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
-            String path = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location().rootPaths().mkString(", ");
-            Integer before = (Integer) result.get(path);
-            result.put(path, Integer.valueOf(before == null ? 1 : before.intValue() + 1));
+            relations.add(plan);
+            add(everywhere, path((LogicalRelation) plan));
+            if (main) {
+                inMain.add(plan);
+                add(outside, path((LogicalRelation) plan));
+            }
+            List output = Scala.list(plan.output());
+            for (int i = 0; i < output.size(); i++) {
+                columns.add(((Attribute) output.get(i)).exprId());
+            }
+        }
+        List expressions = Scala.list(plan.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            visit((Expression) expressions.get(i));
         }
         List children = Scala.list(plan.children());
         for (int i = 0; i < children.size(); i++) {
-            count((LogicalPlan) children.get(i), result);
+            visit((LogicalPlan) children.get(i), main);
         }
+    }
+
+    private void visit(Expression expression) {
+        if (Inputs.prunes(expression)) {
+            return; // a copy of what stands elsewhere, for speed alone
+        }
+        if (expression instanceof PlanExpression && ((PlanExpression) expression).plan() instanceof LogicalPlan) {
+            subqueries.add(expression);
+            identities.add(((PlanExpression) expression).exprId());
+            visit((LogicalPlan) ((PlanExpression) expression).plan(), false);
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            visit((Expression) children.get(i));
+        }
+    }
+
+    private static void add(Map counts, String path) {
+        counts.put(path, Integer.valueOf(count(counts, path) + 1));
+    }
+
+    private static int count(Map counts, Object path) {
+        Integer known = (Integer) counts.get(path);
+        return known == null ? 0 : known.intValue();
+    }
+
+    private static String path(LogicalRelation relation) {
+        return ((HadoopFsRelation) relation.relation()).location().rootPaths().mkString(", ");
     }
 }

@@ -4,7 +4,9 @@ import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
 import headwater.rewrite.Capture;
 import headwater.shim.Scala;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -43,12 +45,19 @@ final class QueryEnd implements Described {
         if (original == null) {
             return result;
         }
-        PlanDescription description = PlanDescription.of(original, capture);
+        PlanDescription description;
+        try {
+            description = PlanDescription.of(original, capture);
+        } catch (Throwable fault) { // the query is told of without its plan
+            List problems = new ArrayList();
+            problems.add(Capture.problemOf("capture", "the plan could not be described: " + fault, "fault"));
+            result.put("problems", problems);
+            return result;
+        }
         result.put("plan", description.parts());
         if (capture != null) {
             if (capture.rewritten && error == null) {
-                LostScans.say(event.qe().analyzed(), original, capture);
-                LostScans.say(original, capture);
+                lost();
             }
             result.put("capture", Manifest.of(capture, description, event.executionId(), conf));
         }
@@ -56,6 +65,15 @@ final class QueryEnd implements Described {
             result.put("metrics", metrics());
         }
         return result;
+    }
+
+    private void lost() {
+        try {
+            LostScans.say(event.qe().analyzed(), capture.original, capture);
+            LostScans.say(capture.original, capture);
+        } catch (Throwable fault) {
+            capture.problem("Scan", "whether the optimizer took relations out could not be told: " + fault, "missing");
+        }
     }
 
     private Map error() {

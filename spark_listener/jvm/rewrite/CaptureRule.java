@@ -24,10 +24,15 @@ public final class CaptureRule extends Rule {
     }
 
     public TreeNode apply(TreeNode node) {
-        if (!(node instanceof LogicalPlan) || !captures.open()) {
+        try {
+            return node instanceof LogicalPlan && captures.open() ? captured((LogicalPlan) node) : node;
+        } catch (Throwable fault) { // not of the rewriting, which says its own: no capture was begun, and the query's end says so
+            captures.fault(fault);
             return node;
         }
-        LogicalPlan plan = (LogicalPlan) node;
+    }
+
+    private LogicalPlan captured(LogicalPlan plan) {
         if (!WriteRewrite.takes(plan)) {
             return CacheRewrite.takes(plan) ? cached(plan) : plan;
         }

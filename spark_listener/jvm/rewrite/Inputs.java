@@ -46,7 +46,7 @@ public final class Inputs {
     }
 
     /** Whether an expression is there for speed alone, whatever it reads. */
-    static boolean prunes(Expression expression) {
+    public static boolean prunes(Expression expression) {
         return expression instanceof DynamicPruningSubquery || expression instanceof BloomFilterMightContain;
     }
 

@@ -63,3 +63,30 @@ def test_a_user_s_aggregate_is_told_from_spark_s_own(spark: SparkSession, bridge
     assert [function["fn"] for function in functions] == ["max", "user_function"]
     assert functions[1]["name"] == "max"
     assert functions[1]["aggregate"]
+
+
+def test_what_cannot_be_described_is_a_fault_that_the_manifest_says(spark: SparkSession, bridge: Bridge) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+
+    def method(name: str, called: str) -> Any:
+        (found,) = [m for m in jvm.java.lang.Class.forName(name, True, loader).getMethods() if m.getName() == called]
+        return found
+
+    (make,) = jvm.java.lang.Class.forName("headwater.rewrite.Capture", True, loader).getConstructors()
+    plan = spark.range(3)._jdf.queryExecution().optimizedPlan()
+    capture = make.newInstance(_listed(jvm, plan, "/segments", 0.0).toArray())
+    capture.getClass().getField("rewritten").set(capture, True)
+    capture.getClass().getField("boundaries").get(capture).add("this is none")
+    description = method("headwater.describe.PlanDescription", "of").invoke(None, _listed(jvm, plan, capture).toArray())
+    arguments = _listed(jvm, capture, description, 7, spark.sparkContext._jsc.hadoopConfiguration())
+    manifest = method("headwater.describe.Manifest", "of").invoke(None, arguments.toArray())
+    assert (manifest["status"], list(manifest["boundaries"])) == ("refused", [])
+    assert manifest["problems"][0]["kind"] == "fault"
+
+
+def _listed(jvm: Any, *values: Any) -> Any:
+    result = jvm.java.util.ArrayList()
+    for value in values:
+        result.add(value)
+    return result

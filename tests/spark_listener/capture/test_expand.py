@@ -8,6 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from headwater.graph.trace import Semantics
+
 pytestmark = pytest.mark.spark
 
 
@@ -47,6 +49,19 @@ def test_several_distinct_aggregates_are_of_the_whole_group(spark: SparkSession,
     frame = spark.read.parquet(table("sales", sales())).groupBy("b")
     captured = write(frame.agg(f.countDistinct("v"), f.countDistinct("w"), f.sum("id"), f.expr("count(distinct a) filter (where w > 2)")))
     assert captured.ids("b") == {(b,): [of(..., b)] for b in range(4)}
+
+
+def test_a_witness_takes_one_row_a_value_of_a_count_and_all_rows_of_any_other_distinct(
+    spark: SparkSession, table: Any, write: Any, traced: Any
+) -> None:
+    frame = spark.read.parquet(table("sales", sales())).groupBy("b")
+    summed = f.expr("sum(distinct a) filter (where w > 2)").alias("s")
+    captured = write(frame.agg(f.countDistinct("w").alias("n"), summed, f.expr("count(distinct v)").alias("m")))
+    counted = {(b,): [frozenset(next(r["id"] for r in sales() if (r["b"], r["w"]) == (b, w)) for w in range(5))] for b in range(4)}
+    assert traced(captured, "b", semantics=Semantics.WITNESS, column="n") == (counted, set())
+    passed = {(b,): [frozenset(r["id"] for r in sales() if r["b"] == b and r["w"] > 2)] for b in range(4)}
+    assert traced(captured, "b", semantics=Semantics.WITNESS, column="s") == (passed, set())
+    assert traced(captured, "b") == ({(b,): [of(..., b)] for b in range(4)}, set())
 
 
 def test_pivot(spark: SparkSession, table: Any, write: Any) -> None:

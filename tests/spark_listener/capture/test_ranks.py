@@ -43,3 +43,18 @@ def test_a_rank_over_groups(spark: SparkSession, table: Any, write: Any) -> None
     frame = totals.withColumn("n", f.rank().over(Window.partitionBy("k").orderBy("c", "v"))).filter("n <= 1")
     found = write(frame).ids("k")
     assert found == {(k,): [partition(k)] for k in (None, 0, 1, 2, 3)}
+
+
+def test_a_part_that_runs_once_for_two_places_has_the_rows_of_that_one(
+    spark: SparkSession, table: Any, write: Any, traced: Any, conf: Any
+) -> None:
+    conf(adaptive__enabled=False, autoBroadcastJoinThreshold=-1)
+    spark.read.parquet(table("scores", scores())).createOrReplaceTempView("scores")
+    first = "select * from (select *, row_number() over (partition by k order by id) n from scores) where n <= 3"
+    both = f"{first} intersect (select * from ({first}) where id < 9 or k is null)"
+    # Four equal windows: the right sides of both branches are equal and run once, their windows are those of no left side.
+    captured = write(spark.sql(f"({both}) union all (select * from ({both}) where id < 9 or k is null)"))
+    ranked = sorted(scores(), key=lambda row: row["id"])
+    firsts = [row for k in (None, 0, 1, 2, 3) for row in [row for row in ranked if row["k"] == k][:3] if row["id"] < 9 or row["k"] is None]
+    expected = {(row["id"],): [partition(row["k"])] * 2 for row in firsts}
+    assert traced(captured, "id") == (expected, set())

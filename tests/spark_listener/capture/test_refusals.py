@@ -84,3 +84,34 @@ def test_json_and_orc_sources(spark: SparkSession, table: Any, tmp_path: Path, w
 def test_the_user_s_own_use_of_hidden_metadata(spark: SparkSession, table: Any, write: Any) -> None:
     captured = write(spark.read.parquet(table("rows", numbered())).select("id", "_metadata.row_index"))
     assert captured.capture["status"] == "refused"
+
+
+LOST = {
+    "beside the same relation": "select k from (select k, (select max(id) from kept) most from kept)",
+    "where another subquery reads it": "select k, (select min(id) from kept) a from (select k, (select max(id) from kept) b from kept)",
+    "of a common table expression": "with c as (select k, (select max(id) from kept) most from kept) select k from c where k > 1",
+    "an EXISTS that decides nothing": "select k from kept where 1 = 1 or exists (select 1 from kept o where o.id = kept.k)",
+}
+
+
+@pytest.mark.parametrize("query", LOST)
+def test_a_subquery_that_nothing_uses_is_said_to_be_missing(spark: SparkSession, table: Any, write: Any, query: str) -> None:
+    spark.read.parquet(table("kept", numbered())).createOrReplaceTempView("kept")
+    captured = write(spark.sql(LOST[query]))
+    (problem,) = captured.capture["problems"]
+    assert captured.capture["status"] == "partial"
+    assert (problem["kind"], problem["operator"].endswith("/kept")) == ("missing", True)
+
+
+KEPT = {
+    "merged": "select k, (select max(id) from kept) most, (select min(id) from kept) least from kept",
+    "joins": "select k from kept where k in (select id from kept) and exists (select 1 from kept o where o.id = kept.k + 1)",
+    "repeated": "with c as (select k, (select max(id) from kept) m from kept) select a.k from c a join c b on a.k = b.m - 38",
+    "correlated": "select k, (select max(o.id) from kept o where o.k = kept.k) most from kept",
+}
+
+
+@pytest.mark.parametrize("query", KEPT)
+def test_subqueries_that_are_used_are_not(spark: SparkSession, table: Any, write: Any, query: str) -> None:
+    spark.read.parquet(table("kept", numbered())).createOrReplaceTempView("kept")
+    assert write(spark.sql(KEPT[query])).capture["status"] == "complete"

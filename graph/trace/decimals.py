@@ -1,0 +1,39 @@
+"""Decimals as Spark has them, computed by DuckDB: only where neither rounds, so that both come to the same value.
+
+Spark's sum, difference and product of decimals are exact until their type would need more than 38 digits; then it takes digits off the
+scale, and rounds. DuckDB never rounds here; what overflows is an error there, which the caller takes as "not known".
+"""
+
+from __future__ import annotations
+
+import re
+
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(-?\d+)\)")
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19}
+_MOST = 38
+
+
+def shape_of(kind: str | None) -> tuple[int, int] | None:
+    """Whole digits and scale of DuckDB's DECIMAL, as `duckdb_type` writes it; None for any other type, or a scale below zero."""
+    match = _DECIMAL.fullmatch(kind or "")
+    if match is None or int(match[2]) < 0:
+        return None
+    return int(match[1]) - int(match[2]), int(match[2])
+
+
+def widens(given: str | None, wanted: str | None) -> bool:
+    """Whether every value of the first type, a decimal or a whole number, is one of the second, a decimal."""
+    held = (_DIGITS[given], 0) if given in _DIGITS else shape_of(given)
+    asked = shape_of(wanted)
+    return held is not None and asked is not None and held[0] <= asked[0] and held[1] <= asked[1]
+
+
+def computed(fn: str, parts: list[str], kinds: list[str | None], result: str | None) -> str | None:
+    """The sum, difference or product of two decimals as SQL of the type that Spark gives it; None where that type rounds."""
+    left, right, made = (shape_of(kind) for kind in (*kinds, result))
+    if left is None or right is None or made is None:
+        return None
+    scale = left[1] + right[1] if fn == "*" else max(left[1], right[1])
+    if made[1] != scale or scale > _MOST:
+        return None
+    return f"CAST(({parts[0]} {fn} {parts[1]}) AS {result})"
