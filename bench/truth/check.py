@@ -12,6 +12,7 @@ from typing import Any
 from bench.truth.laboratory import Laboratory, Ran
 from bench.truth.plans import differences, executed
 from bench.truth.replay import Record, Replay
+from bench.truth.scans import Scans
 from bench.truth.values import Written, written
 from headwater.graph.trace import Semantics, TraceAnswer
 
@@ -74,22 +75,25 @@ class Checker:
             return
         self._laboratory.publish(capture)
         for row in random.Random(finding.query).sample(answer, min(self._rows, len(answer))):
-            self._trace(finding, text, captured.out, row)
+            self._trace(finding, text, captured, row)
         self._laboratory.forget(str(capture["capture"]))
 
-    def _trace(self, finding: Finding, text: str, out: Path, row: Written) -> None:
+    def _trace(self, finding: Finding, text: str, captured: Ran, row: Written) -> None:
         finding.traced += 1
-        replayed: set[frozenset[Record]] = set()
+        replayed: list[Scans] = []
         records: dict[Semantics, frozenset[Record]] = {}
         for semantics in _BOTH:
-            answer = self._laboratory.trace(out, row.file, row.row, semantics)
+            answer = self._laboratory.trace(captured.out, row.file, row.row, semantics)
             finding.told += [entry for entry in _told(answer, semantics) if entry not in finding.told]
             found = records[semantics] = frozenset((str(record.file), record.row) for record in answer.records if record.row is not None)
             finding.records[semantics] = max(finding.records.get(semantics, 0), len(found))
-            if found in replayed:
+            scans = self._laboratory.scans(str((captured.capture or {})["capture"]), row.file, row.row, semantics)
+            if frozenset().union(*(of_scan for _, of_scan in scans.values())) != found:
+                finding.wrong.append(f"{semantics}: the records of {row.values} are not those of its scans together")
+            if scans in replayed:
                 continue
-            replayed.add(found)
-            again = self._replay.answer(text, found)
+            replayed.append(scans)
+            again = self._replay.answer(text, list(scans.values()))
             if row.values not in again:
                 finding.wrong.append(f"{semantics}: {row.values} is not among the {len(again)} rows that its {len(found)} records give")
         if not records[Semantics.WITNESS] <= records[Semantics.INFLUENCE]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from bench.spark.session import register, start, with_distinct_names
+from bench.truth.scans import Scans, records_by_scan
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
@@ -76,6 +77,10 @@ class Laboratory:
         """The records behind a row of an answer."""
         request = TraceRequest(dataset=str(out), rows=[(f"file:{file}", row)], semantics=semantics, values=False, limit=_EVERYTHING)
         return asyncio.run(trace(None, self._store, _TENANT, request))
+
+    def scans(self, capture: str, file: Path, row: int, semantics: Semantics) -> Scans:
+        """The same records, scan by scan."""
+        return records_by_scan(self._store, _TENANT, capture, file, row, semantics)
 
     def forget(self, capture: str) -> None:
         """Drop what was kept of a capture."""

@@ -1,13 +1,13 @@
-"""A query run again on chosen records of its tables alone."""
+"""A query run again on chosen records of its scans alone."""
 
 from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,43 +17,77 @@ from bench.truth.values import Values, comparable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
 
 Record = tuple[str, int]  # file (as `file:/a/b`) and row
+_RULE = Path(__file__).with_name("Restrict.java")
 
 
 class Replay:
-    """In a session of its own. `folder` is scratch; `tables` are those that the records are of."""
+    """In a session of its own, where capture is installed beside. `folder` is scratch; `tables` are those that the records are of.
+
+    Records are those of a scan, not of a table: where a query reads a table twice, as for a comparison with an average of all, a record
+    that belongs to the average must not turn up as a row.
+    """
 
     def __init__(self, session: SparkSession, tables: Mapping[str, Path], folder: Path) -> None:
         self._session = session.newSession()
-        self._tables = tables
+        self._tables = {path.resolve(): name for name, path in tables.items()}
         self._folder = folder
-        self._schemas: dict[str, StructType] = {name: session.table(name).schema for name in tables}
+        self._schemas = {name: session.table(name).schema for name in tables}
+        for name, path in tables.items():
+            self._session.read.parquet(str(path)).createOrReplaceTempView(name)
+        self._rule = _compiled(session)
 
-    def answer(self, text: str, records: Collection[Record]) -> list[Values]:
-        """The rows of the query, were there no other records.
+    def answer(self, text: str, scans: Sequence[tuple[str, Collection[Record]]]) -> list[Values]:
+        """The rows of the query, were there no other records; `scans` are its scans, as a capture numbers them: their folder, and records.
 
         Raises:
-            ValueError: a record is of none of the tables.
+            ValueError: the query has other scans, or a record is of none of the tables.
         """
+        shutil.rmtree(self._folder, ignore_errors=True)
+        jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
+        relations = jvm.java.util.ArrayList()
+        for number, (folder, records) in enumerate(scans):
+            relations.add(self._relation(number, Path(folder), records))
+        arguments = jvm.java.util.ArrayList()
+        arguments.add(relations)
+        rule = self._rule.getConstructors()[0].newInstance(arguments.toArray())
+        optimizer = self._session._jsparkSession.experimental()  # noqa: SLF001  # nor to the rules of a session
+        none = optimizer.extraOptimizations().take(0)
+        put = getattr(optimizer, "extraOptimizations_$eq")
+        frame = with_distinct_names(self._session.sql(text))
+        put(none.appended(rule))
+        try:
+            rows = [comparable(row) for row in frame.collect()]
+        finally:
+            put(none)
+        if rule.met() != len(scans):
+            raise ValueError(f"The query was run with {rule.met()} scans; its capture has {len(scans)}.")
+        return rows
+
+    def _relation(self, number: int, table: Path, records: Iterable[Record]) -> Any:
+        """Some records of a table, as Spark's relation of files."""
         rows: dict[Path, list[int]] = defaultdict(list)
         for file, row in records:
             rows[Path(file.removeprefix("file:"))].append(row)
-        known = {path for table in self._tables.values() for path in table.iterdir()}
-        if strange := sorted(set(rows) - known):
-            raise ValueError(f"{strange[0]} is no file of the tables")
-        for name, table in self._tables.items():
-            self._restrict(name, {path: sorted(rows[path]) for path in sorted(table.iterdir()) if path in rows})
-        return [comparable(row) for row in with_distinct_names(self._session.sql(text)).collect()]
-
-    def _restrict(self, name: str, rows: Mapping[Path, list[int]]) -> None:
-        folder = self._folder / name
-        shutil.rmtree(folder, ignore_errors=True)
+        if strange := sorted(set(rows) - set(table.iterdir())):
+            raise ValueError(f"{strange[0]} is no file of {table}.")
+        folder = self._folder / str(number)
         folder.mkdir(parents=True)
         for path, chosen in rows.items():
-            pq.write_table(_content(path).take(pa.array(chosen, pa.int64())), folder / path.name)
-        self._session.read.schema(self._schemas[name]).parquet(str(folder)).createOrReplaceTempView(name)
+            pq.write_table(_content(path).take(pa.array(sorted(chosen), pa.int64())), folder / path.name)
+        schema = self._schemas[self._tables[table.resolve()]]
+        plan = self._session.read.schema(schema).parquet(str(folder))._jdf.queryExecution().analyzed()  # noqa: SLF001  # as above
+        return plan.relation()
+
+
+def _compiled(session: SparkSession) -> Any:
+    """The class of the rule. It uses capture's own, which the driver knows where capture is installed."""
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook(_RULE.read_text(encoding="utf-8"))
+    return compiler.getClassLoader().loadClass("Restrict")
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from headwater.graph.associations.expressions import Expression, Operator
 
 FORMAT = 1
 STATUSES = ("complete", "partial", "refused")
-KINDS = ("sink", "group", "window", "match", "semi", "rows")
+KINDS = ("sink", "group", "window", "match", "semi", "rows", "check")
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
 
 
@@ -105,7 +105,7 @@ class Source(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryColumn(Wire):
-    """What a long of a boundary's row means: `role` is key, ref, branch, partition, frame_end, frame_size, total, value or nulls."""
+    """What a long of a boundary's row means: `role` is key, check, ref, branch, partition, frame_end, frame_size, total, value or nulls."""
 
     role: str
     operator: int | None = None

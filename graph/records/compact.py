@@ -22,6 +22,8 @@ from headwater.graph.records.tables import batches, files_written, order_of, sch
 
 _ROW_GROUP = 32_768
 _MEMORY = "1GB"
+# Of the two hashes of each group only those are kept that tell of two keys in one: as good as never any.
+_COLLIDED = "(SELECT key, unnest([min(checked), max(checked)]) AS checked FROM unsorted GROUP BY key HAVING min(checked) <> max(checked))"
 
 
 def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> list[KeptFile]:
@@ -52,7 +54,8 @@ def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequ
     with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
         database.register("unsorted", unsorted)
-        keep_sorted(boundary, database, "unsorted", folder / boundary_name(boundary.boundary))
+        rows = _COLLIDED if boundary.kind == "check" else "unsorted"
+        keep_sorted(boundary, database, rows, folder / boundary_name(boundary.boundary))
 
 
 def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:

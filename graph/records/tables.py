@@ -7,6 +7,9 @@
     match    key, r0 …, v0 …, nulls
     semi     ref, key, r0 …, v0 …, nulls
     rows     ref, r0 …
+    check    key, checked                           only hashes that two keys of an aggregate have
+
+`checked` (of groups and matches too) is a second hash of the key.
 
 `branch7` (of any kind) tells by which projection of operator 7, an Expand, the row was made; `partition3` is the hash of the row's
 partition, by which operator 3, a limit of ranks, recorded it.
@@ -38,6 +41,7 @@ _OWN = {
     "match": ["key"],
     "semi": ["ref", "key"],
     "rows": ["ref"],
+    "check": ["key"],
 }
 _ABOUT = frozenset({"branch", "partition"})
 
@@ -131,6 +135,8 @@ def _roles(boundary: Boundary) -> list[str]:
             names.append(ref_name(next(references)))
         elif column.role == "value":
             names.append(value_name(next(values)))
+        elif column.role == "check":
+            names.append("checked")
         elif column.role in _ABOUT:
             names.append(about_name(column.role, column.operator))
         else:

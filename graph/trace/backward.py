@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.choose import Chooser, aggregates
+from headwater.graph.trace.collisions import say_collided
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import LAST, UNREAD, Reach, influence, witness
 from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
@@ -109,9 +110,10 @@ class Backward:
         boundary = self._boundary(operator)
         if boundary is None:
             return
+        mixed = say_collided(self._session, self._capture, operator, state)
         if is_set(operator):
             for side in sides(self._plan, operator, boundary):
-                self._side(operator, boundary, state, side)
+                self._side(operator, boundary, state, side, mixed=mixed)
             return
         columns, known = references(boundary), [*references(boundary), *branches(boundary)]
         kept = groups(self._session, self._capture, boundary, state)
@@ -125,8 +127,9 @@ class Backward:
             f"SELECT g.key AS grp{_listed('g', known)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {kept} g ON g.key = s.ref"
         )
         self._say_lost(operator, candidates)
-        chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
-        rows = self._session.table(f"SELECT s.origin{_listed('c', known)} FROM {state} s JOIN {chosen} c ON c.grp = s.ref")
+        if not mixed:
+            candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
+        rows = self._session.table(f"SELECT s.origin{_listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
         self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given)))
 
     def _say_lost(self, operator: Operator, rows: str) -> None:
@@ -134,13 +137,13 @@ class Backward:
         if not self._session.count(rows) and (operator.keys or operator.op == "Window"):
             self._session.say(operator.text or operator.op, "the rows that are referred to were not recorded", "missing")
 
-    def _side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column]) -> None:
+    def _side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column], *, mixed: bool) -> None:
         """One side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
         candidates = self._session.table(
             f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
             f"JOIN {self._kept(boundary)} g ON g.key = s.ref WHERE {on_side('g', columns)}"
         )
-        if self._witness:
+        if self._witness and not mixed:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
         rows = f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
         self._spread(f"({rows})", columns, operator, _Carry(needs_of(operator, frozenset())))
@@ -188,7 +191,8 @@ class Backward:
         if not columns or (self._witness and at.given is not None and self._told(operator) and not at.given & self._told(operator)):
             return
         candidates = self._candidates(operator, boundary, own, filtered=rows is not None)
-        if self._witness:
+        keys = f"(SELECT key AS ref FROM {own})" if rows else own
+        if not say_collided(self._session, self._capture, operator, keys) and self._witness:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
             if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.tells(operator):
                 reason = "whether another branch of the condition held was not recorded; the first match is given"

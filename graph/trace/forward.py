@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.backward import Skip
+from headwater.graph.trace.collisions import say_collided
 from headwater.graph.trace.derive import groups_of
 from headwater.graph.trace.frames import UNREAD, Reach, influence
 from headwater.graph.trace.matches import MATCH, ROW, matched
@@ -44,7 +45,7 @@ class Forward:
             elif boundary is None:
                 self._reached[key] = None
             elif boundary.kind == "group":
-                self._reached[key] = self._through(boundary, ["key AS ref"], kept)
+                self._reached[key] = self._told(operator, self._through(boundary, ["key AS ref"], kept))
             elif boundary.kind == "rows":
                 self._reached[key] = self._through(boundary, ["ref"], kept)
             else:
@@ -76,15 +77,22 @@ class Forward:
     def _matching(self, operator: Operator, match: Boundary, rows: Boundary | None) -> str | None:
         """What refers to a match that is reached; of a semi-join with a condition, its rows, on either side."""
         if rows is None:
-            reached = self._through(match, ["key AS ref"], frozenset())
+            reached = self._told(operator, self._through(match, ["key AS ref"], frozenset()))
             return self._session.table(f"FROM {reached} WHERE ref <> {NONE}") if reached else None
         own = self._through(rows, ["ref"], frozenset())
         parts = [f"SELECT origin, ref FROM {own}"] if own else []
         if matches := self._through(match, ["*"], frozenset()):
+            self._told(operator, f"(SELECT key AS ref FROM {matches})")
             query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {self._kept(rows)} {ROW} ON "
             found = matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
             parts.append(f"SELECT origin, ref FROM {found}")
         return self._session.table(" UNION ".join(parts)) if parts else None
+
+    def _told(self, operator: Operator, rows: str | None) -> str | None:
+        """The same rows; it is said if a hash among their references is that of two keys."""
+        if rows:
+            say_collided(self._session, self._capture, operator, rows)
+        return rows
 
     def _reaching(self, boundary: Boundary, framed: str, reach: Reach) -> str:
         """The rows of the same partition whose range holds one of the rows reached."""

@@ -70,6 +70,10 @@ class Plan:
         """The boundary of the rows that a row refers to beside its own: of a semi-join's right side, of a subquery."""
         return self._boundaries.get(("match", operator.id))
 
+    def check(self, operator: Operator) -> Boundary | None:
+        """The boundary above an aggregate that has each group's two hashes, of which only those are kept that share the first."""
+        return self._boundaries.get(("check", operator.id))
+
     def tells(self, operator: Operator) -> bool:
         """Whether it was recorded of an existence join which rows need no match of it, since another branch of the condition holds."""
         return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in branches(boundary))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
+from headwater.graph.trace.collisions import collided
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.plan import CACHE, Column, branches, references
 from headwater.graph.trace.reader import kept_rows
@@ -40,6 +41,8 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
     boundary = capture.plan.boundary(operator)
     if boundary is None:
         raise Untranslatable(f"the groups of {operator.text}")
+    if collided(session, capture, operator, wanted):
+        raise Untranslatable(f"the groups of {operator.text}, two of whose keys have the same hash")
     columns = references(boundary)
     known = [*columns, *branches(boundary)]
     names = "".join(f", g.{column.name}" for column in known)

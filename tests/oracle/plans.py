@@ -194,7 +194,7 @@ class Union(Plan):
 
 @dataclass(frozen=True)
 class Function:
-    """An aggregate: `sum`, `count`, `min`, `max`, `count_distinct`; of a column."""
+    """An aggregate: `sum`, `sum_distinct`, `count`, `min`, `max`, `count_distinct`; of a column."""
 
     name: str
     place: int
@@ -207,8 +207,8 @@ class Function:
             return len({same(value) for value in values})
         if not values:
             return None
-        if self.name == "sum":
-            return sum(values)
+        if self.name.startswith("sum"):
+            return sum(set(values) if self.name == "sum_distinct" else values)
         return (min if self.name == "min" else max)(values, key=rank)
 
     def chosen(self, rows: Sequence[Derived]) -> list[Derived]:
@@ -226,7 +226,8 @@ class Function:
 
     def sql(self, alias: str) -> str:
         argument = f"{alias}.c{self.place}"
-        return f"count(DISTINCT {argument})" if self.name == "count_distinct" else f"{self.name}({argument})"
+        name, _, distinct = self.name.partition("_")
+        return f"{name}(DISTINCT {argument})" if distinct else f"{name}({argument})"
 
 
 @dataclass(eq=False)

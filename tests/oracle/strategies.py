@@ -17,7 +17,7 @@ from tests.oracle.values import Both, Column, Compare, Either, Expression, IsNul
 # Every table has these columns. The last is a number of its own for each record, so that windows can be ordered without ties.
 TYPES = ("bigint", "double", "string", "bigint")
 UNIQUE = 3
-FUNCTIONS = ("sum", "count", "min", "max", "count_distinct")
+FUNCTIONS = ("sum", "sum_distinct", "count", "min", "max", "count_distinct")
 
 _small = st.one_of(st.none(), st.integers(0, 3))
 _double = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 1.5, -2.25, math.nan]))
@@ -153,7 +153,7 @@ def _set_operation(scans: Mapping[str, Scan]) -> Callable[..., st.SearchStrategy
     @st.composite
     def set_operation(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
         other = scans[draw(st.sampled_from(sorted(scans)))] if types == TYPES and draw(st.booleans()) else child
-        name = draw(st.sampled_from(["INTERSECT", "EXCEPT"]))
+        name = draw(st.sampled_from(["INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"]))
         return SetOperation(name, child, Filter(other, draw(_predicates(types)))), types
 
     return set_operation
@@ -219,7 +219,7 @@ def _predicates(draw: st.DrawFn, types: tuple[str, ...]) -> Expression:
 def _functions(draw: st.DrawFn, types: tuple[str, ...]) -> Function:
     place = draw(st.sampled_from(range(len(types))))
     # A sum of doubles depends on its order; sums are of integers here, so that answers compare exactly.
-    names = FUNCTIONS if types[place] == "bigint" else FUNCTIONS[1:]
+    names = FUNCTIONS if types[place] == "bigint" else FUNCTIONS[2:]
     return Function(draw(st.sampled_from(names)), place)
 
 
@@ -228,4 +228,4 @@ def _of_type(types: tuple[str, ...], name: str) -> list[int]:
 
 
 def _result(function: Function, types: tuple[str, ...]) -> str:
-    return "bigint" if function.name in ("count", "count_distinct", "sum") else types[function.place]
+    return "bigint" if function.name in ("count", "count_distinct", "sum", "sum_distinct") else types[function.place]

@@ -100,7 +100,7 @@ class WithScalar(Plan):
 
 @dataclass(eq=False)
 class SetOperation(Plan):
-    """`INTERSECT` or `EXCEPT` of two plans of one width, each row once."""
+    """`INTERSECT` or `EXCEPT` of two plans of one width, each row once; or the same `ALL`, each row as often as both sides say."""
 
     name: str
     left: Plan
@@ -112,9 +112,15 @@ class SetOperation(Plan):
 
     def _rows(self) -> list[Derived]:
         left, right = self._groups(self.left), self._groups(self.right)
-        if self.name == "INTERSECT":
-            return [self._row([left[key], right[key]]) for key in left if key in right]
-        return [self._row([left[key]]) for key in left if key not in right]
+        if self.name.startswith("INTERSECT"):
+            return [self._row([left[key], right[key]]) for key in left for _ in range(self._count(len(left[key]), len(right.get(key, ()))))]
+        return [self._row([left[key]]) for key in left for _ in range(self._count(len(left[key]), len(right.get(key, ()))))]
+
+    def _count(self, left: int, right: int) -> int:
+        """How often a row is put out that the sides have so often."""
+        if self.name.endswith(" ALL"):
+            return min(left, right) if self.name.startswith("INTERSECT") else max(left - right, 0)
+        return int(bool(right) is self.name.startswith("INTERSECT"))
 
     @staticmethod
     def _groups(plan: Plan) -> dict[tuple[object, ...], list[Derived]]:

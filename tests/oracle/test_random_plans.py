@@ -37,6 +37,7 @@ pytestmark = [
 PROGRAMS = int(os.environ.get("HEADWATER_PLANS", "25"))
 _ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
 Values = tuple[Value, ...]
+_PARTITIONS = st.sampled_from([2, 2, 2, 2, 2, 2, 2, 1, 7, 200])  # of a shuffle; 200 take a second each
 _numbers = itertools.count()
 Key = tuple[Values, frozenset[Record]]
 
@@ -52,14 +53,15 @@ def laboratory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a program takes a second: shrinking would take the hour
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
-@given(data=st.data(), made=tables(), adaptive=st.booleans(), broadcast=st.booleans(), codegen=st.booleans())
+@given(data=st.data(), made=tables(), adaptive=st.booleans(), broadcast=st.booleans(), codegen=st.booleans(), partitions=_PARTITIONS)
 def test_the_lineage_of_a_random_program_is_the_oracles(
-    laboratory: Laboratory, data: st.DataObject, made: Tables, adaptive: bool, broadcast: bool, codegen: bool
+    laboratory: Laboratory, data: st.DataObject, made: Tables, adaptive: bool, broadcast: bool, codegen: bool, partitions: int
 ) -> None:
     spark, here = laboratory.spark, laboratory.folder / str(next(_numbers))
     spark.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if broadcast else "-1")
     spark.conf.set("spark.sql.codegen.wholeStage", str(codegen).lower())
+    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     scans = {name: _written(spark, here / name, name, files) for name, files in made.files.items()}
     plan = data.draw(plans(scans))
     if parts := [part for part in plan.parts() if not isinstance(part, Scan)]:

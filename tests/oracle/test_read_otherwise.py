@@ -118,6 +118,19 @@ def test_lineage_is_right_or_said_to_lack(
         assert found == sorted(row["ids"]) if answer.exact else not found
 
 
+def test_a_witness_is_not_chosen_by_bytes_that_spark_read_as_text(laboratory: Laboratory, tmp_path: Path) -> None:
+    spark, out = laboratory.spark, tmp_path / "out"
+    _put(tmp_path / "t/a.parquet", s=[b"z", "é".encode(), b"a", b"b"])  # DuckDB writes the bytes of the é as text that begins with a slash
+    spark.read.schema("id bigint, s string").parquet(str(tmp_path / "t")).groupBy().agg(f.max("s")).coalesce(1).write.parquet(str(out))
+    laboratory.publish(laboratory.captured())
+    (path,) = (path for path in out.glob("*.parquet"))
+    assert pq.ParquetFile(path).read().to_pylist() == [{"max(s)": "é"}]
+    answer = laboratory.ask(out, (f"file:{path}", 0), Semantics.WITNESS)
+    assert not answer.exact
+    assert _found(answer) == [0, 1, 2, 3]
+    assert [entry.effect for entry in answer.incomplete] == ["superset"]
+
+
 def _ids() -> Any:
     return f.collect_list("id").alias("ids")
 

@@ -9,14 +9,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -32,7 +34,6 @@ final class DistinctGroups {
 
     private final Set numbers = new HashSet(); // ExprId of the Expand's numbers
     private Aggregate below; // that keeps one row of each value
-    private Expand expand;
     private final Map taken; // Aggregate below -> Map Integer number -> Object[] {EqualTo that asks for it, what its rows must meet}
 
     DistinctGroups(Map taken) {
@@ -48,7 +49,6 @@ final class DistinctGroups {
             node = (LogicalPlan) node.children().apply(0);
         }
         if (result.below != null && node instanceof Expand) {
-            result.expand = (Expand) node;
             List output = Scala.list(node.output());
             for (int i = 0; i < output.size(); i++) {
                 if (((Attribute) output.get(i)).name().equals("gid")) {
@@ -78,7 +78,7 @@ final class DistinctGroups {
             known = new TreeMap();
             taken.put(below, known);
         }
-        known.put(((Literal) wanted.right()).value(), new Object[] {wanted, met(wanted)});
+        known.put(((Literal) wanted.right()).value(), new Object[] {wanted, met((Expression) function.filter().get())});
         return number((Attribute) wanted.left(), ((Literal) wanted.right()).value());
     }
 
@@ -104,24 +104,24 @@ final class DistinctGroups {
         return result;
     }
 
-    /** What the rows of a number meet: beside the number, the FILTER, which Spark writes as `if(filter, value, null)` into the Expand. */
-    private Expression met(EqualTo wanted) {
-        Expression result = wanted;
-        List columns = Scala.list(expand.output());
-        List projections = Scala.list(expand.projections());
-        for (int i = 0; i < projections.size(); i++) {
-            List made = Scala.list((scala.collection.immutable.Seq) projections.get(i));
-            boolean own = false;
-            for (int j = 0; j < columns.size(); j++) {
-                own |= ((Attribute) columns.get(j)).exprId().equals(((Attribute) wanted.left()).exprId()) && made.get(j).equals(wanted.right());
-            }
-            for (int j = 0; own && j < made.size(); j++) {
-                boolean filtered = made.get(j) instanceof If && ((If) made.get(j)).falseValue() instanceof Literal
-                    && ((Literal) ((If) made.get(j)).falseValue()).value() == null;
-                result = filtered ? new And(result, ((If) made.get(j)).predicate()) : result;
+    /**
+     * What the rows of a number meet: beside the number, the function's FILTER. Spark lets the Expand compute it, and the aggregate below ask by
+     * max whether a row of the value passes.
+     */
+    private Expression met(Expression filter) {
+        if (filter instanceof And) {
+            return new And(met(((And) filter).left()), met(((And) filter).right()));
+        }
+        List outputs = Scala.list(below.aggregateExpressions());
+        for (int i = 0; filter instanceof Attribute && i < outputs.size(); i++) {
+            NamedExpression output = (NamedExpression) outputs.get(i);
+            Object function = output instanceof Alias ? ((Alias) output).child() : null;
+            boolean asked = output.exprId().equals(((Attribute) filter).exprId()) && function instanceof AggregateExpression;
+            if (asked && ((AggregateExpression) function).aggregateFunction() instanceof Max) {
+                return ((Max) ((AggregateExpression) function).aggregateFunction()).child();
             }
         }
-        return result;
+        return filter;
     }
 
     private static Long number(Attribute gid, Object number) {

@@ -159,7 +159,9 @@ public final class Manifest {
 
     /** A boundary, by a number of the manifest. */
     static Map described(Boundary boundary, int number, int operator, List columns, List operators) {
-        ((Map) operators.get(operator)).put("boundary", Integer.valueOf(number));
+        if (!boundary.kind.equals(SegmentSpec.CHECK)) {
+            ((Map) operators.get(operator)).put("boundary", Integer.valueOf(number));
+        }
         Map described = new LinkedHashMap();
         described.put("boundary", Integer.valueOf(number));
         described.put("kind", boundary.kind);

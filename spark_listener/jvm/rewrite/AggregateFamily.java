@@ -29,7 +29,8 @@ final class AggregateFamily extends Family {
         if (derivable != null && derivable.seconds <= rewriter.capture.budget) {
             return derived(aggregate, operator, rewriter, derivable);
         }
-        Expression hash = KeyHash.of(aggregate.groupingExpressions(), "Aggregate");
+        Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate"));
+        Expression check = KeyHash.check(Scala.list(aggregate.groupingExpressions()), "Aggregate");
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, Boundary.keyed(hash, aggregate.child()));
         Rewritten child = rewriter.rewrite(aggregate.child());
         List values = new ArrayList();
@@ -42,9 +43,31 @@ final class AggregateFamily extends Family {
         outputs.add(reference);
         List hidden = new ArrayList();
         hidden.add(new Hidden(reference.toAttribute(), operator));
+        if (check == null) {
+            LogicalPlan renewed = new HiddenAggregate(
+                aggregate.groupingExpressions(), Scala.seq(outputs), tapped, aggregate.hint(), aggregate);
+            return new Rewritten(renewed, hidden);
+        }
+        Alias second = Rewriter.alias(check, "check");
+        outputs.add(second);
         LogicalPlan renewed = new HiddenAggregate(
             aggregate.groupingExpressions(), Scala.seq(outputs), tapped, aggregate.hint(), aggregate);
-        return new Rewritten(renewed, hidden);
+        return new Rewritten(checked(aggregate, operator, renewed, reference, second, rewriter), hidden);
+    }
+
+    /** Above, each group's hash is recorded once, beside a second one, so that a trace sees where two groups share a hash. */
+    private static LogicalPlan checked(
+            Aggregate aggregate, int operator, LogicalPlan renewed, Alias reference, Alias second, Rewriter rewriter) {
+        Boundary boundary = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(reference.child(), aggregate.child()));
+        boundary.column("key", null, 0);
+        boundary.column("check", null, 0);
+        List values = new ArrayList();
+        values.add(reference.toAttribute());
+        values.add(second.toAttribute());
+        List columns = Scala.list(aggregate.output());
+        columns.add(reference.toAttribute());
+        LogicalPlan tapped = Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
+        return new HiddenProject(Scala.seq(columns), tapped, aggregate);
     }
 
     private static Rewritten derived(Aggregate aggregate, int operator, Rewriter rewriter, Derivable derivable) {

@@ -18,6 +18,8 @@ import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
  * all rows of its partition, those too that the limit drops: they are recorded below it, with the partition's hash, as groups are.
  */
 final class GroupLimitFamily extends Family {
+    private static final String NAME = "WindowGroupLimit";
+
     boolean takes(LogicalPlan node) {
         return node instanceof WindowGroupLimit;
     }
@@ -60,11 +62,21 @@ final class GroupLimitFamily extends Family {
         return false;
     }
 
+    /** By what the rows of a partition are found again that a limit dropped. */
+    static Expression hash(List keys) {
+        return KeyHash.narrowed(KeyHash.of(Scala.seq(keys), NAME));
+    }
+
     /** Records what a limit of ranks gets: below, the rows `child` of the operator `node`. */
-    static LogicalPlan tapped(Rewritten child, Expression hash, Boundary boundary, Rewriter rewriter) {
+    static LogicalPlan tapped(Rewritten child, List keys, Boundary boundary, Rewriter rewriter) {
         List values = new ArrayList();
-        values.add(hash);
+        values.add(hash(keys));
         boundary.column("key", null, 0);
+        Expression check = KeyHash.check(keys, NAME);
+        if (check != null) {
+            values.add(check);
+            boundary.column("check", null, 0);
+        }
         boundary.hidden(child, values);
         return Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
     }
@@ -75,10 +87,9 @@ final class GroupLimitFamily extends Family {
         if (!rewriter.isLimited(node)) {
             throw new Refused(node.nodeName(), "it does not stand below the window that it was made for");
         }
-        Expression hash = KeyHash.of(limit.partitionSpec(), node.nodeName());
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, node);
         Rewritten child = rewriter.rewrite(limit.child());
-        LogicalPlan tapped = tapped(child, hash, boundary, rewriter);
+        LogicalPlan tapped = tapped(child, Scala.list(limit.partitionSpec()), boundary, rewriter);
         return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) tapped)), child.hidden);
     }
 }

@@ -11,8 +11,10 @@ import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.Pmod;
 import org.apache.spark.sql.catalyst.expressions.XxHash64;
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -28,6 +30,10 @@ final class KeyHash {
     private static final long NULL = 0x5DEECE66D1CE4E5BL; // as unlikely a key as any hash is to collide
     private static final long MIXED = 0x3C6EF37200000000L; // Long.MIN_VALUE means "none", and is a key that people use; low bits stay: neighbours compress
 
+    private static final long SEED = 42L;
+    private static final long CHECK_SEED = 0x27D4EB2F165667C5L;
+    private static final String NARROWED = "spark.headwater.test.keyHashes"; // how many hashes there are, for tests of collisions
+
     private KeyHash() {}
 
     static Expression of(Seq keys, String operator) {
@@ -38,19 +44,40 @@ final class KeyHash {
         if (all.size() == 1 && isNumber(((Expression) all.get(0)).dataType())) {
             return number((Expression) all.get(0));
         }
-        List hashed = new ArrayList();
-        for (int i = 0; i < all.size(); i++) {
-            Expression key = (Expression) all.get(i);
-            check(key, operator);
-            hashed.add(isNested(key.dataType()) ? NestedHash.of(key) : NormalizeFloatingNumbers$.MODULE$.normalize(key));
+        return new XxHash64(Scala.seq(hashed(all, operator)), SEED);
+    }
+
+    /**
+     * A second hash of the keys: where it differs and the first does not, two keys have one hash, and what is said of either must say so. Null
+     * where the first one is the key itself, of which there are no two.
+     */
+    static Expression check(List keys, String operator) {
+        if (keys.isEmpty() || (keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType()))) {
+            return null;
         }
-        for (int i = 0; all.size() > 1 && i < all.size(); i++) {
-            Expression key = (Expression) all.get(i);
+        return new XxHash64(Scala.seq(hashed(keys, operator)), CHECK_SEED);
+    }
+
+    /** The hash as it is; for tests one of so few values that many keys share one. */
+    static Expression narrowed(Expression hash) {
+        String values = SQLConf.get().getConfString(NARROWED, "");
+        return values.isEmpty() ? hash : new Pmod(hash, new Literal(Long.valueOf(values), DataTypes.LongType));
+    }
+
+    private static List hashed(List keys, String operator) {
+        List result = new ArrayList();
+        for (int i = 0; i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
+            check(key, operator);
+            result.add(isNested(key.dataType()) ? NestedHash.of(key) : NormalizeFloatingNumbers$.MODULE$.normalize(key));
+        }
+        for (int i = 0; keys.size() > 1 && i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
             if (key.nullable() && !isNested(key.dataType())) {
-                hashed.add(new IsNull(key));
+                result.add(new IsNull(key));
             }
         }
-        return new XxHash64(Scala.seq(hashed), 42L);
+        return result;
     }
 
     /**
@@ -72,7 +99,7 @@ final class KeyHash {
             }
         }
         boolean number = keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType());
-        Expression hash = number ? number((Expression) keys.get(0)) : new XxHash64(Scala.seq(hashed), 42L);
+        Expression hash = number ? number((Expression) keys.get(0)) : new XxHash64(Scala.seq(hashed), SEED);
         return absent == null ? hash : new If(absent, new Literal(null, DataTypes.LongType), hash);
     }
 

@@ -78,7 +78,7 @@ public final class Rewriter {
             return child.plan;
         }
         Boundary boundary = boundary(SegmentSpec.GROUP, limit, limited);
-        return GroupLimitFamily.tapped(child, KeyHash.of(Scala.empty(), "Window"), boundary, this);
+        return GroupLimitFamily.tapped(child, new ArrayList(), boundary, this);
     }
 
     Rewritten rewrite(LogicalPlan node) {

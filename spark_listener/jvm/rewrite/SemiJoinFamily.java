@@ -7,11 +7,14 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataTypes;
 
 /**
  * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the hash of their keys; a row of the
@@ -50,13 +53,17 @@ final class SemiJoinFamily extends Family {
         List columns = Scala.list(renewed.output());
         List hidden = new ArrayList();
         Alias reference;
+        Expression key = keys.left;
+        if (join.joinType() instanceof ExistenceJoin) { // without a match a row refers to none, nor to one whose key has the same hash
+            key = new If(((ExistenceJoin) join.joinType()).exists(), key, new Literal(null, DataTypes.LongType));
+        }
         if (keys.condition == null) {
-            reference = Rewriter.alias(keys.left, "match");
+            reference = Rewriter.alias(key, "match");
             hidden.addAll(left.hidden);
         } else {
             Boundary kept = rewriter.boundary(SegmentSpec.SEMI, operator, node);
             kept.compared = keys.condition.compared;
-            List values = values(keys.left, keys.condition.left, left, kept);
+            List values = values(key, null, keys.condition.left, left, kept);
             reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(kept)), "semi");
             columns.removeAll(left.attributes());
         }
@@ -70,14 +77,18 @@ final class SemiJoinFamily extends Family {
 
     /** The right side with its tap, and without its hidden columns: nobody above needs them. */
     private static LogicalPlan tapped(SemiJoinKeys keys, Rewritten right, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
-        List values = values(keys.right, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
+        List values = values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
         return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
     }
 
-    private static List values(Expression key, List compared, Rewritten side, Boundary boundary) {
+    private static List values(Expression key, Expression check, List compared, Rewritten side, Boundary boundary) {
         List result = new ArrayList();
         result.add(key);
         boundary.column("key", null, 0);
+        if (check != null) {
+            result.add(check);
+            boundary.column("check", null, 0);
+        }
         for (int i = 0; i < compared.size(); i++) {
             ComparedValue value = (ComparedValue) compared.get(i);
             result.add(value.encoded());

@@ -18,11 +18,13 @@ import scala.Tuple8;
 public final class SemiJoinKeys {
     final Expression left;
     final Expression right;
+    final Expression check; // a second hash of the right side's keys; null: the first is the key itself
     final ComparedCondition condition; // beyond the keys; null: there is none
 
-    private SemiJoinKeys(Expression left, Expression right, ComparedCondition condition) {
+    private SemiJoinKeys(Expression left, Expression right, Expression check, ComparedCondition condition) {
         this.left = left;
         this.right = right;
+        this.check = check;
         this.condition = condition;
     }
 
@@ -42,7 +44,8 @@ public final class SemiJoinKeys {
                 capture.problem(name, text, "superset");
             }
         }
-        return new SemiJoinKeys(KeyHash.ofJoin(left, name), KeyHash.ofJoin(right, name), condition);
+        return new SemiJoinKeys(
+            KeyHash.narrowed(KeyHash.ofJoin(left, name)), KeyHash.narrowed(KeyHash.ofJoin(right, name)), KeyHash.check(right, name), condition);
     }
 
     /** The kind of a join, in words. */

@@ -75,7 +75,7 @@ final class WindowFamily extends Family {
         }
         boundary.hidden(child, values);
         if (limited) { // the rest of the row's partition: what the limit below dropped, too
-            values.add(hash);
+            values.add(GroupLimitFamily.hash(Scala.list(window.partitionSpec())));
             boundary.column("partition", "operator", limit);
         }
         LogicalPlan counting = window.copy(Scala.seq(expressions), window.partitionSpec(), window.orderSpec(), child.plan, window.hint());

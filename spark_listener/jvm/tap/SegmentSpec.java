@@ -10,6 +10,7 @@ public final class SegmentSpec implements Serializable {
     public static final String MATCH = "match";
     public static final String SEMI = "semi";
     public static final String ROWS = "rows";
+    public static final String CHECK = "check";
 
     public final String capture;
     public final String folder; // a Hadoop path: of this capture
@@ -31,7 +32,7 @@ public final class SegmentSpec implements Serializable {
 
     /** Whether the order of the rows says something; else those of a task may come in any. */
     boolean isOrdered() {
-        return !kind.equals(GROUP) && !kind.equals(MATCH);
+        return !kind.equals(GROUP) && !kind.equals(MATCH) && !kind.equals(CHECK);
     }
 
     /** Whether references name rows of a task attempt, so that every attempt counts. */

@@ -33,7 +33,9 @@ class Lineage:
     def __init__(self, capture: dict[str, Any], folder: Path) -> None:
         self.capture = capture
         self._operators = {operator["id"]: operator for operator in capture["operators"]}
-        self._boundaries = {boundary["operator"]: boundary for boundary in capture["boundaries"] if boundary["kind"] != "semi"}
+        self._boundaries = {
+            boundary["operator"]: boundary for boundary in capture["boundaries"] if boundary["kind"] not in ("semi", "check")
+        }
         self._segments = defaultdict(list)
         for segment in capture["segments"]:
             footer, rows = decode(folder / capture["capture"] / segment["name"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from headwater.graph.associations.segment import Segment
+from headwater.graph.trace import Semantics
 
 pytestmark = pytest.mark.spark
 
@@ -128,3 +130,24 @@ def test_keys_that_are_numbers_at_their_limits(spark: SparkSession, table: Any, 
     rows = [{"id": i, "k": values[i % 5]} for i in range(50)]
     source = spark.read.parquet(table("rows", rows)).selectExpr("id", f"cast(k as {kind}) k")
     assert single(write(source.groupBy("k").count()).ids("k")) == groups(rows, "k")
+
+
+def priced() -> list[dict[str, Any]]:
+    return [{"id": i, "k": i % 5, "p": Decimal(i * 37 % 101) / 4, "d": Decimal(i % 10) / 100} for i in range(60)]
+
+
+def test_witnesses_by_what_is_computed_of_decimals(spark: SparkSession, table: Any, write: Any, traced: Any) -> None:
+    types = [("id", pa.int64()), ("k", pa.int64()), ("p", pa.decimal128(15, 2)), ("d", pa.decimal128(15, 2))]
+    spark.read.parquet(table("priced", priced(), schema=pa.schema(types))).createOrReplaceTempView("priced")
+
+    def revenue(row: dict[str, Any]) -> Decimal:
+        net: Decimal = row["p"] * (1 - row["d"])
+        return net
+
+    most = {k: max((row for row in priced() if row["k"] == k), key=lambda row: (revenue(row), -row["id"])) for k in range(5)}
+    captured = write(spark.sql("select k, max(p * (1 - d)) m from priced group by k"))
+    assert traced(captured, "k", semantics=Semantics.WITNESS) == ({(k,): [frozenset({row["id"]})] for k, row in most.items()}, set())
+    captured = write(spark.sql("select max(s) m from (select k, sum(p * (1 - d)) s from priced group by k)"))
+    best = max(range(5), key=lambda k: sum(revenue(row) for row in priced() if row["k"] == k))
+    group = frozenset(row["id"] for row in priced() if row["k"] == best)
+    assert traced(captured, semantics=Semantics.WITNESS) == ({(): [group]}, set())

@@ -1,0 +1,38 @@
+"""The records behind a row of an answer, scan by scan: what a trace gives, before it puts the records of a table together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.truth.replay import Record
+from headwater.graph.records import block_of
+from headwater.graph.trace import Semantics
+from headwater.graph.trace.backward import Backward
+from headwater.graph.trace.tracer import tracer_of
+
+if TYPE_CHECKING:
+    from headwater.graph.records import AssociationStore
+
+Scans = Mapping[int, tuple[str, frozenset[Record]]]  # operator → folder that it read, and records of it
+
+
+def records_by_scan(store: AssociationStore, tenant: str, capture: str, file: Path, row: int, semantics: Semantics) -> Scans:
+    """All scans of a capture, with those of their records that a row which it wrote comes from."""
+    with tracer_of(store).session(tenant) as session:
+        known = session.capture(capture)
+        place = next(place for place, kept in enumerate(known.files) if kept.block == block_of(file))
+        number = session.written(known, place).number
+        begin = session.table(f"SELECT 0::BIGINT AS origin, {number}::BIGINT AS file, {row}::BIGINT AS row")
+        scans = sorted(operator.id for operator in known.plan.operators.values() if operator.op == "Scan")
+        step = Backward(session, known, witness=semantics is Semantics.WITNESS, towards=known.plan.above(scans))
+        found: dict[int, set[Record]] = {scan: set() for scan in scans}
+        for (scan, _), tables in step.run(begin, {number: place}).scans.items():
+            source = known.source(known.plan.operators[scan].source)
+            for table in tables:
+                located = session.located(known, source, table)
+                rows = session.database.execute(f"SELECT file, row FROM {located}").fetchall()
+                found[scan] |= {(session.files[number].block.path, row) for number, row in rows}
+        paths = {scan: known.source(known.plan.operators[scan].source).path.removeprefix("file:") for scan in scans}
+        return {scan: (paths[scan], frozenset(found[scan])) for scan in scans}

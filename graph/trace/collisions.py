@@ -1,0 +1,38 @@
+"""Where two keys have the same hash, what is said of one is said of both, and an answer must say so.
+
+Groups, the partitions of a limit of ranks and the matches of semi-joins are recorded by 64-bit hashes of their keys. A second hash of each
+key was recorded beside (docs: capture format, role `check`); two keys of one hash differ in it, but for one chance in 2^64.
+"""
+
+from __future__ import annotations
+
+from headwater.graph.associations import Boundary, Operator
+from headwater.graph.trace.reader import kept_rows
+from headwater.graph.trace.session import Capture, Session
+
+
+def collided(session: Session, capture: Capture, operator: Operator, rows: str) -> bool:
+    """Whether a hash among the references in `rows` (a table with the column `ref`) to an operator stands for two keys."""
+    boundary = _checked(capture, operator)
+    if boundary is None:
+        return False
+    query = (
+        f"SELECT 1 FROM {kept_rows(session.kept(capture, boundary.boundary))} c WHERE c.key IN (SELECT ref FROM {rows}) "
+        "GROUP BY c.key HAVING min(c.checked) <> max(c.checked) LIMIT 1"
+    )
+    return session.database.execute(query).fetchone() is not None
+
+
+def say_collided(session: Session, capture: Capture, operator: Operator, rows: str) -> bool:
+    """The same, and an answer will say so."""
+    found = collided(session, capture, operator, rows)
+    if found:
+        session.say(operator.text or operator.op, "two of its keys have the same hash; the records of both are given", "superset")
+    return found
+
+
+def _checked(capture: Capture, operator: Operator) -> Boundary | None:
+    """The boundary that has the second hashes: one of its own above an aggregate, else that of the rows themselves."""
+    known = (capture.plan.match(operator), capture.plan.boundary(operator))
+    own = (boundary for boundary in known if boundary and any(column.role == "check" for column in boundary.columns))
+    return next(own, capture.plan.check(operator))
