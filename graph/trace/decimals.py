@@ -11,6 +11,7 @@ import re
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(-?\d+)\)")
 _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19}
 _MOST = 38
+_OF_64_BITS = 18
 
 
 def shape_of(kind: str | None) -> tuple[int, int] | None:
@@ -36,4 +37,10 @@ def computed(fn: str, parts: list[str], kinds: list[str | None], result: str | N
     scale = left[1] + right[1] if fn == "*" else max(left[1], right[1])
     if made[1] != scale or scale > _MOST:
         return None
-    return f"CAST(({parts[0]} {fn} {parts[1]}) AS {result})"
+    # DuckDB keeps to 64 bits where both operands do, and overflows; an operand of more digits than they hold makes it use 128.
+    wide = (
+        f"CAST({parts[0]} AS DECIMAL({max(left[0] + left[1], _OF_64_BITS + 1)},{left[1]}))"
+        if fn == "*"
+        else f"CAST({parts[0]} AS {result})"
+    )
+    return f"CAST(({wide} {fn} {parts[1]}) AS {result})"
