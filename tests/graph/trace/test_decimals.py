@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 
 import duckdb
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.trace.decimals import computed, shape_of, widens
@@ -29,6 +29,7 @@ def sparks(fn: str, left: str, right: str) -> str:
     return f"DECIMAL({max(whole, other) + max(scale, others) + 1},{max(scale, others)})"
 
 
+@settings(deadline=None)
 @given(fn=st.sampled_from(["+", "-", "*"]), left=decimals(), right=decimals())
 def test_what_is_computed_is_exact(fn: str, left: tuple[str, Decimal], right: tuple[str, Decimal]) -> None:
     kinds: list[str | None] = [left[0], right[0]]
@@ -39,6 +40,7 @@ def test_what_is_computed_is_exact(fn: str, left: tuple[str, Decimal], right: tu
     assert duckdb.execute(f"SELECT {sql}").fetchone() == (expected,)
 
 
+@settings(deadline=None)
 @given(left=decimals(), wanted=SHAPES)
 def test_what_widens_keeps_its_value(left: tuple[str, Decimal], wanted: tuple[int, int]) -> None:
     kind = f"DECIMAL({wanted[0]},{wanted[1]})"
