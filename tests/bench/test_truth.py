@@ -18,7 +18,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-_QUERIES = (1, 5, 13)  # a wide aggregate; inner joins; an aggregate over an aggregate over an outer join
+# A wide aggregate; inner joins; an aggregate over an aggregate over an outer join; a maximum of computed decimals in a subquery; semi-joins
+# with and without conditions beside an anti-join; a table that is read twice, once for an average of all.
+_QUERIES = (1, 5, 13, 15, 21, 22)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def test_a_query_of_tpch_is_answered_as_without_capture_and_traced_exactly(found
     finding = found[f"q{query}"]
     assert finding.wrong == []
     assert finding.exact, finding
-    assert finding.traced == 2
+    assert finding.traced == min(2, finding.rows)
     assert finding.records["witness"] <= finding.records["influence"]
 
 
