@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from headwater.graph.prov.model import BARE, ELEMENTS, SHAPES, Closed, Item, Kind, Name, Opened, Statement, Value
+from headwater.graph.prov.model import BARE, ELEMENTS, SHAPES, Item, Kind, Name, Statement, Value
 from headwater.graph.prov.write.names import Names
-from headwater.graph.prov.write.spool import Spool
+from headwater.graph.prov.write.spool import bundles_last
 from headwater.graph.prov.write.values import lexical
 
 _ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\b": r"\b", "\f": r"\f"}
@@ -19,22 +19,12 @@ def write_provn(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterato
     names = Names(namespaces)
     declared = "".join(f"  prefix {prefix} <{base}>\n" for prefix, base in namespaces.items() if prefix not in {"prov", "xsd"})
     yield f"document\n{declared}"
-    bundles = Spool()
-    inside = False
-    for item in items:
-        if isinstance(item, Statement):
-            text = f"  {_statement(item, names)}\n"
-            if inside:
-                bundles.add(text)
-            else:
-                yield text
-        elif isinstance(item, Opened):
-            inside = True
-            bundles.add(f"bundle {names.in_provn(item.id)}\n{declared}")
-        elif isinstance(item, Closed):
-            inside = False
-            bundles.add("endBundle\n")
-    yield from bundles.drain()
+    yield from bundles_last(
+        items,
+        said=lambda statement: f"  {_statement(statement, names)}\n",
+        opened=lambda bundle: f"bundle {names.in_provn(bundle)}\n{declared}",
+        closed="endBundle\n",
+    )
     yield "endDocument\n"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from tempfile import SpooledTemporaryFile
+
+from headwater.graph.prov.model import Item, Opened, Statement
 
 _IN_MEMORY = 256 * 1024
 _CHUNK = 256 * 1024
@@ -37,3 +39,20 @@ class Spool:
         self._file.close()
         if rest:
             yield rest.decode()
+
+
+def bundles_last(items: Iterable[Item], said: Callable[[Statement], str], opened: Callable[[str], str], closed: str) -> Iterator[str]:
+    """Statements as they come, then the bundles, for grammars that want them last: `opened` begins one of an id, `closed` ends it."""
+    bundles = Spool()
+    inside = False
+    for item in items:
+        if isinstance(item, Statement):
+            text = said(item)
+            if inside:
+                bundles.add(text)
+            else:
+                yield text
+        else:
+            inside = isinstance(item, Opened)
+            bundles.add(opened(item.id) if inside else closed)
+    yield from bundles.drain()

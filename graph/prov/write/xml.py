@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
-from headwater.graph.prov.model import PROV, SHAPES, Closed, Item, Name, Opened, Statement, Value
+from headwater.graph.prov.model import PROV, SHAPES, Item, Name, Statement, Value
 from headwater.graph.prov.write.names import Names
-from headwater.graph.prov.write.spool import Spool
+from headwater.graph.prov.write.spool import bundles_last
 from headwater.graph.prov.write.values import lexical
 
 # The schema has these first, and in this order; those of other namespaces follow.
@@ -26,22 +26,12 @@ def write_xml(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[
     names = Names(namespaces)
     declared = "".join(f" xmlns:{prefix}={quoteattr(base)}" for prefix, base in namespaces.items() if prefix)
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<prov:document{declared} xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
-    bundles = Spool()
-    inside = False
-    for item in items:
-        if isinstance(item, Statement):
-            text = _statement(item, names)
-            if inside:
-                bundles.add(text)
-            else:
-                yield text
-        elif isinstance(item, Opened):
-            inside = True
-            bundles.add(f"<prov:bundleContent prov:id={quoteattr(names.compact(item.id))}>\n")
-        elif isinstance(item, Closed):
-            inside = False
-            bundles.add("</prov:bundleContent>\n")
-    yield from bundles.drain()
+    yield from bundles_last(
+        items,
+        said=lambda statement: _statement(statement, names),
+        opened=lambda bundle: f"<prov:bundleContent prov:id={quoteattr(names.compact(bundle))}>\n",
+        closed="</prov:bundleContent>\n",
+    )
     yield "</prov:document>\n"
 
 

@@ -8,9 +8,10 @@ from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace
 from headwater.errors import InvalidProvenanceError
 from headwater.graph.model import EdgeKind, NodeKind
-from headwater.graph.prov import ProvFormat, export_dataset, export_run, export_view, write
+from headwater.graph.prov import ProvFormat, export_dataset, export_run, export_shown, export_view, write
 from headwater.graph.stores import Direction
 from headwater.graph.stores.sqlite import SqliteStore
+from headwater.graph.views import ViewOptions
 from tests.stated import REPORT, TENANT, state_pipeline
 
 TARGET = "dataset:file:/data/out/report"
@@ -172,3 +173,14 @@ wasDerivedFrom(node:record\\:/a\\:1\\:2\\:0, node:record\\:/b\\:1\\:2\\:0)
 endDocument"""
     report = await taken(workspace, text.encode())
     assert (report.nodes, report.left_out) == (0, {"record": 2})
+
+
+async def test_a_way_through_what_a_view_hid_becomes_no_edge(source, workspace):
+    request = ViewOptions(levels=[NodeKind.VERSION, NodeKind.RUN], masks=["kind=run"]).request([TARGET])
+    document = b"".join(write((await export_shown(source, TENANT, request)).items(), ProvFormat.JSON))
+    report = await asyncio.to_thread(workspace.prov.submit, TENANT, document)
+    assert report.left_out["wasDerivedFrom"] >= 1
+    assert await workspace.settle() == 0
+    known = [node.id for node in (await workspace.graph.search(TENANT, "", first=1_000)).nodes]
+    kinds = [EdgeKind.READS, EdgeKind.WRITES, EdgeKind.DERIVES]
+    assert await workspace.graph.neighbours(TENANT, known, direction=Direction.BOTH, kinds=kinds) == []

@@ -1,16 +1,14 @@
 import '@xyflow/react/dist/style.css';
-import { Controls, type Edge, type Node, ReactFlow, ReactFlowProvider } from '@xyflow/react';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type Edge, ReactFlowProvider } from '@xyflow/react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { nameOfColumn } from '../../graph/ids';
 import { jobTitle, shortNames } from '../../graph/names';
 import type { Highlight } from '../../graph/path';
 import { type SceneLink, type SceneNode, toggled } from '../../graph/scene';
 import type { LineageGraph as Graph, PathHop } from '../../graph/types';
-import { canvasHeight } from '../../graph/view';
-import { FIT, useFit } from '../../hooks/useFit';
 import { useScene } from '../../hooks/useScene';
-import { useWidth } from '../../hooks/useWidth';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
+import { cardNode, FlowCanvas } from '../FlowCanvas/FlowCanvas';
 import { type CardData, FlowCard } from '../FlowCard/FlowCard';
 import { Legend } from '../Legend/Legend';
 import styles from './LineageGraph.module.css';
@@ -38,8 +36,6 @@ const NO_COLUMNS: ReadonlySet<string> = new Set();
 const NO_CAPTIONS: ReadonlyMap<string, string> = new Map();
 const NO_HOPS: readonly PathHop[] = [];
 const PANEL_HEIGHT = 400;
-/** React Flow takes pointer events from nodes that can be neither moved nor selected; ours hold buttons. */
-const CLICKABLE = { pointerEvents: 'all' } as const;
 const NODE_TYPES = { card: FlowCard };
 
 /** Datasets and jobs as data flows through them, from left to right. A node opens to its columns or operations; its details stand beside. */
@@ -69,64 +65,42 @@ function Canvas({
     [graph],
   );
   const titleOf = (id: string) => scene.nodes.find((item) => item.id === id)?.node.name ?? id;
-  const canvas = useRef<HTMLElement>(null);
-  const width = useWidth(canvas);
   const node = graph.nodes.find((candidate) => candidate.id === selected);
-  const height = Math.max(canvasHeight(scene, width), node ? PANEL_HEIGHT : 0);
-  useFit(scene, { width, height, selected });
-
-  const nodes = scene.nodes.map(
-    (item): Node<CardData> => ({
-      id: item.id,
-      type: 'card',
-      position: { x: item.x, y: item.y },
-      width: item.width,
-      height: item.height,
-      style: CLICKABLE,
-      data: {
-        item,
-        ...wordsOf(item, short, captions),
-        focus: item.id === focus,
-        selected: item.id === selected,
-        onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
-        onToggle: () => setOpen((current) => toggled(current, item.id)),
-      },
+  const nodes = scene.nodes.map((item) =>
+    cardNode<CardData>(item, {
+      item,
+      ...wordsOf(item, short, captions),
+      focus: item.id === focus,
+      selected: item.id === selected,
+      onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
+      onToggle: () => setOpen((current) => toggled(current, item.id)),
     }),
   );
 
   return (
-    <div className={styles.frame}>
-      <section ref={canvas} className={styles.canvas} style={{ height }} aria-label="Lineage graph">
-        <div className={styles.tools}>{children}</div>
-        <ReactFlow
-          nodes={nodes}
-          edges={scene.links.map((link) => edgeOf(link, titleOf))}
-          nodeTypes={NODE_TYPES}
-          nodesDraggable={false}
-          nodesConnectable={false}
-          nodesFocusable={false}
-          edgesFocusable={false}
-          elementsSelectable={false}
-          zoomOnScroll={false}
-          preventScrolling={false}
-          minZoom={0.2}
-          fitView
-          fitViewOptions={FIT}
-        >
-          <Controls showInteractive={false} orientation="horizontal" position="top-right" />
-        </ReactFlow>
-        <Legend links={scene.links} />
-      </section>
-      {node && (
-        <DetailPanel
-          key={node.id}
-          node={node}
-          hop={hops.find((hop) => hop.job === node.id)}
-          tracedColumns={tracedColumns}
-          onClose={() => setSelected(undefined)}
-        />
-      )}
-    </div>
+    <FlowCanvas
+      scene={scene}
+      nodes={nodes}
+      edges={scene.links.map((link) => edgeOf(link, titleOf))}
+      nodeTypes={NODE_TYPES}
+      minZoom={0.2}
+      selected={selected}
+      panelHeight={PANEL_HEIGHT}
+      panel={
+        node && (
+          <DetailPanel
+            key={node.id}
+            node={node}
+            hop={hops.find((hop) => hop.job === node.id)}
+            tracedColumns={tracedColumns}
+            onClose={() => setSelected(undefined)}
+          />
+        )
+      }
+    >
+      <div className={styles.tools}>{children}</div>
+      <Legend links={scene.links} />
+    </FlowCanvas>
   );
 }
 

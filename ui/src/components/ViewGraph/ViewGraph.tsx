@@ -1,12 +1,9 @@
 import '@xyflow/react/dist/style.css';
-import { Controls, type Edge, type Node, ReactFlow, ReactFlowProvider } from '@xyflow/react';
-import { useMemo, useRef, useState } from 'react';
+import { type Edge, ReactFlowProvider } from '@xyflow/react';
+import { useMemo, useState } from 'react';
 import type { ViewInput, ViewQuery } from '../../api/generated/graphql';
-import { canvasHeight } from '../../graph/view';
 import { type ViewLine, type ViewScene, viewScene } from '../../graph/viewScene';
-import { FIT, useFit } from '../../hooks/useFit';
-import { useWidth } from '../../hooks/useWidth';
-import graphStyles from '../LineageGraph/LineageGraph.module.css';
+import { cardNode, FlowCanvas } from '../FlowCanvas/FlowCanvas';
 import { Note } from '../Note/Note';
 import { ViewCard, type ViewCardData } from '../ViewCard/ViewCard';
 import { ViewDetails } from '../ViewDetails/ViewDetails';
@@ -18,7 +15,8 @@ interface ViewGraphProps {
   view: ViewInput;
 }
 
-const CLICKABLE = { pointerEvents: 'all' } as const;
+const PANEL_HEIGHT = 320;
+const MANY = 150;
 const NODE_TYPES = { card: ViewCard };
 
 /** A lineage at chosen levels, without what is hidden: dashed links lead through hidden nodes, and say through how many. */
@@ -46,56 +44,28 @@ export function ViewGraph({ shown, view }: ViewGraphProps) {
 
 function Canvas({ scene, view }: { scene: ViewScene; view: ViewInput }) {
   const [selected, setSelected] = useState<string>();
-  const canvas = useRef<HTMLElement>(null);
-  const width = useWidth(canvas);
   const box = scene.nodes.find((candidate) => candidate.id === selected);
-  const height = Math.max(canvasHeight(scene, width), box ? 320 : 0);
-  useFit(scene, { width, height, selected });
   const titleOf = (id: string) => scene.nodes.find((node) => node.id === id)?.title ?? id;
-  const nodes = scene.nodes.map(
-    (item): Node<ViewCardData> => ({
-      id: item.id,
-      type: 'card',
-      position: { x: item.x, y: item.y },
-      width: item.width,
-      height: item.height,
-      style: CLICKABLE,
-      data: {
-        box: item,
-        selected: item.id === selected,
-        onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
-      },
+  const nodes = scene.nodes.map((item) =>
+    cardNode<ViewCardData>(item, {
+      box: item,
+      selected: item.id === selected,
+      onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
     }),
   );
   return (
-    <div className={graphStyles.frame}>
-      <section
-        ref={canvas}
-        className={`${graphStyles.canvas} ${styles.canvas}`}
-        style={{ height }}
-        aria-label="Lineage graph"
-      >
-        <ReactFlow
-          nodes={nodes}
-          edges={scene.links.map((link) => edgeOf(link, titleOf))}
-          nodeTypes={NODE_TYPES}
-          nodesDraggable={false}
-          nodesConnectable={false}
-          nodesFocusable={false}
-          edgesFocusable={false}
-          elementsSelectable={false}
-          zoomOnScroll={false}
-          preventScrolling={false}
-          onlyRenderVisibleElements={scene.nodes.length > 150}
-          minZoom={0.1}
-          fitView
-          fitViewOptions={FIT}
-        >
-          <Controls showInteractive={false} orientation="horizontal" position="top-right" />
-        </ReactFlow>
-      </section>
-      {box && <ViewDetails key={box.id} box={box} scene={scene} view={view} />}
-    </div>
+    <FlowCanvas
+      scene={scene}
+      nodes={nodes}
+      edges={scene.links.map((link) => edgeOf(link, titleOf))}
+      nodeTypes={NODE_TYPES}
+      minZoom={0.1}
+      sparing={scene.nodes.length > MANY}
+      selected={selected}
+      panelHeight={PANEL_HEIGHT}
+      panel={box && <ViewDetails key={box.id} box={box} scene={scene} view={view} />}
+      className={styles.canvas}
+    />
   );
 }
 
