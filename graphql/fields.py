@@ -77,13 +77,16 @@ class ReachingTag:
     way: domain.Way
 
 
-@strawberry.type(description="The lineage of a column. `truncated` counts the columns that the limit kept out.")
+@strawberry.type(
+    description="The lineage of a column. `truncated` counts the columns that the limit kept out, `beyond` those one hop past the depth."
+)
 class FieldLineage:
-    """Simple or detailed, as asked."""
+    """Simple or detailed, as asked. Where `beyond` is not 0, some ends of the simple form are only where the depth ended."""
 
     nodes: list[Node]
     edges: list[FieldEdge]
     truncated: int
+    beyond: int
     column: strawberry.Private[str]
 
     @strawberry.field(description="The tags that the column, and what it derives from, bear.")
@@ -117,5 +120,6 @@ class FieldLineage:
                 for edge in found.edges
             ],
             truncated=found.truncated,
+            beyond=found.beyond,
             column=column,
         )

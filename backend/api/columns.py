@@ -43,10 +43,10 @@ async def get_lineage(
     detailed: Annotated[bool, Query(description="Every step, instead of the ends with the operations between.")] = False,
     depth: Annotated[int, Query(ge=1, le=100, description="How many columns deep.")] = 50,
 ) -> dict[str, Any]:
-    """The columns that a column derives from: `{edges: [{src, dst, way, operations, hops}], truncated}`."""
+    """The columns that a column derives from: `{edges: [{src, dst, way, operations, hops}], truncated, beyond}`."""
     found = await field_lineage(parts.workspace.graph, owner, column, direction=direction, detailed=detailed, depth=depth)
     edges = [{**asdict(edge), "way": edge.way.name.lower()} for edge in found.edges]
-    return {"edges": edges, "truncated": found.truncated}
+    return {"edges": edges, "truncated": found.truncated, "beyond": found.beyond}
 
 
 @router.get("/tags", responses=_RESPONSES)

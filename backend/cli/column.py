@@ -22,7 +22,7 @@ _ACCESS = """query ($column: ID!, $since: String, $until: String) { fieldAccess(
   job kind ways decidesOnly first last runs certain } }"""
 _LINEAGE = """query ($column: ID!, $direction: Direction!, $detailed: Boolean!, $depth: Int!) {
   fieldLineage(column: $column, direction: $direction, detailed: $detailed, depth: $depth) {
-    edges { src dst hops way operations { job type subtype description masking } } truncated } }"""
+    edges { src dst hops way operations { job type subtype description masking } } truncated beyond } }"""
 _TAGS = "query ($column: ID!) { fieldLineage(column: $column, depth: 1) { tags { tag origin distance way } } }"
 
 _WAYS = ("direct", "masked", "indirect")  # best first
@@ -84,13 +84,13 @@ def lineage(
 
       headwater column lineage out/report max_wind_mph --detailed
     """
-    truncated = 0
+    truncated = beyond = 0
 
     async def ask(answers: Answers, identifier: str) -> list[dict[str, Any]]:
-        nonlocal truncated
+        nonlocal truncated, beyond
         asked = {"column": identifier, "direction": direction.name, "detailed": detailed, "depth": depth}
         found = (await answers.ask(_LINEAGE, **asked))["fieldLineage"]
-        truncated = found["truncated"]
+        truncated, beyond = found["truncated"], found["beyond"]
         edges = [
             {"from": edge["src"], "to": edge["dst"], "way": edge["way"].lower(), "hops": edge["hops"], "operations": edge["operations"]}
             for edge in found["edges"]
@@ -106,6 +106,8 @@ def lineage(
     emit(rows, columns=("from", "to", "way", "hops", "operations"), format=format)
     if truncated:
         note(f"[yellow]warning:[/] {truncated:,} more columns were reached than are listed.")
+    if beyond:
+        note(f"[yellow]warning:[/] at least {beyond:,} more columns lie beyond; --depth asks for more.")
 
 
 @app.command()

@@ -6,7 +6,7 @@ And the tags that reach a column along it: what holds a person's name holds it s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -16,8 +16,10 @@ from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.views.columns import dataset_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import field_tags
+from headwater.graph.views.request import MAX_REACHED
 
 _BY = "by:"
+_FAR = 1_000  # hops: no derivation is so long
 
 
 class Way(IntEnum):
@@ -55,11 +57,15 @@ class FieldEdge:
 
 @dataclass(frozen=True, slots=True)
 class FieldLineage:
-    """Columns, nearest first, and how they derive. `truncated` counts the columns that the limit kept out."""
+    """Columns, nearest first, and how they derive.
+
+    `truncated` counts the columns that the limit kept out, `beyond` those one hop further than the depth allowed (at least so many more).
+    """
 
     nodes: Sequence[Node]
     edges: Sequence[FieldEdge]
     truncated: int
+    beyond: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +97,25 @@ async def field_lineage(
     if direction is Direction.BOTH:
         raise InvalidQueryError("The lineage of a column goes one way.", field="direction", hint="Ask for upstream, or for downstream.")
     reached = await _reach(graph, tenant, column, direction, depth, limit)
+    beyond = await _beyond(graph, tenant, reached, direction, depth)
     if detailed:
         edges = [FieldEdge(edge.src, edge.dst, operations_of(edge), 1, _way(edge)) for edge in reached.edges]
-        return FieldLineage(reached.nodes, edges, reached.truncated)
-    return _simple(reached, column, direction)
+        return FieldLineage(reached.nodes, edges, reached.truncated, beyond)
+    return replace(_simple(reached, column, direction), beyond=beyond)
 
 
-async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, depth: int = 50, limit: int = 5_000) -> list[ReachingTag]:
-    """The tags that reach a column, by the best way of each, nearest first. Raises as `field_lineage`."""
-    reached = await _reach(graph, tenant, column, Direction.UPSTREAM, depth, limit)
+async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, limit: int = MAX_REACHED) -> list[ReachingTag]:
+    """The tags that reach a column, by the best way of each, nearest first: all of them, since one that is left out may be a person's.
+
+    Raises:
+        NotFoundError: the column is not known.
+        InvalidQueryError: the id is no column's, or it derives from more columns than can be looked at.
+    """
+    reached = await _reach(graph, tenant, column, Direction.UPSTREAM, _FAR, limit)
+    if reached.truncated:
+        raise InvalidQueryError(
+            f"{column} derives from more than {limit:,} columns.", field="column", hint="Ask for the tags of columns further upstream."
+        )
     nodes = {node.id: node for node in reached.nodes}
     datasets = {node.id: node for node in await graph.get(tenant, sorted({dataset_of(identifier) for identifier in nodes}))}
     best = _best_ways(reached.edges, column, Direction.UPSTREAM)
@@ -109,6 +125,13 @@ async def reaching_tags(graph: GraphStore, tenant: str, column: str, *, depth: i
         for tag in field_tags(nodes[identifier], datasets.get(dataset_of(identifier)))
     ]
     return sorted(found, key=lambda tag: (tag.way, tag.distance, tag.tag, tag.origin))
+
+
+async def _beyond(graph: GraphStore, tenant: str, reached: Subgraph, direction: Direction, depth: int) -> int:
+    """How many columns lie one hop further than the depth allowed."""
+    edge = [identifier for identifier, hops in reached.distance.items() if hops == depth]
+    steps = await graph.neighbours(tenant, edge, direction=direction, kinds=[EdgeKind.DERIVES]) if edge else []
+    return len({step.src if direction is Direction.UPSTREAM else step.dst for step in steps} - reached.distance.keys())
 
 
 def operations_of(edge: Edge) -> list[FieldOperation]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
 from headwater.graph.stores import Direction, GraphStore
 from headwater.graph.views import AccessKind, Way, field_access, field_lineage, reaching_tags
 from tests.graph.views.history import APR, FEB, JAN, MAR, derives, named, ran, schema
@@ -92,3 +95,25 @@ async def test_what_is_no_column_is_refused(stated: GraphStore) -> None:
             await ask(stated, "t", "dataset:file:raw")
         with pytest.raises(NotFoundError):
             await ask(stated, "t", "column:file:raw:nowhere")
+
+
+async def test_what_lies_past_the_depth_is_counted_and_tags_come_from_any_depth(store: GraphStore) -> None:
+    chain = [f"column:file:t{step}:c" for step in range(70)]
+    edges = [Edge(before, after, EdgeKind.DERIVES) for before, after in pairwise(chain)]
+    tagged = Node(chain[0], NodeKind.COLUMN, "c", {"tag:pii": {"value": "1"}})
+    await store.apply("t", [GraphBatch(Stamp("2026-01-01T00:00:00Z", "k"), [tagged], edges)])
+    cut = await field_lineage(store, "t", chain[-1], depth=50)
+    assert ([edge.src for edge in cut.edges], cut.beyond) == ([chain[19]], 1)
+    whole = await field_lineage(store, "t", chain[-1], depth=100)
+    assert ([edge.src for edge in whole.edges], whole.beyond) == ([chain[0]], 0)
+    (tag,) = await reaching_tags(store, "t", chain[-1])
+    assert (tag.tag, tag.distance) == ("pii", 69)
+    with pytest.raises(InvalidQueryError, match="more than 10 columns"):
+        await reaching_tags(store, "t", chain[-1], limit=10)
+
+
+async def test_an_edge_says_whether_values_flow_along_it(stated: GraphStore) -> None:
+    found = await field_lineage(stated, "t", "column:file:out:n")
+    assert {(edge.src, edge.way) for edge in found.edges} == {(RAW, Way.MASKED)}
+    down = await field_lineage(stated, "t", "column:file:raw:month", direction=Direction.DOWNSTREAM)
+    assert {(edge.dst, edge.way) for edge in down.edges} == {("column:file:mid:month", Way.INDIRECT)}
