@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 from headwater.backend.projection.descriptions import state_facets
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
-from headwater.backend.projection.statement import Block, Statement
+from headwater.backend.projection.statement import Part, Statement
 from headwater.graph.model import EdgeKind, NodeKind, Stamp, node_id
 
-Stated = tuple[Sequence[str], Block]  # the names of a dataset's columns, and what is stated of it
+Stated = tuple[Sequence[str], Part]  # the names of a dataset's columns, and what is stated of it
 K = TypeVar("K", bound=Hashable)
 
 # The end of a run repeats its start, the next run of a job the one before, every event the schemas of what it reads. Their values are
 # those of JSON, for which marshal is an exact key, at a third of the price of any other.
-_REMEMBERED = 1_024
+_REMEMBERED = 256
 _DATASETS: dict[tuple[str | None, bool, bytes], Stated] = {}
 _SCHEMAS: dict[tuple[str, str, bytes], Stated] = {}
 
@@ -51,7 +51,7 @@ def _dataset(namespace: str, name: str, dataset: Mapping[str, Any], job: str | N
         _state_accesses(statement, namespace, name, mapping(readings.get("headwater_fieldAccess")), job)
     identifier = statement.describe(statement.dataset(namespace, name), properties)
     state_facets(statement, identifier, facets)
-    return columns, statement.block()
+    return columns, statement.part()
 
 
 def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapping[str, Any]) -> Sequence[str]:
@@ -59,8 +59,8 @@ def _state_columns(statement: Statement, namespace: str, name: str, schema: Mapp
     fields = objects(schema.get("fields"))
     if not fields:
         return ()
-    columns, block = _remembered(_SCHEMAS, (namespace, name, marshal.dumps(fields, 2)), lambda: _columns(namespace, name, fields))
-    statement.state(block)
+    columns, part = _remembered(_SCHEMAS, (namespace, name, marshal.dumps(fields, 2)), lambda: _columns(namespace, name, fields))
+    statement.state(part)
     return columns
 
 
@@ -87,7 +87,7 @@ def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]]) -> 
             type=text(field.get("type")), description=text(field.get("description")), ordinal=ordinal, fields=field.get("fields")
         )
         statement.describe(statement.column(namespace, name, column), properties)
-    return columns, statement.block()
+    return columns, Part.whole(statement.part())
 
 
 def _state_derivations(

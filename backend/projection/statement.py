@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, bare_name, kind_of, node_id
+from headwater.graph.model import Block, Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, bare_name, kind_of, node_id
 
 EdgeKey = tuple[str, str, EdgeKind]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """What many entries state alike: made once, and the same objects in every batch.
+class Part:
+    """What several entries state alike, to be stated again: the same objects in every batch.
 
     `plain` edges have no properties, `told` have; `placed` as in `Statement`.
     """
@@ -22,6 +22,12 @@ class Block:
     plain: Mapping[EdgeKey, Edge]
     told: Mapping[EdgeKey, Edge]
     placed: Mapping[tuple[str, ...], str]
+    blocks: Sequence[Block]
+
+    @classmethod
+    def whole(cls, part: Part) -> Part:
+        """The part as one block. Nothing in it may have properties that another entry adds to."""
+        return cls((), {}, {}, part.placed, [Block(part.nodes, list(part.plain.values()))])
 
 
 class Statement:
@@ -36,6 +42,7 @@ class Statement:
         self._nodes: list[Node] = []
         self._edges: dict[EdgeKey, Edge] = {}
         self._placed: dict[tuple[str, ...], str] = {}
+        self._blocks: dict[Block, None] = {}
 
     def describe(
         self, identifier: str, properties: Mapping[str, Any], *, name: str | None = None, ranks: Mapping[str, int] | None = None
@@ -54,20 +61,21 @@ class Statement:
         elif properties and properties is not known.properties:
             self._edges[key] = Edge(src, dst, kind, {**known.properties, **properties})
 
-    def state(self, block: Block) -> None:
-        """State a block."""
-        self._nodes.extend(block.nodes)
-        self._edges = {**block.plain, **self._edges}
-        for key, edge in block.told.items():
+    def state(self, part: Part) -> None:
+        """State a part again."""
+        self._nodes.extend(part.nodes)
+        self._edges = {**part.plain, **self._edges}
+        for key, edge in part.told.items():
             if self._edges.setdefault(key, edge) is not edge:
                 self.link(*key, edge.properties)
-        self._placed.update(block.placed)
+        self._placed.update(part.placed)
+        self._blocks.update(dict.fromkeys(part.blocks))
 
-    def block(self) -> Block:
+    def part(self) -> Part:
         """All that was stated, for other statements."""
         plain = {key: edge for key, edge in self._edges.items() if not edge.properties}
         told = {key: edge for key, edge in self._edges.items() if edge.properties}
-        return Block(self._nodes, plain, told, self._placed)
+        return Part(self._nodes, plain, told, self._placed, list(self._blocks))
 
     def contain(self, container: str, child: str) -> str:
         """State that the container holds the child; returns the child."""
@@ -102,4 +110,4 @@ class Statement:
 
     def batch(self) -> GraphBatch:
         """All that was stated."""
-        return GraphBatch(self._stamp, self._nodes, list(self._edges.values()), self.by)
+        return GraphBatch(self._stamp, self._nodes, list(self._edges.values()), self.by, list(self._blocks))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from headwater.errors import InvalidInputError
-from headwater.graph.model.elements import Edge, EdgeKind, GraphBatch, Node, Stamp
+from headwater.graph.model.elements import Block, Edge, EdgeKind, GraphBatch, Node, Stamp
 from headwater.graph.model.ids import kind_of
 from headwater.graph.model.merge import NAME, NO_FACTS, Facts
 
@@ -33,37 +33,58 @@ class Changes:
 def collect(batches: Iterable[GraphBatch]) -> Changes:
     """Merge batches with one another.
 
-    The same object in several batches is merged once, with its greatest stamp: what events repeat (schemas), the projection makes once.
+    What several of them state by the same object is merged once, with its greatest stamp.
 
     Raises:
         InvalidInputError: an id is malformed or too long, or a node's kind is not that of its id.
     """
-    changes = Changes()
-    nodes: dict[int, tuple[Node, Stamp]] = {}
-    edges: dict[int, tuple[Edge, Stamp]] = {}
-    seen: dict[int, list[str]] = {}
+    latest = _Latest()
     for batch in sorted(batches, key=lambda batch: (batch.stamp.time, batch.stamp.key)):
-        stamp = batch.stamp
-        at = f"{stamp.time} {batch.by}" if stamp.time else ""
-        for node in batch.nodes:
-            nodes[id(node)] = (node, stamp)
-        for edge in batch.edges:
-            number = id(edge)
-            edges[number] = (edge, stamp)
-            if at:
-                known = seen.get(number)
-                if known is None:
-                    seen[number] = [at, at]
-                elif at > known[1]:
-                    known[1] = at
-                elif at < known[0]:
-                    known[0] = at
-    for node, stamp in nodes.values():
-        _collect_node(changes, node, stamp)
+        latest.take(batch)
+    changes = Changes()
     alike: dict[tuple[int, int, int], Facts] = {}
-    for number, (edge, stamp) in edges.items():
-        _collect_edge(changes, edge, stamp, seen.get(number), alike)
+    for node, stamp in latest.nodes.values():
+        _collect_node(changes, node, stamp)
+    for number, (edge, stamp) in latest.edges.items():
+        _collect_edge(changes, edge, stamp, latest.seen.get(number), alike)
+    for block, stamp in latest.blocks.items():
+        for node in block.nodes:
+            _collect_node(changes, node, stamp)
+        for edge in block.edges:
+            _collect_edge(changes, edge, stamp, latest.seen.get(id(block)), alike)
     return changes
+
+
+@dataclass(slots=True)
+class _Latest:
+    """Each object that batches state, with the stamp of the last batch; and, by `id`, the first and last instant of edges and blocks."""
+
+    nodes: dict[int, tuple[Node, Stamp]] = field(default_factory=dict)
+    edges: dict[int, tuple[Edge, Stamp]] = field(default_factory=dict)
+    blocks: dict[Block, Stamp] = field(default_factory=dict)
+    seen: dict[int, list[str]] = field(default_factory=dict)
+
+    def take(self, batch: GraphBatch) -> None:
+        """The batch that follows in time."""
+        stamp = batch.stamp
+        self.nodes.update((id(node), (node, stamp)) for node in batch.nodes)
+        self.edges.update((id(edge), (edge, stamp)) for edge in batch.edges)
+        self.blocks.update(dict.fromkeys(batch.blocks, stamp))
+        if stamp.time:
+            at = f"{stamp.time} {batch.by}"
+            for stated in (*batch.edges, *batch.blocks):
+                _see(self.seen, id(stated), at)
+
+
+def _see(seen: dict[int, list[str]], number: int, at: str) -> None:
+    """Note first and last of what an object was stated at."""
+    known = seen.get(number)
+    if known is None:
+        seen[number] = [at, at]
+    elif at > known[1]:
+        known[1] = at
+    elif at < known[0]:
+        known[0] = at
 
 
 def _collect_node(changes: Changes, node: Node, stamp: Stamp) -> None:

@@ -113,14 +113,24 @@ class Edge:
     last: str = field(default="", compare=False)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """What many log entries state alike: one object in all their batches, merged once for all of them."""
+
+    nodes: Sequence[Node]
+    edges: Sequence[Edge]
+
+
 @dataclass(frozen=True, slots=True)
 class GraphBatch:
     """What one log entry states. All of it is applied, or nothing. A node that only an edge names comes to exist bare.
 
-    `by` is the run that states it, where one does. The edges were there at the stamp's time; a stamp without a time says nothing of when.
+    The nodes and edges of `blocks` are stated as the batch's own are. `by` is the run that states it, where one does. The edges were there
+    at the stamp's time; a stamp without a time says nothing of when.
     """
 
     stamp: Stamp
     nodes: Sequence[Node] = ()
     edges: Sequence[Edge] = ()
     by: str = ""
+    blocks: Sequence[Block] = ()
