@@ -38,6 +38,8 @@ final class AggregateFamily extends Family {
         boundary.column("key", null, 0);
         boundary.hidden(child, values);
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
+        // the aggregate has no use for hidden columns, but would sort or compute them
+        LogicalPlan visible = new HiddenProject(aggregate.child().output(), tapped, aggregate.child());
         Alias reference = Rewriter.alias(hash, "group");
         List outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
@@ -45,13 +47,13 @@ final class AggregateFamily extends Family {
         hidden.add(new Hidden(reference.toAttribute(), operator));
         if (check == null) {
             LogicalPlan renewed = new HiddenAggregate(
-                aggregate.groupingExpressions(), Scala.seq(outputs), tapped, aggregate.hint(), aggregate);
+                aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);
             return new Rewritten(renewed, hidden);
         }
         Alias second = Rewriter.alias(check, "check");
         outputs.add(second);
         LogicalPlan renewed = new HiddenAggregate(
-            aggregate.groupingExpressions(), Scala.seq(outputs), tapped, aggregate.hint(), aggregate);
+            aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);
         return new Rewritten(checked(aggregate, operator, renewed, reference, second, rewriter), hidden);
     }
 
