@@ -37,7 +37,7 @@ def _kept(service: ServiceProcess, event: dict[str, Any]) -> list[bytes]:
     connection = sqlite3.connect(f"file:{service.home.log}?mode=ro", uri=True)
     rows = [text for (text,) in connection.execute("SELECT body FROM entry")]
     connection.close()
-    return [text for text in rows if json.loads(text)["run"] == event["run"]]
+    return [text for text in rows if json.loads(text).get("run") == event["run"]]
 
 
 def test_an_event_is_kept_as_it_came(client: httpx.Client, service: ServiceProcess) -> None:
