@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 
@@ -24,6 +25,7 @@ _NODE_KINDS = {kind.value: kind for kind in NodeKind}  # a look-up costs a tenth
 
 # Source, destination, kind, properties, first, last.
 _Row = tuple[int, int, int, str | None, str | None, str | None]
+_EDGE = "e.src, e.dst, e.kind, e.properties, e.first, e.last"
 
 
 def neighbours(
@@ -72,18 +74,19 @@ def reach(
         (json.dumps(kept),),
     ).fetchall()
     ids = {row[0]: row[1] for row in rows}
-    nearest = sorted([(hops[row[0]], *row[1:]) for row in rows])  # ids differ: what follows them is never compared
+    rows.sort(key=itemgetter(1))
+    rows.sort(key=lambda row: hops[row[0]])
     return Subgraph(
         # Written out, as are edges below: a call an element costs as much as making it.
         nodes=[
             Node(identifier, _NODE_KINDS[kind], name, stored(about) if about else NOTHING, NOTHING)
-            for _, identifier, kind, name, about in nearest
+            for _, identifier, kind, name, about in rows
         ],
         edges=[
             Edge(ids[src], ids[dst], KIND[kind], stored(about) if about else NOTHING, NOTHING, first or "", last or "")
-            for src, dst, kind, about, first, last in _among(walks, ids)
+            for src, dst, kind, about, first, last in _among(walks[0], ids)
         ],
-        distance={row[1]: row[0] for row in nearest},
+        distance={row[1]: hops[row[0]] for row in rows},
         truncated=len(hops) - len(kept),
         counted=all(walk.whole for walk in walks),
     )
@@ -125,8 +128,7 @@ class _Walk:
         if not keys or not self.kinds:
             return []
         rows: list[_Row] = self.connection.execute(
-            "SELECT e.src, e.dst, e.kind, e.properties, e.first, e.last "
-            f"FROM json_each(?) AS level CROSS JOIN edge AS e ON e.{_NEAR[self.way]} = level.value AND {among(self.kinds)}",
+            f"SELECT {_EDGE} FROM json_each(?) AS level CROSS JOIN edge AS e ON e.{_NEAR[self.way]} = level.value AND {among(self.kinds)}",
             (json.dumps(sorted(keys)),),
         ).fetchall()
         self.expanded.update(keys)
@@ -144,9 +146,15 @@ def _nearest(connection: sqlite3.Connection, hops: dict[int, int], limit: int) -
     return sorted([*whole, *first_by_id(connection, level, limit - len(whole)).tolist()])
 
 
-def _among(walks: Sequence[_Walk], kept: Collection[int]) -> list[_Row]:
-    """The edges among the kept: those met, and those that no step went over (into the last level, from one cone into the other)."""
-    walk = walks[0]
-    rest = [key for key in kept if key not in walk.expanded]
-    walk.expand(rest)
-    return [row for row in walk.rows if row[0] in kept and row[1] in kept]
+def _among(walk: _Walk, kept: Mapping[int, str]) -> list[_Row]:
+    """The edges among the kept: those met, and those that no step went over (into the last level, from one cone into the other).
+
+    Of the latter most lead out of what is kept: the index alone tells which do not.
+    """
+    rest = np.array([key for key in kept if key not in walk.expanded], dtype=np.int64)
+    found = edges_at(walk.connection, walk.way, rest, walk.kinds).tolist()
+    inside = sorted([row for src, dst, _, row in found if src in kept and dst in kept])
+    rows = walk.connection.execute(
+        f"SELECT {_EDGE} FROM json_each(?) AS kept CROSS JOIN edge AS e ON e.key = kept.value", (json.dumps(inside),)
+    ).fetchall()
+    return [row for row in walk.rows if row[0] in kept and row[1] in kept] + rows
