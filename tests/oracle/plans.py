@@ -194,13 +194,21 @@ class Union(Plan):
 
 @dataclass(frozen=True)
 class Function:
-    """An aggregate: `sum`, `sum_distinct`, `count`, `min`, `max`, `count_distinct`; of a column."""
+    """An aggregate: `sum`, `sum_distinct`, `count`, `min`, `max`, `count_distinct`; of a column, FILTER (WHERE …)."""
 
     name: str
     place: int
+    where: Expression | None = None
+
+    @property
+    def reads(self) -> frozenset[int]:
+        return frozenset({self.place}) | (self.where.reads() if self.where else frozenset())
+
+    def passing(self, rows: Sequence[Derived]) -> list[Derived]:
+        return [row for row in rows if self.where is None or self.where.of(row.values) is True]
 
     def of(self, rows: Sequence[Derived]) -> Value:
-        values = [row.values[self.place] for row in rows if row.values[self.place] is not None]
+        values = [row.values[self.place] for row in self.passing(rows) if row.values[self.place] is not None]
         if self.name == "count":
             return len(values)
         if self.name == "count_distinct":
@@ -213,7 +221,8 @@ class Function:
 
     def chosen(self, rows: Sequence[Derived]) -> list[Derived]:
         """The rows that the witness of this aggregate takes; none where it chooses none."""
-        present = [row for row in sorted(rows, key=lambda row: row.place) if row.values[self.place] is not None]
+        passing = self.passing(rows)
+        present = [row for row in sorted(passing, key=lambda row: row.place) if row.values[self.place] is not None]
         if self.name in ("min", "max"):
             extreme = self.of(rows)
             return [row for row in present if rank(row.values[self.place]) == rank(extreme)][:1]
@@ -222,12 +231,13 @@ class Function:
             for row in present:
                 first.setdefault(same(row.values[self.place]), row)
             return list(first.values())
-        return list(rows)
+        return passing
 
     def sql(self, alias: str) -> str:
         argument = f"{alias}.c{self.place}"
         name, _, distinct = self.name.partition("_")
-        return f"{name}(DISTINCT {argument})" if distinct else f"{name}({argument})"
+        where = f" FILTER (WHERE {self.where.sql(alias)})" if self.where else ""
+        return f"{name}(DISTINCT {argument}){where}" if distinct else f"{name}({argument}){where}"
 
 
 @dataclass(eq=False)
@@ -257,7 +267,7 @@ class Aggregate(Plan):
         def witness(columns: Columns) -> frozenset[Record]:
             functions = [self.functions[c - len(self.keys)] for c in columns if c >= len(self.keys)]
             chosen = [row for function in functions for row in function.chosen(ordered)] or ordered[:1]
-            below = frozenset(self.keys) | {function.place for function in functions}
+            below = frozenset(self.keys).union(*(function.reads for function in functions))
             return frozenset().union(*(row.witness_of(below) for row in chosen))
 
         influence = frozenset().union(*(row.influence for row in rows))

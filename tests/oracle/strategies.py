@@ -90,7 +90,7 @@ def _project(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
 @st.composite
 def _aggregate(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> _Typed:
     keys = draw(st.lists(st.sampled_from(range(child.width)), unique=True, max_size=2))
-    functions = [draw(_functions(types)) for _ in range(draw(st.integers(1, 2)))]
+    functions = [draw(_functions(types)) for _ in range(draw(st.integers(0 if keys else 1, 2)))]  # of none: DISTINCT
     plan = Aggregate(child, keys, functions)
     return plan, (*(types[key] for key in keys), *(_result(function, types) for function in functions))
 
@@ -220,7 +220,8 @@ def _functions(draw: st.DrawFn, types: tuple[str, ...]) -> Function:
     place = draw(st.sampled_from(range(len(types))))
     # A sum of doubles depends on its order; sums are of integers here, so that answers compare exactly.
     names = FUNCTIONS if types[place] == "bigint" else FUNCTIONS[2:]
-    return Function(draw(st.sampled_from(names)), place)
+    where = draw(_predicates(types)) if draw(st.integers(0, 3)) == 0 else None
+    return Function(draw(st.sampled_from(names)), place, where)
 
 
 def _of_type(types: tuple[str, ...], name: str) -> list[int]:
