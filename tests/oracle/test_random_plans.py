@@ -75,8 +75,9 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
     event(f"caches read: {sum(operator['op'] == 'InMemoryRelation' for operator in capture['operators'])}")
     written = list(_rows_of(here / "out"))
     assert Counter(values for _, values in written) == Counter(_values(row.values) for row in plan.rows), plan.sql()
-    if lost := [problem for problem in capture["problems"] if problem["operator"].startswith("Scan ") and problem["kind"] == "missing"]:
-        event(f"the optimizer took a relation out: {len(lost)}")
+    taken = [problem["operator"].split()[0] for problem in capture["problems"] if problem["kind"] == "missing"]
+    if lost := sorted(operator for operator in taken if operator in ("Scan", "Window")):
+        event(f"the optimizer took out: {', '.join(lost)}")
     elif capture["status"] == "refused":
         (problem, *_) = capture["problems"]
         assert problem["kind"] == "refused", problem

@@ -48,6 +48,7 @@ final class LostScans {
         Capture cached = plan instanceof InMemoryRelation ? Caches.of((InMemoryRelation) plan) : null;
         if (cached != null) {
             say(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), cached.original, capture);
+            LostWindows.say(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), cached.original, capture);
             say(cached.original, capture);
         }
         List below = Scala.list(plan.children());

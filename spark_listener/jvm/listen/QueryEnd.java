@@ -71,8 +71,9 @@ final class QueryEnd implements Described {
         try {
             LostScans.say(event.qe().analyzed(), capture.original, capture);
             LostScans.say(capture.original, capture);
+            LostWindows.say(event.qe().analyzed(), capture.original, capture);
         } catch (Throwable fault) {
-            capture.problem("Scan", "whether the optimizer took relations out could not be told: " + fault, "missing");
+            capture.problem("Scan", "whether the optimizer took something out could not be told: " + fault, "missing");
         }
     }
 

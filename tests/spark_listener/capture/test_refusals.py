@@ -115,3 +115,13 @@ KEPT = {
 def test_subqueries_that_are_used_are_not(spark: SparkSession, table: Any, write: Any, query: str) -> None:
     spark.read.parquet(table("kept", numbered())).createOrReplaceTempView("kept")
     assert write(spark.sql(KEPT[query])).capture["status"] == "complete"
+
+
+def test_a_window_that_nothing_uses_is_said_to_be_missing(spark: SparkSession, table: Any, write: Any) -> None:
+    spark.read.parquet(table("kept", numbered())).createOrReplaceTempView("kept")
+    windows = "select *, sum(id) over (partition by k) s, max(id) over (order by id) m from kept"
+    captured = write(spark.sql(f"select id, s from ({windows})"))
+    (problem,) = captured.capture["problems"]
+    assert captured.capture["status"] == "partial"
+    assert (problem["kind"], problem["operator"]) == ("missing", "Window m")
+    assert write(spark.sql(f"select id, s + m x from ({windows}) where m > 3")).capture["status"] == "complete"

@@ -1,0 +1,57 @@
+package headwater.listen;
+
+import headwater.rewrite.Capture;
+import headwater.shim.Scala;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+
+/**
+ * Window functions of the query as written whose result nothing uses: the optimizer takes them out. The rows of their frames had a part in
+ * the row all the same (docs: semantics; influence does not depend on the columns that are asked for). The capture says that they are missing.
+ */
+final class LostWindows {
+    private final Map functions = new LinkedHashMap(); // ExprId -> String name
+    private boolean repeats; // what stands for a common table expression or a cache may have columns of its own
+
+    private LostWindows(LogicalPlan plan) {
+        visit(plan);
+    }
+
+    static void say(LogicalPlan query, LogicalPlan ran, Capture capture) {
+        LostWindows written = new LostWindows(query);
+        LostWindows kept = new LostWindows(ran);
+        boolean fewer = !(written.repeats || kept.repeats) || kept.functions.size() < written.functions.size();
+        Iterator all = written.functions.keySet().iterator();
+        while (fewer && all.hasNext()) {
+            Object function = all.next();
+            if (!kept.functions.containsKey(function)) {
+                String reason = "nothing uses this result, so that the optimizer took it out of the query; the rows of its frames are not listed";
+                capture.problem("Window " + written.functions.get(function), reason, "missing");
+            }
+        }
+    }
+
+    private void visit(LogicalPlan plan) {
+        repeats |= plan instanceof WithCTE || plan instanceof InMemoryRelation;
+        if (plan instanceof InMemoryRelation) { // in the query as written there stands what is cached
+            visit(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
+            return;
+        }
+        List made = plan instanceof Window ? Scala.list(((Window) plan).windowExpressions()) : Scala.list(Scala.empty());
+        for (int i = 0; i < made.size(); i++) {
+            functions.put(((NamedExpression) made.get(i)).exprId(), ((NamedExpression) made.get(i)).name());
+        }
+        List below = Scala.list(plan.children());
+        below.addAll(Scala.list(plan.subqueries()));
+        for (int i = 0; i < below.size(); i++) {
+            visit((LogicalPlan) below.get(i));
+        }
+    }
+}
