@@ -124,7 +124,8 @@ class Chooser:
     def _ordered(self, candidates: str) -> str:
         """The candidates with a number, `rid`, and their place in the order of first rows, `rank`."""
         keys, joins = order_of(self._session, self._capture, self._columns, candidates, "c")
-        order = ", ".join(f"{key} NULLS LAST" for key in keys) or "NULL"
+        # Derived rows of the same first record are equal in standing; by their references the same one is taken each time.
+        order = ", ".join([*(f"{key} NULLS LAST" for key in keys), *(f"c.{column.name}" for column in self._columns)]) or "NULL"
         return self._session.table(f"SELECT c.*, row_number() OVER (ORDER BY {order}) AS rank, rank AS rid FROM {candidates} c{joins}")
 
 

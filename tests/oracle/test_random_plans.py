@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from headwater.graph.trace import Semantics, TraceAnswer
 from tests.oracle.laboratory import Laboratory, laboratory_in
 from tests.oracle.plans import Plan, Record, Scan
-from tests.oracle.rows import LOCAL
+from tests.oracle.rows import LOCAL, GroupingSets
 from tests.oracle.strategies import TYPES, Tables, plans, tables
 from tests.oracle.values import Value, same
 
@@ -91,6 +91,8 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
 
 def _compare(laboratory: Laboratory, plan: Plan, out: Path, written: list[tuple[tuple[str, int], Values]]) -> None:
     everything = frozenset(range(plan.width))
+    # Groups of several grouping sets may begin with the same record: which of them comes first is not laid down.
+    several = any(isinstance(part, GroupingSets) for part in plan.parts() if part is not plan)
     expected: dict[Key, list[frozenset[Record]]] = defaultdict(list)
     for row in plan.rows:
         expected[_values(row.values), row.influence].append(row.witness_of(everything))
@@ -102,7 +104,10 @@ def _compare(laboratory: Laboratory, plan: Plan, out: Path, written: list[tuple[
         found[values, _records(influence)].append((_records(witness), witness.exact))
     assert {key: len(rows) for key, rows in found.items()} == {key: len(rows) for key, rows in expected.items()}, plan.sql()
     for key, rows in found.items():
-        if all(exact for _, exact in rows):
+        if several:
+            event("witness: several are equal in standing")
+            assert all(witness <= key[1] and bool(witness) == bool(key[1]) for witness, _ in rows), (plan.sql(), key)
+        elif all(exact for _, exact in rows):
             assert Counter(witness for witness, _ in rows) == Counter(expected[key]), (plan.sql(), key)
         else:
             event("witness: superset")
