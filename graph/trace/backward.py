@@ -18,12 +18,11 @@ from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.choose import Chooser, aggregates
 from headwater.graph.trace.collisions import say_collided
 from headwater.graph.trace.derive import groups
-from headwater.graph.trace.frames import LAST, UNREAD, Reach, influence, witness
 from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
-from headwater.graph.trace.plan import CACHE, WINDOWED, Column, Made, Needed, branches, limited, needs_of, picked, references, window_reads
-from headwater.graph.trace.reader import kept_rows
+from headwater.graph.trace.plan import CACHE, WINDOWED, Column, Made, Needed, branches, limited, listed, needs_of, picked, references
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.sets import is_set, on_side, sides
+from headwater.graph.trace.windows import WindowRows
 
 Skip = frozenset[int]
 
@@ -79,8 +78,8 @@ class Backward:
             return Step({}, 0)
         columns = references(sink)
         rows = self._session.table(
-            f"SELECT b.origin, b.file, b.row{_listed('s', [*columns, *branches(sink)])} FROM {begin} b "
-            f"JOIN {self._kept(sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
+            f"SELECT b.origin, b.file, b.row{listed('s', [*columns, *branches(sink)])} FROM {begin} b "
+            f"JOIN {self._session.rows(self._capture, sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
         )
         known, asked = self._session.count(rows), self._session.count(begin)
         if known < asked:
@@ -118,18 +117,18 @@ class Backward:
         columns, known = references(boundary), [*references(boundary), *branches(boundary)]
         kept = groups(self._session, self._capture, boundary, state)
         if not self._witness or operator.op != "Aggregate":
-            rows = self._session.table(f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {kept} g ON g.key = s.ref")
+            rows = self._session.table(f"SELECT s.origin{listed('g', columns)} FROM {state} s JOIN {kept} g ON g.key = s.ref")
             self._say_lost(operator, rows)
             self._spread(rows, columns, operator, _Carry(None, at.skip))
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._session.table(
-            f"SELECT g.key AS grp{_listed('g', known)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {kept} g ON g.key = s.ref"
+            f"SELECT g.key AS grp{listed('g', known)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {kept} g ON g.key = s.ref"
         )
         self._say_lost(operator, candidates)
         if not mixed:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
-        rows = self._session.table(f"SELECT s.origin{_listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
+        rows = self._session.table(f"SELECT s.origin{listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
         self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given)))
 
     def _say_lost(self, operator: Operator, rows: str) -> None:
@@ -140,19 +139,19 @@ class Backward:
     def _side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column], *, mixed: bool) -> None:
         """One side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
         candidates = self._session.table(
-            f"SELECT g.key AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
-            f"JOIN {self._kept(boundary)} g ON g.key = s.ref WHERE {on_side('g', columns)}"
+            f"SELECT g.key AS grp{listed('g', columns)} FROM (SELECT DISTINCT ref FROM {state}) s "
+            f"JOIN {self._session.rows(self._capture, boundary)} g ON g.key = s.ref WHERE {on_side('g', columns)}"
         )
         if self._witness and not mixed:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
-        rows = f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
+        rows = f"SELECT s.origin{listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
         self._spread(f"({rows})", columns, operator, _Carry(needs_of(operator, frozenset())))
 
     def _window(self, operator: Operator, state: str, at: _At) -> None:
         boundary = self._boundary(operator)
         if boundary is None:
             return
-        rows = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(boundary)} w ON w.ref = s.ref")
+        rows = self._named(state, boundary)
         self._say_lost(operator, rows)
         self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
         if operator.id in at.skip:
@@ -160,20 +159,27 @@ class Backward:
         below = at.skip | self._plan.unread(operator)
         if not self._witness:
             self._spread(rows, limited(boundary), operator, _Carry(None, below))
-        for carry, reaches in self._reaches(operator, boundary, at.given, below):
-            self._say_unread(operator, boundary, rows, reaches)
-            whole = [reach for reach in reaches if reach.choose is None]
-            if whole:
-                self._spread_by_branch(self._frames(boundary, rows, whole), boundary, operator, carry)
+        opened = WindowRows(self._session, self._capture, operator, boundary, rows)
+        for needed, reaches in opened.witness(picked(operator, at.given)) if self._witness else opened.influence():
+            carry = _Carry(needed) if self._witness else _Carry(None, below)
+            opened.say_unread(reaches)
+            if whole := [reach for reach in reaches if reach.choose is None]:
+                self._spread_by_branch(opened.frames(whole), boundary, operator, carry)
             for reach in reaches:
                 if reach.choose is not None:
-                    self._spread_by_branch(self._chosen(operator, boundary, rows, reach), boundary, operator, carry)
+                    self._spread_by_branch(opened.chosen(reach, reach.choose), boundary, operator, carry)
+
+    def _named(self, state: str, boundary: Boundary) -> str:
+        """A table `origin, …` of the rows of a boundary that the references of a state name."""
+        return self._session.table(
+            f"SELECT s.origin, w.* FROM {state} s JOIN {self._session.rows(self._capture, boundary)} w ON w.ref = s.ref"
+        )
 
     def _cached(self, operator: Operator, state: str, at: _At) -> None:
         """What a cached row was made of."""
         boundary = self._boundary(operator)
         if boundary is not None:
-            rows = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(boundary)} w ON w.ref = s.ref")
+            rows = self._named(state, boundary)
             if self._session.count(rows) < self._session.count(state):
                 self._session.say(operator.text or operator.op, "some of the cached rows that are referred to were not recorded", "missing")
             self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
@@ -184,7 +190,7 @@ class Backward:
         if boundary is None:
             self._session.say(operator.text or operator.op, "its boundary is not in the capture", "missing")
             return
-        own = self._session.table(f"SELECT s.origin, w.* FROM {state} s JOIN {self._kept(rows)} w ON w.ref = s.ref") if rows else state
+        own = self._named(state, rows) if rows else state
         if rows:
             self._spread_by_branch(own, rows, operator, _Carry(needs_of(operator, at.given)))
         columns, known = references(boundary), [*references(boundary), *branches(boundary)]
@@ -197,13 +203,13 @@ class Backward:
             if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.tells(operator):
                 reason = "whether another branch of the condition held was not recorded; the first match is given"
                 self._session.say(operator.text or operator.op, reason, "superset")
-        found = f"SELECT s.origin{_listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
+        found = f"SELECT s.origin{listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
         self._spread_by_branch(f"({found})", boundary, operator, _Carry(_read(operator, at.given)))
 
     def _candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
         """A table `grp, <ref columns>` of the rows that match those of a table with references `ref`."""
-        names = _listed(MATCH, [*references(boundary), *branches(boundary)])
-        matches = f"{self._kept(boundary)} {MATCH}"
+        names = listed(MATCH, [*references(boundary), *branches(boundary)])
+        matches = f"{self._session.rows(self._capture, boundary)} {MATCH}"
         if not filtered:
             return self._session.table(
                 f"SELECT r.ref AS grp{names} FROM (SELECT DISTINCT ref FROM {rows}) r JOIN {matches} ON m.key = r.ref"
@@ -216,59 +222,6 @@ class Backward:
     def _told(operator: Operator) -> frozenset[int]:
         """The columns that hold what a subquery or an existence join found; a semi-join has none, and is always needed."""
         return frozenset(column.attr for column in operator.attributes)
-
-    def _reaches(self, operator: Operator, boundary: Boundary, given: Needed, below: Skip) -> list[tuple[_Carry, list[Reach]]]:
-        """What the functions of the row reach (of a witness: those that C needs), and what goes down with it; too wide a reach is said."""
-        kept = {f"{column.role.removeprefix('frame_')}{column.frame}" for column in boundary.columns if column.role.startswith("frame_")}
-        if self._witness:
-            asked = [(_Carry(window_reads(operator, [d])), [witness(operator, d, kept)]) for d in picked(operator, given)]
-        else:
-            reaches = [influence(operator, definition, kept) for definition in operator.defines]
-            asked = [(_Carry(None, below), [reach for place, reach in enumerate(reaches) if reach not in reaches[:place]])]
-        for reach in (reach for _, reaches in asked for reach in reaches):
-            if reach.reason:
-                self._session.say(operator.text or operator.op, reach.reason, "superset")
-        return asked
-
-    def _say_unread(self, operator: Operator, boundary: Boundary, rows: str, reaches: Iterable[Reach]) -> None:
-        """A join above may have stopped reading within a partition: a frame that goes beyond is not whole."""
-        if not any(column.role == "total" for column in boundary.columns):
-            return
-        beyond = " OR ".join(f"{reach.hi.replace('w.size', 'w.total')} > {LAST}" for reach in reaches) or "false"
-        if self._session.count(f"(SELECT 1 FROM {rows} w WHERE w.size < w.total AND ({beyond}) LIMIT 1)"):
-            self._session.say(operator.text or operator.op, UNREAD, "missing")
-
-    def _frames(self, boundary: Boundary, rows: str, reaches: Iterable[Reach]) -> str:
-        """A query of all rows in the ranges; overlapping ranges are merged first, so that sliding frames cost no more than whole ones."""
-        ranges = " UNION ".join(
-            f"SELECT origin, {reach.lo} AS lo, least({reach.hi}, {LAST}) AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}"
-            for reach in reaches
-        )
-        merged = self._session.table(
-            f"WITH r AS ({ranges}), "
-            "m AS (SELECT *, max(hi) OVER (PARTITION BY origin ORDER BY lo, hi ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before "
-            "FROM r), "
-            "n AS (SELECT *, count(*) FILTER (WHERE before IS NULL OR lo > before + 1) OVER (PARTITION BY origin ORDER BY lo, hi) "
-            "AS island FROM m) "
-            "SELECT origin, min(lo) AS lo, max(hi) AS hi FROM n GROUP BY origin, island"
-        )
-        columns = [*references(boundary), *branches(boundary)]
-        rows = f"SELECT m.origin{_listed('w', columns)} FROM {merged} m JOIN {self._kept(boundary)} w ON w.ref BETWEEN m.lo AND m.hi"
-        return f"({rows})"
-
-    def _chosen(self, operator: Operator, boundary: Boundary, rows: str, reach: Reach) -> str:
-        """The rows that one function takes of its frame."""
-        columns = references(boundary)
-        ranges = self._session.table(
-            f"SELECT DISTINCT w.ref AS grp, {reach.lo} AS lo, least({reach.hi}, {LAST}) AS hi FROM {rows} w WHERE {reach.lo} <= {reach.hi}"
-        )
-        known = [*columns, *branches(boundary)]
-        candidates = self._session.table(
-            f"SELECT r.grp{_listed('w', known)} FROM {ranges} r JOIN {self._kept(boundary)} w ON w.ref BETWEEN r.lo AND r.hi"
-        )
-        functions = [reach.choose] if reach.choose else []
-        chosen = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=False)
-        return self._session.table(f"SELECT b.origin{_listed('c', known)} FROM {rows} b JOIN {chosen} c ON c.grp = b.ref")
 
     def _spread_by_branch(self, rows: str, boundary: Boundary, above: Operator, carry: _Carry) -> None:
         """Hand references on; of a witness, apart for each way in which rows were made, since each reads other columns or matches."""
@@ -320,13 +273,6 @@ class Backward:
         if boundary is None:
             self._session.say(operator.text or operator.op, "its boundary is not in the capture", "missing")
         return boundary
-
-    def _kept(self, boundary: Boundary) -> str:
-        return kept_rows(self._session.kept(self._capture, boundary.boundary))
-
-
-def _listed(alias: str, columns: Iterable[Column]) -> str:
-    return "".join(f", {alias}.{column.name}" for column in columns)
 
 
 def _read(operator: Operator, given: Needed) -> Needed:

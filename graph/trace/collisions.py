@@ -7,7 +7,6 @@ key was recorded beside (docs: capture format, role `check`); two keys of one ha
 from __future__ import annotations
 
 from headwater.graph.associations import Boundary, Operator
-from headwater.graph.trace.reader import kept_rows
 from headwater.graph.trace.session import Capture, Session
 
 
@@ -17,7 +16,7 @@ def collided(session: Session, capture: Capture, operator: Operator, rows: str) 
     if boundary is None:
         return False
     query = (
-        f"SELECT 1 FROM {kept_rows(session.kept(capture, boundary.boundary))} c WHERE c.key IN (SELECT ref FROM {rows}) "
+        f"SELECT 1 FROM {session.rows(capture, boundary)} c WHERE c.key IN (SELECT ref FROM {rows}) "
         "GROUP BY c.key HAVING min(c.checked) <> max(c.checked) LIMIT 1"
     )
     return session.database.execute(query).fetchone() is not None

@@ -19,7 +19,7 @@ from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.trace.footers import check_columns
 from headwater.graph.trace.plan import references
-from headwater.graph.trace.reader import exactly, kept_rows, literal, quoted
+from headwater.graph.trace.reader import exactly, literal, quoted
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 from headwater.graph.trace.shapes import Shape
@@ -44,7 +44,7 @@ class _Group:
 def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) -> str:
     """The rows of the groups in `wanted` (a table with the column `ref`), as a table or query with the columns of the kept table."""
     if not is_derived(session, capture, boundary):
-        return _kept(session, capture, boundary)
+        return session.rows(capture, boundary)
     try:
         return _found(session, capture, boundary, f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}")
     except _FAULTS as error:
@@ -62,7 +62,7 @@ def all_groups(session: Session, capture: Capture, boundary: Boundary) -> str | 
 def groups_of(session: Session, capture: Capture, boundary: Boundary, records: str) -> str:
     """The rows of the boundary that hold one of these records (a table with the column `ref`), in the same shape."""
     if not is_derived(session, capture, boundary):
-        return _kept(session, capture, boundary)
+        return session.rows(capture, boundary)
     try:
         made = _group(capture, boundary)
         _check(session, capture, made, _files(session, capture, made.scan) if made.needed else [])
@@ -145,7 +145,7 @@ def _keyed(session: Session, capture: Capture, made: _Group, records: str, name:
 def _standing(session: Session, capture: Capture, boundary: Boundary) -> str:
     """The records that stand for the groups of a boundary: whatever another boundary refers to them by. A query of `ref`."""
     named = [
-        f"SELECT DISTINCT {column.name} AS ref FROM {_kept(session, capture, other)} WHERE {column.name} <> {NONE}"
+        f"SELECT DISTINCT {column.name} AS ref FROM {session.rows(capture, other)} WHERE {column.name} <> {NONE}"
         for other in capture.manifest.boundaries
         for column in references(other)
         if column.operator == boundary.operator
@@ -200,7 +200,3 @@ def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceC
     reason = error.message if isinstance(error, SourceChangedError) else str(error).partition("\n")[0]
     session.say(operator.text or operator.op, f"the records of its groups were left to be found again, and cannot be: {reason}", "missing")
     return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {references(boundary)[0].name} WHERE false")
-
-
-def _kept(session: Session, capture: Capture, boundary: Boundary) -> str:
-    return kept_rows(session.kept(capture, boundary.boundary))

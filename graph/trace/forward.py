@@ -15,7 +15,6 @@ from headwater.graph.trace.derive import groups_of
 from headwater.graph.trace.frames import UNREAD, Reach, influence
 from headwater.graph.trace.matches import MATCH, ROW, matched
 from headwater.graph.trace.plan import WINDOWED, Column, limited, references
-from headwater.graph.trace.reader import kept_rows
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.sets import is_set, sides
 
@@ -57,7 +56,7 @@ class Forward:
         if operator.id in skip:
             return own
         unread = any(column.role == "total" for column in boundary.columns)
-        if unread and self._session.count(f"(SELECT 1 FROM {self._kept(boundary)} WHERE size < total LIMIT 1)"):
+        if unread and self._session.count(f"(SELECT 1 FROM {self._session.rows(self._capture, boundary)} WHERE size < total LIMIT 1)"):
             self._session.say(operator.text or operator.op, UNREAD, "missing")
         below = skip | self._plan.unread(operator)
         framed = self._through(boundary, ["ref", "begin"], below)
@@ -83,7 +82,7 @@ class Forward:
         parts = [f"SELECT origin, ref FROM {own}"] if own else []
         if matches := self._through(match, ["*"], frozenset()):
             self._told(operator, f"(SELECT key AS ref FROM {matches})")
-            query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {self._kept(rows)} {ROW} ON "
+            query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {self._session.rows(self._capture, rows)} {ROW} ON "
             found = matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
             parts.append(f"SELECT origin, ref FROM {found}")
         return self._session.table(" UNION ".join(parts)) if parts else None
@@ -97,7 +96,8 @@ class Forward:
     def _reaching(self, boundary: Boundary, framed: str, reach: Reach) -> str:
         """The rows of the same partition whose range holds one of the rows reached."""
         within = f"q.ref BETWEEN {reach.lo} AND {reach.hi}"
-        return f"SELECT q.origin, w.ref FROM {framed} q JOIN {self._kept(boundary)} w ON w.begin = q.begin WHERE {within}"
+        rows = self._session.rows(self._capture, boundary)
+        return f"SELECT q.origin, w.ref FROM {framed} q JOIN {rows} w ON w.begin = q.begin WHERE {within}"
 
     def _through(self, boundary: Boundary, wanted: list[str], skip: Skip, by: Iterable[Column] | None = None) -> str | None:
         """The rows of a boundary that refer to something reached, `by` some of its columns."""
@@ -110,9 +110,6 @@ class Forward:
         for column in counted if by is None else by:
             table = self._at(self._plan.operators[column.operator], skip)
             if table is not None:
-                kept = groups_of(self._session, self._capture, boundary, table) if boundary.kind == "group" else self._kept(boundary)
+                kept = groups_of(self._session, self._capture, boundary, table)
                 parts.append(f"SELECT t.origin, {columns} FROM {kept} b JOIN {table} t ON t.ref = b.{column.name}")
         return self._session.table(" UNION ".join(parts)) if parts else None
-
-    def _kept(self, boundary: Boundary) -> str:
-        return kept_rows(self._session.kept(self._capture, boundary.boundary))

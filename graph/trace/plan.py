@@ -165,6 +165,11 @@ def references(boundary: Boundary) -> list[Column]:
     return [Column(f"r{index}", column.operator) for index, column in enumerate(named) if column.operator is not None]
 
 
+def listed(alias: str, columns: Iterable[Column]) -> str:
+    """Columns of a table with an alias, each after a comma, for a SELECT."""
+    return "".join(f", {alias}.{column.name}" for column in columns)
+
+
 def limited(boundary: Boundary) -> list[Column]:
     """The `partition` columns of a window: its row's partition, as it was before a limit of ranks dropped rows of it."""
     named = (column.operator for column in boundary.columns if column.role == "partition")

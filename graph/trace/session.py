@@ -10,13 +10,13 @@ from pathlib import Path
 import duckdb
 
 from headwater.errors import SourceChangedError, UnsupportedError
-from headwater.graph.associations import Manifest, Source
+from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.associations.references import POSITION_MASK
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path, uri_of
 from headwater.graph.trace.answer import Incomplete
 from headwater.graph.trace.plan import Plan
-from headwater.graph.trace.reader import Reader, ReadFile
+from headwater.graph.trace.reader import Reader, ReadFile, kept_rows
 from headwater.graph.trace.shapes import Shape, partition_values
 
 _FEW = 16
@@ -142,6 +142,10 @@ class Session:
     def kept(self, capture: Capture, boundary: int) -> Path:
         """The table of a boundary."""
         return self.store.table(self.tenant, capture.id, boundary)
+
+    def rows(self, capture: Capture, boundary: Boundary) -> str:
+        """The rows of a boundary's table, in a query."""
+        return kept_rows(self.kept(capture, boundary.boundary))
 
     def known(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
         """The file of a block; what was said of it first holds. Who reads it with more partition columns adds their values."""

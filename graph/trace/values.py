@@ -11,7 +11,6 @@ from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.collisions import collided
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.plan import CACHE, Column, branches, references
-from headwater.graph.trace.reader import kept_rows
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator, Untranslatable
@@ -61,7 +60,7 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")
     columns = references(boundary)
-    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {kept_rows(session.kept(capture, boundary.boundary))} w ON w.ref = n.ref")
+    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {session.rows(capture, boundary)} w ON w.ref = n.ref")
     translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
     child = capture.plan.children(operator)[0]
     made = {definition.attr: definition.expr for definition in operator.defines} if operator.op == CACHE else {}
