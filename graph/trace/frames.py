@@ -13,7 +13,7 @@ from headwater.graph.associations import Definition, Expression, Frame, Operator
 
 FIRST = "w.begin"
 LAST = "(w.begin + w.size - 1)"
-UNREAD = "a join above stopped reading before the end of a partition; its later rows were not recorded"
+UNREAD = "what stands above stopped reading before the end of a partition; its later rows were not recorded"
 _RANKING = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "row_number"})
 _OFFSET = frozenset({"lag", "lead"})
 

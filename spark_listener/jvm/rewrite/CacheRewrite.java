@@ -29,11 +29,15 @@ final class CacheRewrite {
         StackTraceElement[] calls = new Throwable().getStackTrace();
         for (int i = 0; i < calls.length; i++) {
             String method = calls[i].getMethodName();
-            if (MANAGER.equals(calls[i].getClassName()) && (method.indexOf("cacheQuery") >= 0 || method.indexOf("tryRebuild") >= 0)) {
+            if (MANAGER.equals(calls[i].getClassName()) && caches(method)) {
                 return !isRewritten(plan);
             }
         }
         return false;
+    }
+
+    private static boolean caches(String method) {
+        return method.indexOf("cacheQuery") >= 0 || method.indexOf("tryRebuild") >= 0 || method.indexOf("recacheBy") >= 0;
     }
 
     private static boolean isRewritten(LogicalPlan plan) {
@@ -44,7 +48,8 @@ final class CacheRewrite {
     static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
         Rewriter rewriter = new Rewriter(capture, 1);
         Boundary boundary = capture.boundary(SegmentSpec.ROWS, 0, plan);
-        Rewritten child = rewriter.rewrite(plan);
+        // What finds no room in the cache is made for its reader, who may stop before its end.
+        Rewritten child = rewriter.rewriteHurried(plan);
         List values = new ArrayList();
         boundary.hidden(child, values);
         if (values.isEmpty()) { // its rows come from no record

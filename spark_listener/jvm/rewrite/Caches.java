@@ -1,6 +1,7 @@
 package headwater.rewrite;
 
 import headwater.shim.Scala;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -12,12 +13,12 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
  * The captures of plans whose rows were cached, in this JVM: a query that reads a cache finds there how its rows came about. What was
- * cached carries a hidden column, the reference of each row, whose name tells the capture.
+ * cached carries a hidden column, the reference of each row, whose name tells the capture. A capture is forgotten with its cached plan.
  */
 public final class Caches {
     private static final String COLUMN = "cached_";
     private static final int MOST = 1000; // plans, and as many refusals
-    private static final Map KNOWN = new ConcurrentHashMap(); // String name of a hidden column -> Capture
+    private static final Map KNOWN = new ConcurrentHashMap(); // String name of a hidden column -> WeakReference of a Capture
     private static final Map REFUSED = new ConcurrentHashMap(); // List of expression ids that a cached plan puts out -> String reason
 
     private Caches() {}
@@ -30,9 +31,12 @@ public final class Caches {
     /** False if there are too many: then the plan must be cached as it was. */
     static boolean remember(Capture capture) {
         if (KNOWN.size() >= MOST) {
+            forget(null);
+        }
+        if (KNOWN.size() >= MOST) {
             return false;
         }
-        KNOWN.put("_headwater_" + column(capture), capture);
+        KNOWN.put("_headwater_" + column(capture), new WeakReference(capture));
         return true;
     }
 
@@ -52,14 +56,21 @@ public final class Caches {
     public static Capture of(InMemoryRelation relation) {
         List columns = Scala.list(relation.cacheBuilder().cachedPlan().output());
         String last = columns.isEmpty() ? "" : ((Attribute) columns.get(columns.size() - 1)).name();
-        return (Capture) KNOWN.get(last);
+        WeakReference known = (WeakReference) KNOWN.get(last);
+        return known == null ? null : (Capture) known.get();
     }
 
     /** Forgets what was cached by the application whose segments lie there. */
     public static void close(String segments) {
+        forget(segments.endsWith("/") ? segments : segments + "/");
+    }
+
+    /** Those whose plans are gone, and those whose folders lie in one (null: none). */
+    private static void forget(String segments) {
         Iterator captures = KNOWN.values().iterator();
         while (captures.hasNext()) {
-            if (((Capture) captures.next()).folder.startsWith(segments)) {
+            Capture capture = (Capture) ((WeakReference) captures.next()).get();
+            if (capture == null || (segments != null && capture.folder.startsWith(segments))) {
                 captures.remove();
             }
         }

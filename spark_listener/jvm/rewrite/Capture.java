@@ -28,7 +28,7 @@ public final class Capture {
     public final List boundaries = new ArrayList(); // of Boundary
     public final List sources = new ArrayList(); // of SourceFiles, by number
     public final List problems = new ArrayList(); // of Map
-    public final Reports reports = new Reports();
+    public final Reports reports;
     public boolean rewritten;
     public long planningNanos;
     public long execution = -1L; // of Spark SQL
@@ -39,7 +39,14 @@ public final class Capture {
     private LocalRows localRows;
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
 
+    /** Of a query. */
     public Capture(LogicalPlan original, String segments, double budget) {
+        this(original, segments, budget, false);
+    }
+
+    /** `cached`: of what is cached, for whichever queries read it. */
+    Capture(LogicalPlan original, String segments, double budget, boolean cached) {
+        this.reports = new Reports(cached);
         this.original = original;
         this.budget = budget;
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
@@ -52,7 +59,7 @@ public final class Capture {
 
     /** To be called before a plan with taps runs. */
     public void register(SparkContext context) {
-        reports.register(context, headwater.shim.Scala.none(), false);
+        reports.register(context, headwater.shim.Scala.none(), reports.ofFailed);
     }
 
     public void problem(String operator, String reason, String kind) {
@@ -77,7 +84,7 @@ public final class Capture {
     TapSink sink(Boundary boundary) {
         try {
             String columns = new ObjectMapper().writeValueAsString(boundary.columns);
-            return new TapSink(new SegmentSpec(id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, reports));
+            return new TapSink(new SegmentSpec(id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, reports, this));
         } catch (java.io.IOException impossible) {
             throw new IllegalStateException(impossible);
         }

@@ -67,7 +67,7 @@ public final class CaptureRule extends Rule {
 
     /** What is cached is captured by itself: which queries will read it, and whether any will, is not known yet. */
     private LogicalPlan cached(LogicalPlan plan) {
-        Capture capture = new Capture(plan, captures.segments(), captures.budget());
+        Capture capture = new Capture(plan, captures.segments(), captures.budget(), true);
         try {
             LogicalPlan rewritten = CacheRewrite.rewrite(plan, capture);
             PlanCheck.complete(rewritten);

@@ -7,9 +7,16 @@ import org.apache.spark.util.AccumulatorV2;
 /**
  * Carries reports from tasks to the driver. An accumulator, because Spark merges one exactly for the attempts that the scheduler
  * counts: a failed, killed or superfluous attempt never arrives. It has no name, so that neither the UI nor event logs see it.
+ *
+ * Of what is cached the attempts that failed count too: a part that such a task had cached before it failed stays, and is read.
  */
 public final class Reports extends AccumulatorV2 {
+    public final boolean ofFailed; // whether attempts that failed are to be told of
     private final ArrayList reports = new ArrayList();
+
+    public Reports(boolean ofFailed) {
+        this.ofFailed = ofFailed;
+    }
 
     public boolean excludeFromHeartbeat() {
         return true;
@@ -22,7 +29,7 @@ public final class Reports extends AccumulatorV2 {
     }
 
     public AccumulatorV2 copy() {
-        Reports copy = new Reports();
+        Reports copy = new Reports(ofFailed);
         copy.reports.addAll(snapshot());
         return copy;
     }

@@ -19,8 +19,11 @@ public final class SegmentSpec implements Serializable {
     public final int columns;
     public final String columnsJson; // for the footer: the columns' roles
     public final Reports reports;
+    private final transient Object capturing; // on the driver the capture is kept for as long as a plan that writes it
 
-    public SegmentSpec(String capture, String folder, int boundary, String kind, int columns, String columnsJson, Reports reports) {
+    public SegmentSpec(String capture, String folder, int boundary, String kind, int columns, String columnsJson, Reports reports,
+        Object capturing) {
+        this.capturing = capturing;
         this.capture = capture;
         this.folder = folder;
         this.boundary = boundary;

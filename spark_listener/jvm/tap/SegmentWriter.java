@@ -80,10 +80,10 @@ final class SegmentWriter {
         }
     }
 
-    /** The attempt ended: publish or delete. */
+    /** The attempt ended: publish or delete. What failed and is not whole is of no use: whether anybody refers to it, a trace sees. */
     void finish(boolean succeeded, FileRuns files) throws IOException {
         drain();
-        if (!succeeded) {
+        if (!succeeded && (!spec.reports.ofFailed || report.fault != null)) {
             abandon();
             return;
         }

@@ -11,7 +11,7 @@ import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * All taps of one task attempt. Made when the task's first row meets a tap, gone when the attempt ends: what it wrote is published if
- * the attempt succeeded, deleted if it failed.
+ * the attempt succeeded, deleted if it failed. What it wrote of rows that it cached is published in any case.
  *
  * Generated code, Python evaluation and the file writer of one task may call from different threads: everything is synchronized.
  */
@@ -93,9 +93,11 @@ public final class TaskTaps implements TaskCompletionListener {
         if (encoder != null) {
             encoder.close();
         }
-        for (int i = 0; succeeded && i < splits.size(); i++) {
+        for (int i = 0; i < splits.size(); i++) {
             Object[] pair = (Object[]) splits.get(i);
-            ((Reports) pair[0]).add(pair[1]);
+            if (succeeded || ((Reports) pair[0]).ofFailed) {
+                ((Reports) pair[0]).add(pair[1]);
+            }
         }
     }
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from pyspark import StorageLevel
+from pyspark.errors import SparkRuntimeException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.window import Window
 
 from headwater.graph.trace import Semantics
+from headwater.spark_listener.capture import Bridge
 from tests.spark_listener.capture.conftest import Run, Table, Traced
 
 Trace = Callable[..., Traced]
@@ -70,6 +75,51 @@ def test_a_cache_that_was_evicted_and_filled_again(
     found = traced(write(kept), "next")
     assert found.ids == {(row["value"] + 1,): [frozenset({row["id"]})] for row in ROWS}
     assert not found.said
+
+
+def test_a_part_that_a_task_cached_before_it_failed(cached: Cache, source: DataFrame, write: Run, traced: Trace) -> None:
+    kept = cached(source.withColumn("next", f.col("value") + 1))
+    failing = kept.select(f.when(f.col("value") == 70, f.raise_error(f.lit("reached 70"))))
+    with pytest.raises(SparkRuntimeException, match="reached 70"):
+        failing.write.format("noop").mode("overwrite").save()
+    found = traced(write(kept), "next")
+    assert found.ids == {(row["value"] + 1,): [frozenset({row["id"]})] for row in ROWS}
+    assert not found.said
+
+
+def test_a_window_below_a_cache_without_room_says_what_was_not_read(
+    conf: Callable[..., None], spark: SparkSession, cached: Cache, table: Table, write: Run, traced: Trace
+) -> None:
+    conf(inMemoryColumnarStorage__batchSize=5)
+    many = spark.read.parquet(table("many", [{"id": number, "key": 1, "value": number} for number in range(60)]))
+    total = f.sum("value").over(Window.partitionBy("key").orderBy("value").rowsBetween(0, Window.unboundedFollowing))
+    kept = many.withColumn("total", total).persist(StorageLevel.NONE)
+    found = traced(write(kept.limit(1)), "id")
+    assert {effect for _, effect in found.said} == {"missing"}
+    whole = traced(write(kept), "id")
+    assert whole.ids == {(number,): [frozenset(range(number, 60))] for number in range(60)}
+    assert not whole.said
+
+
+def test_a_capture_is_forgotten_with_what_was_cached(spark: SparkSession, cached: Cache, source: DataFrame, bridge: Bridge) -> None:
+    machine = spark._jvm
+    loader = machine.java.lang.Thread.currentThread().getContextClassLoader()
+    field = machine.java.lang.Class.forName("headwater.rewrite.Caches", True, loader).getDeclaredField("KNOWN")
+    field.setAccessible(True)
+    known = field.get(None)
+    before = set(known)
+    for number in range(5):
+        cached(source.withColumn("number", f.lit(number))).unpersist(True)
+    made = set(known) - before
+    assert len(made) == 5
+    until = time.monotonic() + 60
+    while sum(known[name].get() is not None for name in made) > 2:  # Spark holds on to the last plans
+        assert time.monotonic() < until
+        bridge.flush()
+        while bridge.drain(0):
+            pass
+        gc.collect()
+        machine.java.lang.System.gc()
 
 
 def test_a_cache_that_is_joined_with_itself(cached: Cache, source: DataFrame, write: Run, traced: Trace) -> None:
