@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from pyspark import StorageLevel
 from pyspark.errors import SparkRuntimeException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -85,20 +84,6 @@ def test_a_part_that_a_task_cached_before_it_failed(cached: Cache, source: DataF
     found = traced(write(kept), "next")
     assert found.ids == {(row["value"] + 1,): [frozenset({row["id"]})] for row in ROWS}
     assert not found.said
-
-
-def test_a_window_below_a_cache_without_room_says_what_was_not_read(
-    conf: Callable[..., None], spark: SparkSession, cached: Cache, table: Table, write: Run, traced: Trace
-) -> None:
-    conf(inMemoryColumnarStorage__batchSize=5)
-    many = spark.read.parquet(table("many", [{"id": number, "key": 1, "value": number} for number in range(60)]))
-    total = f.sum("value").over(Window.partitionBy("key").orderBy("value").rowsBetween(0, Window.unboundedFollowing))
-    kept = many.withColumn("total", total).persist(StorageLevel.NONE)
-    found = traced(write(kept.limit(1)), "id")
-    assert {effect for _, effect in found.said} == {"missing"}
-    whole = traced(write(kept), "id")
-    assert whole.ids == {(number,): [frozenset(range(number, 60))] for number in range(60)}
-    assert not whole.said
 
 
 def test_a_capture_is_forgotten_with_what_was_cached(spark: SparkSession, cached: Cache, source: DataFrame, bridge: Bridge) -> None:
