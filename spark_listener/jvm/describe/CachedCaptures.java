@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.Boundary;
 import headwater.rewrite.Capture;
+import headwater.shim.Scala;
 import headwater.tap.Report;
 import java.io.IOException;
 import java.util.HashSet;
@@ -9,6 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.Tail;
 
 /**
  * What was recorded when the rows of caches were made, as part of the manifest of a query that reads them: boundaries, and copies of their
@@ -70,13 +76,27 @@ final class CachedCaptures {
     /** Of rows that a second run makes otherwise, the groups of both runs are there. */
     private static void repeated(Capture capture, List counted, List problems) {
         Set seen = new HashSet();
-        for (int i = 0; i < counted.size() && !capture.original.deterministic(); i++) {
+        for (int i = 0; i < counted.size() && mayDiffer(capture.original); i++) {
             Report report = (Report) counted.get(i);
             if (report.boundary > 0 && !seen.add(report.boundary + "/" + report.partition)) {
-                String reason = "a part of what is cached was made twice, and is not deterministic: the groups of both times are given";
+                String reason = "a part of what is cached was made twice, and may have been made otherwise: the groups of both times are given";
                 problems.add(Capture.problemOf("InMemoryRelation", reason, "superset"));
                 return;
             }
         }
+    }
+
+    /** Whether a second run may give other rows: of what is not deterministic, and of a limit, which takes what comes first. */
+    private static boolean mayDiffer(LogicalPlan plan) {
+        if (!plan.deterministic() || plan instanceof GlobalLimit || plan instanceof LocalLimit || plan instanceof Tail || plan instanceof Offset) {
+            return true;
+        }
+        List children = Scala.list(plan.children());
+        for (int i = 0; i < children.size(); i++) {
+            if (mayDiffer((LogicalPlan) children.get(i))) {
+                return true;
+            }
+        }
+        return false;
     }
 }

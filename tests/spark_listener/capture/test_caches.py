@@ -107,6 +107,18 @@ def test_a_capture_is_forgotten_with_what_was_cached(spark: SparkSession, cached
         machine.java.lang.System.gc()
 
 
+def test_groups_below_a_cache_that_were_made_twice_of_what_may_differ(
+    spark: SparkSession, cached: Cache, source: DataFrame, write: Run, traced: Trace
+) -> None:
+    kept = cached(source.limit(5).groupBy("key").count())
+    kept.count()
+    for rdd in spark.sparkContext._jsc.getPersistentRDDs().values():
+        rdd.unpersist(True)
+    said = traced(write(kept), "key").said
+    assert {effect for _, effect in said} == {"superset"}
+    assert "may have been made otherwise" in str(said)
+
+
 def test_a_cache_that_is_joined_with_itself(cached: Cache, source: DataFrame, write: Run, traced: Trace) -> None:
     kept = cached(source.groupBy("key").agg(f.min("value").alias("least")))
     joined = kept.alias("a").join(kept.alias("b"), f.col("a.key") + 1 == f.col("b.key")).select("a.key", f.col("b.least").alias("next"))
