@@ -51,7 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(str(error))
     rounds = plan.rounds if options.rounds is None else options.rounds
     warm_up = plan.warm_up if options.warm_up is None else options.warm_up
-    with tempfile.TemporaryDirectory(prefix=f"headwater-bench-{plan.name}-") as scratch:
+    # What an application had not delivered when it ended is delivered by a process of its own, which may still write to its home here.
+    with tempfile.TemporaryDirectory(prefix=f"headwater-bench-{plan.name}-", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
         print(f"{plan.name}: {len(plan.cases)} cases, arms {', '.join(plan.arms)}; preparing", flush=True)
         suite.prepare(folder)
