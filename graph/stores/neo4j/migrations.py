@@ -15,6 +15,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX headwater_container_by_name IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.folded, n.id)",
         "CALL db.awaitIndexes(300)",
     ),
+    # 2. A part of a name is found by its letters, without looking at each name.
+    (
+        "CREATE TEXT INDEX headwater_container_by_part IF NOT EXISTS FOR (n:Container) ON (n.folded)",
+        "CALL db.awaitIndexes(300)",
+    ),
 )
 
 

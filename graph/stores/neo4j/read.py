@@ -37,10 +37,12 @@ async def search(
     transaction: AsyncManagedTransaction, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None
 ) -> Page:
     """See `GraphStore.search`."""
-    matching: LiteralString = (
-        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds AND ($text = '' OR n.folded CONTAINS $text)" + _INDEXED
+    part = fold(text)
+    every: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant AND n.kind IN $kinds" + _INDEXED
+    holding: LiteralString = (
+        "MATCH (n:Container) USING TEXT INDEX n:Container(folded) WHERE n.folded CONTAINS $part AND n.tenant = $tenant AND n.kind IN $kinds"
     )
-    return await _page(transaction, matching, first, after, tenant=tenant, text=fold(text), kinds=_names(kinds))
+    return await _page(transaction, holding if part else every, first, after, tenant=tenant, part=part, kinds=_names(kinds))
 
 
 async def children(

@@ -76,6 +76,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE UNIQUE INDEX edge_by_dst ON edge (dst, kind, src)",
         "CREATE INDEX edge_by_src ON edge (src, kind, dst)",
     ),
+    # 4. Names by three letters of theirs, for searching without looking at each. A spelling is indexed once: columns are many and spelt
+    #    alike, and a version bears its run's name. The positions of letters are left out; whoever asks looks at what was found.
+    (
+        "CREATE TABLE spelling (key INTEGER PRIMARY KEY, tenant TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (tenant, folded))",
+        "INSERT INTO spelling (tenant, folded) SELECT DISTINCT tenant, folded FROM node",
+        """
+        CREATE VIRTUAL TABLE spelling_part USING fts5 (
+          folded, content = 'spelling', content_rowid = 'key', tokenize = 'trigram case_sensitive 1', detail = 'none', columnsize = 0)
+        """,
+        "INSERT INTO spelling_part (spelling_part) VALUES ('rebuild')",
+    ),
 )
 
 

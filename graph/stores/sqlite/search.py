@@ -1,7 +1,8 @@
 """Finding nodes by a part of their name.
 
-Names are looked at kind by kind, in the order of the index `node_by_name`, so that no page sorts what it does not show. Columns are many
-and spelt alike: a lake of millions has some thousand spellings. Each spelling is looked at once, by leaping from one to the next.
+The index of spellings tells which names hold it. Where it does not help (a part of one or two letters, or one that thousands of names
+hold), names are looked at kind by kind, in the order of the index `node_by_name`, so that no page sorts what it does not show. Columns are
+many and spelt alike: each spelling is looked at once, by leaping from one to the next.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from headwater.graph.model import NodeKind
 from headwater.graph.stores.paging import decode_cursor, fold
 from headwater.graph.stores.protocol import Page
 from headwater.graph.stores.sqlite.read import COLUMNS, FACTS, page_of
+from headwater.graph.stores.sqlite.spellings import spelt_with
 
 _OF_KIND = "n.tenant = ? AND n.kind = ?"
 _HOLDS = f"WHERE {_OF_KIND} AND (? = '' OR instr(n.folded, ?) > 0)"
@@ -28,17 +30,28 @@ _SPELLINGS = """
     """
 _AFTER = "AND (n.folded, n.id) > (?, ?) ORDER BY n.folded, n.id LIMIT ?"
 
+# Looking for the nodes of a spelling takes a microsecond or two for each kind: beyond so many, looking at each name takes less.
+_LOOKS = 20_000
+
 _Row = tuple[str, ...]
 
 
 def search(connection: sqlite3.Connection, tenant: str, text: str, kinds: Sequence[NodeKind], first: int, after: str | None) -> Page:
     """See `GraphStore.search`."""
     position = decode_cursor(after)
+    part = fold(text)
+    wanted = sorted(set(kinds or NodeKind))
+    spellings = spelt_with(connection, tenant, part, _LOOKS // len(wanted))
     found: list[Iterable[_Row]] = []
     total = 0
-    for kind in sorted(set(kinds or NodeKind)):
-        spelt = _spelt_alike if kind is NodeKind.COLUMN and text else _spelt_apart
-        number, rows = spelt(connection, tenant, kind, fold(text), position, first + 1, counted=after is None)
+    for kind in wanted:
+        if spellings is not None:
+            number, rows = _of_spellings(connection, tenant, kind, spellings, position, first + 1)
+        elif kind is NodeKind.COLUMN and part:
+            looked_at = [name for (name,) in connection.execute(_SPELLINGS, (tenant, kind, part))]
+            number, rows = _of_spellings(connection, tenant, kind, looked_at, position, first + 1)
+        else:
+            number, rows = _spelt_apart(connection, tenant, kind, part, position, first + 1, counted=after is None)
         total += number
         found.append(rows)
     return page_of(islice(heapq.merge(*found), first + 1), first, total)
@@ -55,17 +68,15 @@ def _spelt_apart(
     return connection.execute(f"SELECT count(*) FROM node AS n {_HOLDS}", bound).fetchone()[0], rows
 
 
-def _spelt_alike(
-    connection: sqlite3.Connection, tenant: str, kind: NodeKind, folded: str, position: tuple[str, str], limit: int, *, counted: bool
+def _of_spellings(
+    connection: sqlite3.Connection, tenant: str, kind: NodeKind, spellings: Sequence[str], position: tuple[str, str], limit: int
 ) -> tuple[int, Iterable[_Row]]:
-    """The same, where many bear one name."""
-    del counted  # by the index this costs little
-    spellings = [name for (name,) in connection.execute(_SPELLINGS, (tenant, kind, folded))]
+    """The same, of nodes whose names are spelt in one of some ways."""
     (total,) = connection.execute(
         f"SELECT count(*) FROM json_each(?) AS asked CROSS JOIN node AS n ON {_OF_KIND} AND n.folded = asked.value",
         (json.dumps(spellings), tenant, kind),
     ).fetchone()
-    return total, list(islice(_named(connection, tenant, kind, spellings, position), limit))
+    return total, list(islice(_named(connection, tenant, kind, spellings, position), limit)) if total else []
 
 
 def _named(

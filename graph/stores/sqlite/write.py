@@ -11,6 +11,7 @@ from headwater.graph.model import bare_name, kind_of
 from headwater.graph.model.changes import Changes, EdgeKey
 from headwater.graph.model.merge import NAME, Facts, merged
 from headwater.graph.stores.paging import fold
+from headwater.graph.stores.sqlite.spellings import drop_spellings, write_spellings
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
 _KNOWN = "SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AND src = ?"
@@ -31,6 +32,7 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
     """Delete all that the tenant has."""
     connection.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
     connection.execute("DELETE FROM fact WHERE key IN (SELECT key FROM node WHERE tenant = ?)", (tenant,))
+    drop_spellings(connection, tenant)
     for table in ("node", "progress"):
         connection.execute(f"DELETE FROM {table} WHERE tenant = ?", (tenant,))
 
@@ -61,6 +63,7 @@ def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str
         if stated:
             facts.append((key, *stated.dump()))
     connection.executemany("INSERT INTO node (key, tenant, id, kind, name, folded) VALUES (?, ?, ?, ?, ?, ?)", rows)
+    write_spellings(connection, tenant, {row[-1] for row in rows}.union(folded for _, folded, _ in names))
     connection.executemany("INSERT OR REPLACE INTO fact (key, properties, stamps) VALUES (?, ?, ?)", facts)
     return keys | fresh, fresh
 

@@ -78,6 +78,7 @@ async def test_no_verb_scans_what_other_tenants_have(neo4j_server: Neo4jServer, 
     await store.reach(tenant, [dataset("out")], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=9, limit=9)
     await store.cone(tenant, [dataset("out")], direction=Direction.BOTH, kinds=[EdgeKind.READS], depth=9, limit=9, contained=[NodeKind.JOB])
     await store.neighbours(tenant, [dataset("out")], direction=Direction.BOTH, kinds=list(EdgeKind))
+    await store.search(tenant, "", kinds=[NodeKind.JOB])
     await store.search(tenant, "a", kinds=[NodeKind.JOB])
     await store.children(tenant, dataset("out"))
     await store.ancestors(tenant, [dataset("out")])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
 from headwater.graph.stores import Direction, GraphStore, Page
+from headwater.graph.stores.paging import fold
 from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, stamp
 
 SYSTEM, PIPE, OUTER, RUN = "system:flights", "pipeline:flights:daily", "pipeline:flights:all", "run:1"
@@ -30,6 +35,60 @@ async def test_search_is_by_part_of_the_name_whatever_the_case(store: GraphStore
     assert [found.name for found in (await store.search(tenant, "%_")).nodes] == ["100%_a"]
     assert [found.name for found in (await store.search(tenant, "ä")).nodes] == ["Ärger"]
     assert ids(await store.search(tenant, "' OR 1=1 --")) == []
+
+
+@given(
+    names=st.lists(st.text("abcAÄß\"'-%_ \x00", min_size=1, max_size=7), min_size=1, max_size=12),
+    part=st.text("abcAÄß\"'-%_ \x00", max_size=6),
+    kinds=st.lists(st.sampled_from([NodeKind.DATASET, NodeKind.JOB]), unique=True),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_search_finds_what_looking_at_each_name_finds(store: GraphStore, names: list[str], part: str, kinds: list[NodeKind]) -> None:
+    tenant = uuid4().hex
+    nodes = [node(job(str(index)) if index % 3 else dataset(str(index)), name) for index, name in enumerate(names)]
+    await store.apply(tenant, [GraphBatch(stamp(1), nodes[::2]), GraphBatch(stamp(1), nodes[1::2])])
+    expected = [found for found in nodes if fold(part) in fold(found.name) and found.kind in (kinds or NodeKind)]
+    page = await store.search(tenant, part, kinds=kinds, first=len(names))
+    assert ids(page) == [found.id for found in sorted(expected, key=lambda found: (fold(found.name), found.id))]
+    assert page.total == len(expected)
+
+
+async def test_search_follows_a_name_that_changed(store: GraphStore, tenant: str) -> None:
+    await store.apply(tenant, [GraphBatch(stamp(1), [node(dataset("a"), "weather of old"), node(dataset("b"), "weather of old")])])
+    await store.apply(tenant, [GraphBatch(stamp(2), [node(dataset("a"), "climate of now")])])
+    assert ids(await store.search(tenant, "weather of")) == [dataset("b")]
+    assert ids(await store.search(tenant, "mate of")) == [dataset("a")]
+
+
+async def test_search_finds_nothing_of_a_graph_that_was_dropped_and_all_of_it_when_it_is_back(store: GraphStore, tenant: str) -> None:
+    other = f"{tenant}-other"
+    for each in (tenant, other):
+        await store.apply(each, [PIPELINE])
+    await store.drop(tenant)
+    assert (await store.search(tenant, "weather")).total == 0
+    assert ids(await store.search(other, "weather")) == [dataset("weather")]
+    await store.apply(tenant, [PIPELINE])
+    assert ids(await store.search(tenant, "weather")) == [dataset("weather")]
+    await store.drop(tenant)
+    await store.drop(other)
+    await store.apply(tenant, [PIPELINE])
+    assert ids(await store.search(tenant, "weather")) == [dataset("weather")]
+
+
+@pytest.mark.parametrize("number", [30, 1_100])  # names that hold the part: few, or more than an index is asked for
+async def test_pages_of_a_part_follow_one_another(store: GraphStore, tenant: str, number: int) -> None:
+    names = [f"table {index:05}" for index in range(number)]
+    nodes = [node(identifier(name), name) for name in names for identifier in (dataset, job)]
+    await store.apply(tenant, [GraphBatch(stamp(1), [*nodes, node(dataset("x"), "other")])])
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = await store.search(tenant, "ABLE 0", first=number // 2, after=cursor)
+        assert page.total == 2 * number
+        seen += ids(page)
+        if (cursor := page.cursor) is None:
+            break
+    assert seen == sorted((found.id for found in nodes), key=lambda found: (found.rsplit(":")[-1], found))
 
 
 async def test_search_can_keep_to_kinds(store: GraphStore, tenant: str) -> None:

@@ -111,6 +111,8 @@ async def test_a_file_of_an_older_headwater_is_brought_up_to_date_and_loses_noth
         stamps = '[[0,"2026-01-01T00:00:01.000000Z","k",["","rows"]]]'
         file.execute("INSERT INTO node VALUES (1, 't', 'dataset:f:a', 'dataset', 'A', 'a', '{\"rows\":1}', ?)", (stamps,))
         file.execute("INSERT INTO node VALUES (2, 't', 'job:n:j', 'job', 'j', 'j', '{}', '[]')")
+        for key, tenant in ((3, "t"), (4, "u")):
+            file.execute("INSERT INTO node VALUES (?, ?, 'dataset:f:w', 'dataset', 'Weather', 'weather', '{}', '[]')", (key, tenant))
         file.execute("INSERT INTO edge (tenant, dst, kind, src) VALUES ('t', 2, 'reads', 1)")
         how = '[[0,"2026-01-01T00:00:01.000000Z","k",["how"]]]'
         file.execute("INSERT INTO edge VALUES ('t', 1, 'writes', 2, '{\"how\":\"x\"}', ?)", (how,))
@@ -128,6 +130,8 @@ async def test_a_file_of_an_older_headwater_is_brought_up_to_date_and_loses_noth
             ("dataset:f:a", "job:n:j", EdgeKind.READS): {},
             ("job:n:j", "dataset:f:a", EdgeKind.WRITES): {"how": "x"},
         }
+        for tenant in ("t", "u"):
+            assert [node.id for node in (await store.search(tenant, "EATH")).nodes] == ["dataset:f:w"]
         older = Stamp("2026-01-01T00:00:00.000000Z", "k")
         late = Edge("job:n:j", "dataset:f:a", EdgeKind.WRITES, {"how": "older", "by": "y"})
         await store.apply("t", [GraphBatch(older, [Node("dataset:f:a", NodeKind.DATASET, "older", {"rows": 0})], [late])])
