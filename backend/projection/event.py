@@ -14,6 +14,7 @@ from headwater.backend.projection.datasets import state_dataset
 from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
 from headwater.backend.projection.statement import Statement
+from headwater.backend.projection.tasks import STAGES, state_stages
 from headwater.errors import InvalidEventError, InvalidInputError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
 
@@ -64,7 +65,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     run = statement.run(job, run_id)
     statement.describe(job, {"lastRun": run})
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
-    properties |= facet_properties(facets)
+    properties |= facet_properties({name: facet for name, facet in facets.items() if name != STAGES})
     properties |= given(
         producer=text(event.get("producer")),
         error=text(mapping(facets.get("errorMessage")).get("message")),
@@ -77,6 +78,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
         state_quality(statement, run, dataset, {**mapping(stated.get("facets")), **mapping(stated.get("inputFacets"))})
     statement.describe(run, properties, ranks=ranks)
+    state_stages(statement, facets, run)
     for index, output in enumerate(objects(event.get("outputs"))):
         _state_version(
             statement, output, f"$.outputs[{index}]", run_id, properties.get("endedAt") if properties.get("state") == "COMPLETE" else None

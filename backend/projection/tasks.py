@@ -1,7 +1,8 @@
-"""Stages and tasks of a run, as the manifest of its capture tells them: those that wrote associations, with what each recorded.
+"""Stages and tasks of a run: those that Spark told the listener of, and those that wrote associations, with what each recorded.
 
-A stage holds a task attempt for each that the driver counted. Data comes to a stage from the scans and stages whose rows are recorded there
-next; a task made the files that its segment of the sink names. What a stage that recorded nothing did, no manifest tells.
+An event names all stages of its query, with a bounded number of tasks, and which stage read whose output. The manifest of a capture tells
+of those that recorded something what it was: a stage holds a task attempt for each that the driver counted; data comes to it from the scans
+and stages whose rows are recorded there next; a task made the files that its segment of the sink names. Both name the same nodes.
 
 Bounded: a run of ten thousand tasks must not outweigh all else that is known of it. A stage says how many tasks it had and how many of
 them the graph knows; what the others wrote, the stage has.
@@ -12,13 +13,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from headwater.backend.projection.facets import objects
+from headwater.backend.projection.facets import given, mapping, objects, text
 from headwater.backend.projection.statement import Statement
-from headwater.graph.model import NodeKind, node_id
+from headwater.errors import InvalidEventError
+from headwater.graph.model import NodeKind, bare_name, node_id
 
-MAX_TASKS = 200  # of one capture
+MAX_TASKS = 200  # of one capture, or one event
+_MAX_STAGES = 100  # of one event
+STAGES = "headwater_stages"
 
 Place = tuple[int, int]  # a stage, and its attempt
+
+
+def state_stages(statement: Statement, facets: Mapping[str, Any], run: str) -> None:
+    """State the stages that an event tells of, in its facet `headwater_stages`.
+
+    Their ids are those of the run's capture, where its ledger names one: then its manifest tells of the same stages.
+    """
+    capture = text(mapping(facets.get("headwater_capture")).get("capture")) or bare_name(run)
+    stages = objects(mapping(facets.get(STAGES)).get("stages"))[:_MAX_STAGES]
+    ids = {_place_of(stage): node_id(NodeKind.STAGE, capture, _name(_place_of(stage))) for stage in stages}
+    left = MAX_TASKS
+    for stage in stages:
+        place = _place_of(stage)
+        read = {_whole(parent) for parent in stage.get("parents") or ()}
+        parents = [ids[other] for other in sorted(ids) if other[0] in read and other != place]
+        about = {"stage": place[0], "attempt": place[1], "ordinal": place[0], "parents": parents}
+        about |= given(**{name: stage.get(name) for name in ("tasks", "failed", "call", "error", "startedAt", "endedAt")})
+        identifier = statement.contain(run, ids[place])
+        statement.describe(identifier, about, name=f"stage {_name(place)}", ranks={"tasks": 1})
+        shown = objects(stage.get("shown"))[:left]
+        left -= len(shown)
+        for task in shown:
+            _state_task(statement, identifier, capture, task)
+
+
+def _state_task(statement: Statement, stage: str, capture: str, task: Mapping[str, Any]) -> None:
+    attempt, partition = _whole(task.get("task")), _whole(task.get("partition"))
+    about = {"partition": partition, "attempt": attempt, "ordinal": partition, "try": _whole(task.get("attempt"))}
+    about |= given(**{name: text(task.get(name)) for name in ("state", "startedAt", "endedAt")})
+    statement.describe(statement.contain(stage, node_id(NodeKind.TASK, capture, str(attempt))), about, name=f"task {partition}")
 
 
 def state_tasks(statement: Statement, manifest: Mapping[str, Any], run: str, capture: str, made: Mapping[int, Sequence[str]]) -> None:
@@ -55,6 +89,18 @@ def state_tasks(statement: Statement, manifest: Mapping[str, Any], run: str, cap
 def _name(place: Place) -> str:
     """A stage as Spark's own page calls it; the attempt only where it was not the first."""
     return str(place[0]) if not place[1] else f"{place[0]}.{place[1]}"
+
+
+def _place_of(stage: Mapping[str, Any]) -> Place:
+    return _whole(stage.get("stage")), _whole(stage.get("attempt"))
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise InvalidEventError(
+            f"$.run.facets.{STAGES} holds {value!r}.", field=f"$.run.facets.{STAGES}", hint="Stages, tasks and attempts are whole numbers."
+        )
+    return value
 
 
 def _place(segment: Mapping[str, Any]) -> Place:

@@ -1,8 +1,9 @@
 """Runs opened to their stages and tasks: data comes to a stage, goes through its tasks, and leaves with the files that each task wrote.
 
 Between stages rows are shuffled: which task of the later stage got which row of the earlier is for record traces to say. So a stage stands
-between the tasks before it and its own. A run of which no stage is known, or an input that no stage is known to have recorded, stays with
-the run itself.
+between the tasks before it and its own. Where stages recorded something, data goes through those, and what the others did lies between.
+In a run that recorded nothing it goes the way that Spark shuffled it, from the run itself: which stage read which dataset is not known
+then. A run of which no stage is known, or an input that no stage is known to have recorded, stays with the run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ async def open_stages(graph: GraphStore, tenant: str, request: ViewRequest, atom
     parents = {stage.id: [run] for run, found in stages.items() for stage in found}
     parents |= {task.id: [stage] for stage, found in tasks.items() for task in found}
     atoms.parents = {**atoms.parents, **parents}
-    counts = {name: sum(stage.properties.get(name, 0) for found in stages.values() for stage in found) for name in ("tasks", "shown")}
+    counts = {
+        "tasks": sum(stage.properties.get("tasks", 0) for found in stages.values() for stage in found),
+        "shown": sum(not _failed(task) for found in tasks.values() for task in found),
+    }
     if counts["shown"] < counts["tasks"]:
         atoms.notes.append(_SHOWN.format(**counts))
 
@@ -48,6 +52,23 @@ async def _inside(graph: GraphStore, tenant: str, containers: Sequence[str], kin
     found: dict[str, list[Node]] = {}
     for node in await graph.get(tenant, sorted(held)):
         found.setdefault(held[node.id], []).append(node)
+    return found
+
+
+def _failed(task: Node) -> bool:
+    return task.properties.get("state", "COMPLETE") != "COMPLETE"
+
+
+def _by_parents(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Stages of a run that recorded nothing, as if they had: after those whose output they read; the last one wrote.
+
+    What another took to the driver (a broadcast, say) went on from there: it comes to the last one.
+    """
+    read = {parent for about in stages.values() for parent in about.get("parents") or ()}
+    last = max((each for each in stages if each not in read), key=lambda each: (stages[each].get("ordinal", 0), each), default=None)
+    found = {each: {**about, "after": list(about.get("parents") or ()), "last": each == last} for each, about in stages.items()}
+    if last is not None:
+        found[last]["after"] += [each for each in stages if each not in read and each != last]
     return found
 
 
@@ -68,25 +89,33 @@ class _Run:
         self._atoms = atoms
         self._zoom = zoom
         self._run = run
-        self._facts: dict[int, Mapping[str, Any]] = {}
         self._tasks: dict[int, list[int]] = {}
         self._makers: dict[str, int] = {}
+        told: dict[str, Mapping[str, Any]] = {}
         for stage in stages:
             number = self._number(stage)
-            self._facts[number] = stage.properties
-            self._tasks[number] = [self._number(task) for task in tasks.get(stage.id, ())]
-        self._stages = {atoms.ids[number]: number for number in self._facts}
+            told[stage.id] = stage.properties
+            self._tasks[number] = [self._number(task) for task in tasks.get(stage.id, ()) if not _failed(task)]
+        self._stages = {atoms.ids[number]: number for number in self._tasks}
+        recorded = {stage: about for stage, about in told.items() if "last" in about}
+        # Those that data goes through.
+        self._facts = {self._stages[stage]: about for stage, about in (recorded or _by_parents(told)).items()}
+        self._recorded = bool(recorded)
 
     def entering(self, data: int) -> list[tuple[int, int]]:
         """From data that the run read to the stages that recorded it."""
         containers = set(self._zoom.chain(self._atoms.ids[data]))
         found = [stage for stage, about in self._facts.items() if not containers.isdisjoint(about.get("datasets") or ())]
-        return [(data, stage) for stage in found] or [(data, self._run), *((self._run, stage) for stage in self._last())]
+        first = self._last() if self._recorded else [stage for stage, about in self._facts.items() if not about.get("parents")]
+        return [(data, stage) for stage in found] or [(data, self._run), *((self._run, stage) for stage in first)]
 
     def leaving(self, data: int) -> list[tuple[int, int]]:
         """From what made it to data that the run wrote."""
         maker = self._makers.get(self._atoms.ids[data])
-        return [(maker, data)] if maker is not None else [(stage, data) for stage in self._last()]
+        if maker is not None:
+            return [(maker, data)]
+        makers = self._last() if self._recorded else [each for stage in self._last() for each in self._beyond(stage)]
+        return [(each, data) for each in makers]
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """From each stage to its tasks, and from those to the stages after it."""
@@ -94,17 +123,20 @@ class _Run:
             yield from ((stage, task) for task in self._tasks[stage])
             for before in about.get("after") or ():
                 earlier = self._stages.get(before)
-                if earlier is None:
+                if earlier not in self._facts:
                     continue
-                yield from ((task, stage) for task in self._tasks[earlier])
-                if len(self._tasks[earlier]) < self._facts[earlier].get("tasks", 0):
-                    yield earlier, stage
+                yield from ((each, stage) for each in self._beyond(earlier))
 
     def all(self) -> Iterator[int]:
         """Every stage and task."""
         for stage, tasks in self._tasks.items():
             yield stage
             yield from tasks
+
+    def _beyond(self, stage: int) -> list[int]:
+        """What data leaves a stage by: its tasks, and the stage itself for those that are not known."""
+        tasks = self._tasks[stage]
+        return tasks if len(tasks) >= self._facts[stage].get("tasks", 0) and tasks else [*tasks, stage]
 
     def _last(self) -> list[int]:
         return [stage for stage, about in self._facts.items() if about.get("last")] or list(self._facts)

@@ -23,7 +23,16 @@ from openlineage.client.serde import Serde
 
 from headwater import __version__
 from headwater.spark_listener.invocation import Invocation
-from headwater.spark_listener.lineage.facets import CAPTURE, INVOCATION, PRODUCER, CaptureRunFacet, InvocationRunFacet, facet
+from headwater.spark_listener.lineage.facets import (
+    CAPTURE,
+    INVOCATION,
+    PRODUCER,
+    STAGES,
+    CaptureRunFacet,
+    InvocationRunFacet,
+    StagesRunFacet,
+    facet,
+)
 from headwater.spark_listener.lineage.parents import RunName, given_parent
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact
@@ -44,6 +53,7 @@ class Work:
     outcome: Outcome
     ledger: CaptureRunFacet
     sql: str | None = None
+    stages: StagesRunFacet | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +81,7 @@ class EventMaker:
         parent = _parent_facet(self.application, self._root())
         job: dict[str, JobFacet] = {"sql": facet(SQLJobFacet, query=redact(work.sql), dialect="spark")} if work.sql else {}
         start = self._event(EventType.START, work.started, work.run, work.kind, {}, parent, job, work.inputs, work.outputs)
-        facets: dict[str, RunFacet] = {CAPTURE: work.ledger, **_error(work.outcome)}
+        facets: dict[str, RunFacet] = {CAPTURE: work.ledger, **({STAGES: work.stages} if work.stages else {}), **_error(work.outcome)}
         end = self._event(_ending(work.outcome), work.ended, work.run, work.kind, facets, parent, job, work.inputs, work.outputs)
         return [start, end]
 

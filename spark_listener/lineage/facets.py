@@ -1,4 +1,4 @@
-"""The facets that OpenLineage has no words for: what was captured of a run, and how its program was started.
+"""The facets that OpenLineage has no words for: what was captured of a run, how its program was started, what Spark ran for it.
 
 For the service, which shows the ledger and replays from the invocation. Custom facets carry the prefix `headwater_`, as the
 specification asks, and say who produced them, as all facets here do.
@@ -16,6 +16,7 @@ from headwater import __version__
 PRODUCER = f"urn:headwater:{__version__}"
 CAPTURE = "headwater_capture"
 INVOCATION = "headwater_invocation"
+STAGES = "headwater_stages"
 FIELD_ACCESS = "headwater_fieldAccess"
 
 _Facet = TypeVar("_Facet", bound=BaseFacet)
@@ -58,6 +59,23 @@ class InvocationRunFacet(RunFacet):
     @staticmethod
     def _get_schema() -> str:
         return "urn:headwater:facet:invocation:1"
+
+
+@attr.define
+class StagesRunFacet(RunFacet):
+    """The stages that Spark ran for a query, and their task attempts.
+
+    `stages` are `{"stage", "attempt", "call", "tasks", "failed", "parents", "startedAt", "endedAt", "error", "shown"}`: `tasks` is how many
+    there were, `failed` how many attempts of theirs failed, `parents` the stages whose output it read, `shown` the attempts that are known
+    one by one, `{"task", "partition", "attempt", "state", "startedAt", "endedAt"}`. `leftOut` counts further stages.
+    """
+
+    stages: list[dict[str, Any]]
+    leftOut: int = 0  # noqa: N815  # the name on the wire
+
+    @staticmethod
+    def _get_schema() -> str:
+        return "urn:headwater:facet:stages:1"
 
 
 @attr.define

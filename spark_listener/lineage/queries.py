@@ -16,6 +16,7 @@ from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.facets import PRODUCER, CaptureRunFacet
 from headwater.spark_listener.lineage.names import job_name
 from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact, redact_mapping
 from headwater.spark_listener.settings import Mode
@@ -62,7 +63,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     ledger = _ledger(event, manifest, context, writes=output is not None)
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
-        outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
+        outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"), stages=stages_of(event),
     )  # fmt: skip
     return Query(work, manifest, ledger.problems)
 

@@ -23,8 +23,10 @@ final class QueryEnd implements Described {
     private final SparkListenerSQLExecutionEnd event;
     private final Configuration conf;
     private final Capture capture; // null: its records are not captured
+    private final StageLog stages; // null: they are not known
 
-    QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture, Configuration conf) {
+    QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture, StageLog stages, Configuration conf) {
+        this.stages = stages;
         this.conf = conf;
         this.event = event;
         this.capture = capture;
@@ -40,6 +42,7 @@ final class QueryEnd implements Described {
         result.put("plan", null);
         result.put("capture", null);
         result.put("metrics", new LinkedHashMap());
+        result.put("stages", stages == null ? null : stages.describe());
         LogicalPlan executed = executed(error);
         LogicalPlan original = capture != null ? capture.original : executed;
         if (original == null) {

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.projection import WrittenFile, capture_stamp, fold, project_capture
+from headwater.backend.projection import WrittenFile, capture_stamp, event_stamp, fold, project_capture, project_event
 from headwater.backend.projection.tasks import MAX_TASKS
-from headwater.errors import InvalidQueryError
+from headwater.errors import InvalidEventError, InvalidQueryError
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores import Direction
 from headwater.graph.views import ViewOptions, view
-from tests.backend.projection.events import Graph, graph_of
+from tests.backend.projection.events import JOB_ID, Graph, dataset, graph_of, run_event
 from tests.backend.projection.test_captures import manifest
 
 RUN = "0198c0de-0000-7000-8000-00000000000c"
@@ -139,6 +139,98 @@ async def test_of_many_tasks_some_are_kept_and_all_are_counted(tmp_path: Path) -
         assert (STAGE[4], partition(MAX_TASKS + 1)) in edges
         assert (STAGE[1], STAGE[4]) in edges, "what reaches the stage through tasks that are not kept still does"
         assert "Of 280 tasks 200 are known one by one; what the others wrote is shown with their stages." in notes
+
+
+def told(*stages: dict[str, Any], capture: str | None = None) -> dict[str, Any]:
+    """What an event's facets tell of stages."""
+    ledger = {"status": "refused", "mode": "auto", **({"capture": capture} if capture else {})}
+    return {"headwater_capture": ledger, "headwater_stages": {"stages": list(stages), "leftOut": 0}}
+
+
+def ran(stage: int, *tasks: dict[str, Any], parents: tuple[int, ...] = (), attempt: int = 0, **more: Any) -> dict[str, Any]:
+    about = {"stage": stage, "attempt": attempt, "call": f"parquet at job.py:{stage}", "failed": 0, "parents": list(parents)}
+    times = {"startedAt": "2026-01-01T00:00:00.000000Z", "endedAt": "2026-01-01T00:00:02.000000Z"}
+    return {**about, "tasks": len(tasks), **times, "shown": list(tasks), **more}
+
+
+def attempted(task: int, partition: int, state: str = "COMPLETE", again: int = 0) -> dict[str, Any]:
+    return {"task": task, "partition": partition, "attempt": again, "state": state, "endedAt": "2026-01-01T00:00:01.000000Z"}
+
+
+COARSE = [
+    ran(0, attempted(1, 0, "FAIL"), attempted(2, 0, again=1), tasks=1, failed=1),
+    ran(1, attempted(3, 0), attempted(4, 1)),
+    ran(5, attempted(9, 0), parents=(1,)),
+]
+
+
+def coarse(*stages: dict[str, Any], job: str = "daily.report", **more: Any) -> dict[str, Any]:
+    inputs = [dataset("/lake/left"), dataset("/lake/right")]
+    return run_event(second=5, run=RUN, job=job, facets=told(*stages, **more), inputs=inputs, outputs=[dataset("/lake/out")])
+
+
+async def test_a_run_without_a_capture_holds_the_stages_and_tasks_that_its_event_tells_of(tmp_path: Path) -> None:
+    async with graph_of(tmp_path, coarse(*COARSE)) as graph:
+        assert await graph.containers(f"task:{RUN}:9") == [f"stage:{RUN}:5", f"run:{RUN}", JOB_ID, "system:flights"]
+        stage, task = await graph.node(f"stage:{RUN}:0"), await graph.node(f"task:{RUN}:1")
+        assert (stage.name, stage.properties["tasks"], stage.properties["failed"]) == ("stage 0", 1, 1)
+        assert stage.properties["call"] == "parquet at job.py:0"
+        assert (task.name, task.properties["state"], task.properties["try"]) == ("task 0", "FAIL", 0)
+        assert (await graph.node(f"stage:{RUN}:5")).properties["parents"] == [f"stage:{RUN}:1"]
+        assert "headwater_stages" not in (await graph.node(f"run:{RUN}")).properties
+
+
+async def test_the_way_through_a_run_without_a_capture_is_the_one_that_rows_were_shuffled(tmp_path: Path) -> None:
+    async with graph_of(tmp_path, coarse(*COARSE)) as graph:
+        edges, _ = await shown(graph, "dataset:file:/lake/out", levels=[NodeKind.STAGE, NodeKind.DATASET], direction=Direction.UPSTREAM)
+        stage = {number: f"stage:{RUN}:{number}" for number in (0, 1, 5)}
+        run = f"run:{RUN}"
+        assert edges == {
+            ("dataset:file:/lake/left", run), ("dataset:file:/lake/right", run), (run, stage[0]), (run, stage[1]),
+            (stage[1], stage[5]), (stage[0], stage[5]), (stage[5], "dataset:file:/lake/out"),
+        }  # fmt: skip
+        edges, _ = await shown(graph, "dataset:file:/lake/out", levels=[NodeKind.TASK, NodeKind.DATASET], direction=Direction.UPSTREAM)
+        ends = {end for edge in edges for end in edge}
+        assert {f"task:{RUN}:{task}" for task in (2, 3, 4, 9)} <= ends
+        assert f"task:{RUN}:1" not in ends, "an attempt that failed passed nothing on"
+
+
+async def test_event_and_manifest_tell_of_the_same_stages_in_either_order(tmp_path: Path) -> None:
+    stages = [ran(0, attempted(5, 0)), ran(1, attempted(11, 0), attempted(12, 1), parents=(0,)), ran(4, tasks=2, parents=(1,))]
+    event = coarse(*stages, job="job-c", capture="capture-c")
+    prints = []
+    for order in (0, 1):
+        folder = tmp_path / str(order)
+        folder.mkdir()
+        async with graph_of(folder) as graph:
+            if order:
+                await graph.add(event)
+            await captured(graph)
+            await graph.add(event)
+            stage, task = await graph.node(STAGE[1]), await graph.node(TASK[11])
+            assert (stage.properties["call"], stage.properties["rows"], stage.properties["tasks"]) == ("parquet at job.py:1", 20, 2)
+            assert (task.properties["rows"], task.properties["state"]) == (10, "COMPLETE")
+            assert await graph.containers("task:capture-c:5") == ["stage:capture-c:0", f"run:{RUN}", "job:flights:job-c", "system:flights"]
+            edges, _ = await shown(graph, "dataset:file:/lake/out", levels=[NodeKind.STAGE, NodeKind.DATASET])
+            assert (STAGE[1], STAGE[4]) in edges
+            assert "stage:capture-c:0" not in {end for edge in edges for end in edge}, "it lies between those that recorded"
+            prints.append(await graph.fingerprint())
+    assert prints[0] == prints[1]
+
+
+async def test_what_an_event_tells_of_stages_is_bounded(tmp_path: Path) -> None:
+    many = [ran(number, *(attempted(1000 * number + task, task) for task in range(40))) for number in range(150)]
+    async with graph_of(tmp_path, coarse(*many)) as graph:
+        held = await graph.store.children(graph.tenant, f"run:{RUN}", kinds=[NodeKind.STAGE])
+        assert held.total == 100
+        assert (await graph.store.counts(graph.tenant))["task"] == MAX_TASKS
+
+
+@pytest.mark.parametrize("stage", [{"stage": "1"}, {"stage": 1.5}, {"attempt": None}, {"parents": ["x"]}])
+def test_a_stage_without_a_number_is_refused(stage: dict[str, Any]) -> None:
+    event = coarse({**ran(1), **stage})
+    with pytest.raises(InvalidEventError, match="whole numbers"):
+        project_event(event, event_stamp(event, "key"))
 
 
 async def test_a_run_that_recorded_nothing_stays_itself_and_has_no_such_level(tmp_path: Path) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from headwater.spark_listener.capture import Bridge
+from headwater.spark_listener.lineage.queries import query_of
+from tests.spark_listener.lineage.test_events import CONTEXT
 
 pytestmark = pytest.mark.spark
 
@@ -44,6 +47,52 @@ def test_a_failed_write_says_why(spark: SparkSession, bridge: Bridge, table: Any
     assert "no" in end["error"]["message"]
     assert end["plan"]["sink"]["path"] == f"file:{tmp_path}/out"
     assert end["capture"]["segments"] == []
+
+
+def test_a_query_tells_its_stages_and_tasks_whether_it_is_captured_or_not(
+    spark: SparkSession, bridge: Bridge, table: Any, tmp_path: Path
+) -> None:
+    path = table("rows", [{"id": number, "k": number % 3} for number in range(8)], files=2)
+    drained(bridge)
+    spark.read.parquet(path).repartition(3, "k").groupBy("k").applyInPandas(lambda rows: rows.head(1), "id long, k long").write.parquet(
+        str(tmp_path / "out")
+    )
+    end = drained(bridge)[-1]
+    stages = end["stages"]["stages"]
+    assert end["stages"]["more"] == 0
+    first, last = stages[0], stages[-1]
+    assert (first["parents"], last["parents"]) == ([], [first["stage"]])
+    assert (first["failed"], last["failed"], last["error"]) == (0, 0, None)
+    for stage in stages:
+        assert stage["started"] <= stage["ended"] <= end["time"]
+        assert len(stage["shown"]) == stage["tasks"] > 0
+        assert {task["state"] for task in stage["shown"]} == {"COMPLETE"}
+    event = query_of(end, "2026-01-01T00:00:00.000000Z", CONTEXT, run_id=str(uuid4()), segments=None)
+    assert event is not None
+    assert event.work.stages is not None
+    assert [stage["stage"] for stage in event.work.stages.stages] == [stage["stage"] for stage in stages]
+
+
+def test_a_shuffle_that_was_there_already_leads_to_the_stage_that_made_it(spark: SparkSession, bridge: Bridge, table: Any) -> None:
+    grouped = spark.read.parquet(table("rows", [{"id": 1, "k": 2}, {"id": 2, "k": 3}])).groupBy("k").count()
+    drained(bridge)
+    grouped.alias("a").join(grouped.alias("b").hint("merge"), f.col("a.k") == f.col("b.k")).collect()
+    stages = {stage["stage"]: stage for stage in drained(bridge)[-1]["stages"]["stages"]}
+    assert len(stages) > 1
+    reached = {max(stages)}
+    while further := {parent for stage in reached for parent in stages[stage]["parents"]} - reached:
+        reached |= further
+    assert min(stages) in reached
+
+
+def test_failed_attempts_are_counted(spark: SparkSession, bridge: Bridge, table: Any) -> None:
+    frame = spark.read.parquet(table("rows", [{"id": 1}])).select(f.expr("raise_error('no')").alias("x"))
+    drained(bridge)
+    with pytest.raises(Exception, match="no"):
+        frame.collect()
+    (stage,) = drained(bridge)[-1]["stages"]["stages"]
+    assert (stage["failed"], stage["shown"][0]["state"]) == (1, "FAIL")
+    assert "no" in stage["error"]
 
 
 def test_jobs_outside_sql(spark: SparkSession, bridge: Bridge) -> None:

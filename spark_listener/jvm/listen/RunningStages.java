@@ -1,0 +1,65 @@
+package headwater.listen;
+
+import headwater.shim.Scala;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.StageInfo;
+
+/** Which SQL execution each running stage is of. Used by the listener's bus alone, which is one thread. */
+final class RunningStages {
+    private static final int MOST = 1000; // executions at once; the stages of one beyond are not known
+
+    private final Map logs = new HashMap(); // Long execution -> StageLog
+    private final Map owners = new HashMap(); // Integer stage -> StageLog
+
+    void begin(long execution) {
+        if (logs.size() < MOST) {
+            logs.put(Long.valueOf(execution), new StageLog());
+        }
+    }
+
+    void began(SparkListenerJobStart start, String execution) {
+        StageLog log = (StageLog) logs.get(Long.valueOf(execution));
+        List infos = log == null ? null : Scala.list(start.stageInfos());
+        for (int i = 0; infos != null && i < infos.size(); i++) {
+            StageInfo info = (StageInfo) infos.get(i);
+            if (log.announce(info)) {
+                owners.put(Integer.valueOf(info.stageId()), log);
+            }
+        }
+    }
+
+    void began(StageInfo info) {
+        StageLog log = (StageLog) owners.get(Integer.valueOf(info.stageId()));
+        if (log != null) {
+            log.began(info);
+        }
+    }
+
+    void ended(StageInfo info) {
+        StageLog log = (StageLog) owners.get(Integer.valueOf(info.stageId()));
+        if (log != null) {
+            log.ended(info);
+        }
+    }
+
+    void ended(SparkListenerTaskEnd end) {
+        StageLog log = end.taskInfo() == null ? null : (StageLog) owners.get(Integer.valueOf(end.stageId()));
+        if (log != null) {
+            log.ended(end.stageId(), end.stageAttemptId(), end.taskInfo());
+        }
+    }
+
+    /** The stages of an execution that has ended; null if they are not known. */
+    StageLog take(long execution) {
+        StageLog log = (StageLog) logs.remove(Long.valueOf(execution));
+        List ids = log == null ? null : log.announced();
+        for (int i = 0; ids != null && i < ids.size(); i++) {
+            owners.remove(ids.get(i));
+        }
+        return log;
+    }
+}
