@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -18,11 +18,13 @@ from headwater.graph.views import Affected, Impact, impact, impact_of_records
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
 
 _RECORDS = 100_000
+_REASONS, _LONGEST = 10, 300
 _TYPE = "application/x-ndjson"
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A line for each node, nearest first: `{id, kind, name, distance, path, owners, last_run, updated, records}`. "
-        "`Headwater-Total` counts the lines, `Headwater-Beyond` the nodes one hop further than was followed, at least.",
+        "`Headwater-Total` counts the lines, `Headwater-Beyond` the nodes one hop further than was followed, at least. Where "
+        "`Headwater-Exact` is false, `Headwater-Reasons` says why: a JSON list of texts.",
         "content": {_TYPE: {}},
     },
     404: {"description": "There is no such node."},
@@ -50,7 +52,16 @@ async def get_impact(
     else:
         raise InvalidQueryError("Neither focus nor records is given.", field="focus", hint="Name a node, or a dataset and a predicate.")
     headers = {"Headwater-Total": str(found.total), "Headwater-Beyond": str(found.beyond), "Headwater-Exact": str(found.exact).lower()}
+    if found.reasons:
+        headers["Headwater-Reasons"] = _reasons(found.reasons)
     return StreamingResponse(_lines(found), media_type=_TYPE, headers=headers)
+
+
+def _reasons(reasons: Sequence[str]) -> str:
+    """The reasons in ASCII, as a header must be, and no longer than proxies let pass; the last then says how many are left out."""
+    shown = [reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…" for reason in reasons[:_REASONS]]
+    left = len(reasons) - len(shown)
+    return json.dumps([*shown, f"{left} more reasons"] if left else shown)
 
 
 async def _lines(found: Impact) -> AsyncIterator[bytes]:

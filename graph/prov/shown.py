@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from headwater.graph.model import NodeKind
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.prov.describe import node_or_bare
 from headwater.graph.prov.export import Export
 from headwater.graph.prov.view import describe_links, describe_within
 from headwater.graph.stores.protocol import GraphStore
@@ -18,6 +19,7 @@ from headwater.graph.views import Mask, MaskBy, View, ViewRequest, view
 from headwater.graph.views.request import MAX_REACHED
 
 _EDGES = 1_000_000
+_PORTION = 1_000  # nodes: neither all that is known of them nor what is said of them is in memory at once
 _NAMING = frozenset({MaskBy.NAME, MaskBy.NAMESPACE, MaskBy.NODE})
 # Which container these are in, no id tells. All others stand as the view shows them.
 _HELD = frozenset({NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.PARTITION})
@@ -34,16 +36,25 @@ async def export_shown(graph: GraphStore, tenant: str, request: ViewRequest) -> 
     made = await view(graph, tenant, whole)
     export = Export(_target(request), about=list(_asked(request)))
     containers = await made.containers(_HELD)
-    nodes = {shown.node.id: shown.node for shown in await made.nodes()}
-    pages = [made]
-    while (cursor := pages[-1].cursor) is not None:
-        pages.append(await view(graph, tenant, replace(whole, after=cursor)))
-        nodes |= {shown.node.id: shown.node for shown in await pages[-1].nodes()}
-    for identifier, node in sorted(nodes.items()):
-        describe_within(export.statements, node, containers.get(identifier, ()))
-    for page in pages:
-        describe_links(export.statements, nodes, page.edges())
+    known: dict[str, Node] = {}
+    ids = sorted(made.node_ids())
+    for start in range(0, len(ids), _PORTION):
+        found = {node.id: node for node in await graph.get(tenant, ids[start : start + _PORTION])}
+        for identifier in ids[start : start + _PORTION]:
+            node = node_or_bare(identifier, found)
+            describe_within(export.statements, node, containers.get(identifier, ()))
+            known[identifier] = _slim(node)
+    page = made
+    describe_links(export.statements, known, page.edges())
+    while page.cursor is not None:
+        page = await view(graph, tenant, replace(whole, after=page.cursor))
+        describe_links(export.statements, known, page.edges())
     return export.closed(_found(made))
+
+
+def _slim(node: Node) -> Node:
+    """What of a node its links need; the rest has been said."""
+    return replace(node, properties={"endedAt": node.properties["endedAt"]} if "endedAt" in node.properties else {})
 
 
 def _target(request: ViewRequest) -> str:

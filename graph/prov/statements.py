@@ -11,6 +11,7 @@ from typing import Any
 
 from headwater.graph.prov.circles import on_circles
 from headwater.graph.prov.model import PROV, Attributes, Kind, Name, Statement, Value
+from headwater.graph.prov.said import Said
 from headwater.graph.prov.terms import LABEL, TYPE, iri, term
 
 About = Mapping[str, Any]
@@ -20,7 +21,7 @@ class Statements:
     """What is said in one bundle. Ids are node ids. `close` adds the derivations, when all are known; `said` is in order then."""
 
     def __init__(self) -> None:
-        self.said: list[Statement] = []
+        self.said = Said()
         self.weakened = 0
         self._known: set[tuple[str, ...]] = set()
         self._generation: dict[str, str] = {}

@@ -6,11 +6,15 @@ import gzip
 import json
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from headwater.backend.api.impact import _reasons
 from headwater.backend.ingest_log import DeadLetter, IngestLog
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess
@@ -156,6 +160,33 @@ def test_impact_is_streamed_as_lines_with_its_total(client: httpx.Client, servic
     assert lines[-1]["path"][0] == "dataset:impact:a"
     causes = client.get("/api/v1/impact", params={"focus": "dataset:impact:c", "direction": "upstream", "depth": 1})
     assert (causes.headers["headwater-total"], causes.headers["headwater-beyond"]) == ("1", "1")
+
+
+def test_an_impact_of_records_that_is_not_exact_says_why(client: httpx.Client, service: ServiceProcess, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    pq.write_table(pa.table({"wind": [1.0, 2.0]}), tmp_path / "out" / "part-0.parquet")
+    event = run_event(1080)
+    event["inputs"] = [{"namespace": "file", "name": str(tmp_path / "ïn")}]
+    event["outputs"] = [{"namespace": "file", "name": str(tmp_path / "out")}]
+    assert client.post(_PATH, json=event).status_code == 201
+    service.settled()
+    asked = {"records": str(tmp_path / "out"), "where": "wind > 1", "direction": "upstream"}
+    answer = client.get("/api/v1/impact", params=asked)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["headwater-exact"] == "false"
+    reasons = json.loads(answer.headers["headwater-reasons"])
+    asked = {"focus": None, "records": {"dataset": asked["records"], "where": asked["where"]}}
+    query = "query ($records: RecordSet) { impact(records: $records, direction: UPSTREAM) { reasons } }"
+    told = client.post("/graphql", json={"query": query, "variables": asked}).json()
+    assert reasons == told["data"]["impact"]["reasons"] != []
+
+
+def test_many_or_long_reasons_stay_below_what_a_header_may_be() -> None:
+    header = _reasons([f"ö{'x' * 1000}"] * 50)
+    shown = json.loads(header)
+    assert (len(shown), shown[0][:2], shown[-1]) == (11, "öx", "40 more reasons")
+    assert header.isascii()
+    assert len(header) < 4_096
 
 
 def test_an_impact_of_nothing_known_is_refused_before_the_stream(client: httpx.Client) -> None:

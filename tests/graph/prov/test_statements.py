@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.graph.prov.constraints import check
-from headwater.graph.prov.model import Document, Kind
+from headwater.graph.prov.model import Document, Kind, Name, Statement
+from headwater.graph.prov.said import Said
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import NODE
 
@@ -26,6 +27,16 @@ def test_a_second_maker_of_an_entity_influenced_it():
     assert found(said, Kind.GENERATION) == {("partition:/a:1:2", "run:1")}
     assert found(said, Kind.INFLUENCE) == {("partition:/a:1:2", "run:2")}
     assert said.weakened == 1
+
+
+def test_what_is_more_than_a_little_is_kept_in_a_file_in_its_order():
+    said = Said()
+    statements = [Statement(Kind.ENTITY, f"urn:{number}", (), (("label", Name("é" * 50)),)) for number in range(23_456)]
+    for statement in statements:
+        said.append(statement)
+    assert len(said._last) < 5_000  # the rest is not in memory
+    assert list(said) == statements
+    assert [type(statement.attributes[0][1]) for statement in said] == [Name] * len(statements), "reading twice"
 
 
 @given(PAIRS, st.sets(st.tuples(st.sampled_from(IDS[:3]), st.sampled_from(IDS[3:]))))
