@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from tempfile import SpooledTemporaryFile
+from tempfile import TemporaryFile
+from typing import IO
+from weakref import finalize
 
 from headwater.graph.prov.model import Statement
 
 _PORTION = 5_000  # statements, some megabytes
-_IN_MEMORY = 4 * 1024 * 1024
 
 
 class Said:
     """Append statements; read them as often as wanted, as long as none is appended meanwhile."""
 
     def __init__(self) -> None:
-        # Never closed by hand: it has no name, and goes with the last reference.
-        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
+        self._file: IO[bytes] | None = None  # closed, and so removed, with the last reference to this
         self._portions = 0
         self._last: list[Statement] = []
 
@@ -28,12 +28,19 @@ class Said:
         """Say one more."""
         self._last.append(statement)
         if len(self._last) >= _PORTION:
-            pickle.dump(self._last, self._file, pickle.HIGHEST_PROTOCOL)
-            self._portions += 1
-            self._last = []
+            self._put_away()
 
     def __iter__(self) -> Iterator[Statement]:
-        self._file.seek(0)
-        for _ in range(self._portions):
-            yield from pickle.load(self._file)  # noqa: S301  # this object wrote it, into a file without a name
+        if self._file is not None:
+            self._file.seek(0)
+            for _ in range(self._portions):
+                yield from pickle.load(self._file)  # noqa: S301  # this object wrote it, into a file without a name
         yield from self._last
+
+    def _put_away(self) -> None:
+        if self._file is None:
+            self._file = TemporaryFile()  # noqa: SIM115  # open as long as this is
+            finalize(self, self._file.close)
+        pickle.dump(self._last, self._file, pickle.HIGHEST_PROTOCOL)
+        self._portions += 1
+        self._last = []

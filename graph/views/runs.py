@@ -100,7 +100,12 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
         edges = [edge for edge, stays in zip(edges, there, strict=True) if stays]
     asked = set(focus)
     start = [number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked]
-    return Atoms(ids, _finest(ids, edges, parents), start, parents, cone.beyond)
+    finest = _finest(ids, edges, parents)
+    # A version whose every flow its files have as well is known by those: alone it would stand beside them, joined to nothing.
+    joined = {end for edge in finest for end in edge}
+    held = {parent for each in ids if kind_of(each) is NodeKind.PARTITION for parent in parents.get(each, ())}
+    start = [number for number in start if number in joined or ids[number] not in held]
+    return Atoms(ids, finest, start, parents, cone.beyond)
 
 
 async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> list[str]:

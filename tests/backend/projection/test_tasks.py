@@ -111,6 +111,17 @@ async def test_a_stage_and_a_task_can_be_looked_at_themselves(tmp_path: Path) ->
         assert edges == {(LEFT, STAGE[1])}
 
 
+async def test_a_version_that_is_shown_by_its_files_stands_not_beside_them_itself(tmp_path: Path) -> None:
+    async with graph_of(tmp_path) as graph:
+        await captured(graph)
+        made = await view(graph.store, graph.tenant, ViewOptions(levels=[NodeKind.PARTITION]).request(["dataset:file:/lake/out"]))
+        joined = {end for edge in made.all_edges() for end in edge}
+        assert set(made.node_ids()) == joined >= {partition(0), partition(1), partition(2)}
+        assert {node.node.id for node in await made.nodes() if node.focus} == {partition(0), partition(1), partition(2)}
+        by_version = await view(graph.store, graph.tenant, ViewOptions(levels=[NodeKind.VERSION]).request(["dataset:file:/lake/out"]))
+        assert f"version:file:/lake/out:{RUN}" in {node.node.id for node in await by_version.nodes() if node.focus}
+
+
 async def test_one_run_among_others_can_be_opened(tmp_path: Path) -> None:
     async with graph_of(tmp_path) as graph:
         await captured(graph)
