@@ -23,6 +23,7 @@ from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import LABEL, TYPE, instant, iri, term
 from headwater.graph.prov.view import describe_containment, describe_view
 from headwater.graph.records import AssociationStore
+from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore, Subgraph
 from headwater.graph.trace.answer import TraceRequest
 
@@ -30,7 +31,6 @@ MAX_NODES = 200_000
 MAX_DEPTH = 100
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 _WITHIN = (NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR)
-_PAGE = 1_000
 
 About = Sequence[tuple[str, Any]]
 
@@ -162,7 +162,7 @@ def _truncated(nodes: int) -> About:
 async def _describe_inside(statements: Statements, graph: GraphReader, tenant: str, parent: str) -> None:
     """The stages, tasks and operators of a run."""
     kinds = _WITHIN if parent.startswith(f"{NodeKind.RUN}:") else (NodeKind.TASK,)
-    for child in await _children(graph, tenant, parent, kinds):
+    for child in await children(graph, tenant, parent, kinds):
         describe(statements, child)
         describe_containment(statements, Node(parent, NodeKind(parse_id(parent)[0]), parent), child)
         if child.kind is NodeKind.STAGE:
@@ -171,8 +171,8 @@ async def _describe_inside(statements: Statements, graph: GraphReader, tenant: s
 
 async def _upstream(graph: GraphReader, tenant: str, datasets: Sequence[str]) -> Subgraph:
     """What lies upstream of all versions of some datasets, and of the files in them."""
-    versions = [node.id for dataset in datasets for node in await _children(graph, tenant, dataset, [NodeKind.VERSION])]
-    files = [node.id for version in versions for node in await _children(graph, tenant, version, [NodeKind.PARTITION])]
+    versions = [node.id for dataset in datasets for node in await children(graph, tenant, dataset, [NodeKind.VERSION])]
+    files = [node.id for version in versions for node in await children(graph, tenant, version, [NodeKind.PARTITION])]
     return await _reach(graph, tenant, [*versions, *files], Direction.UPSTREAM, MAX_DEPTH)
 
 
@@ -180,14 +180,3 @@ async def _reach(graph: GraphReader, tenant: str, focus: Sequence[str], directio
     if not focus:
         return Subgraph(nodes=(), edges=(), distance={})
     return await graph.reach(tenant, focus, direction=direction, kinds=_FLOWS, depth=depth, limit=MAX_NODES)
-
-
-async def _children(graph: GraphReader, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
-    children: list[Node] = []
-    cursor: str | None = None
-    while True:
-        page = await graph.children(tenant, parent, kinds=kinds, first=_PAGE, after=cursor)
-        children += page.nodes
-        cursor = page.cursor
-        if cursor is None:
-            return children

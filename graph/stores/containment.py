@@ -1,13 +1,37 @@
-"""Containers of a node, put in order: what every store does alike after it has fetched the steps upward."""
+"""Containers of a node, put in order: what every store does alike after it has fetched the steps upward. And all that a container holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from headwater.graph.model import Node, NodeKind
+from headwater.graph.stores.protocol import Page
+
+_PAGE = 1_000
 
 _LEVEL = {kind: level for level, kind in enumerate(NodeKind)}
 _LEVEL |= {NodeKind.ACTOR: _LEVEL[NodeKind.PIPELINE], NodeKind.DATA: _LEVEL[NodeKind.PLATFORM]}
+
+
+class _Holding(Protocol):
+    """The one verb that this needs of a store, or of a service at the other end of a line."""
+
+    async def children(
+        self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
+    ) -> Page: ...
+
+
+async def children(graph: _Holding, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
+    """All that a container holds directly, of some kinds; the pages of `GraphStore.children` together."""
+    found: list[Node] = []
+    cursor: str | None = None
+    while True:
+        page = await graph.children(tenant, parent, kinds=kinds, first=_PAGE, after=cursor)
+        found += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            return found
 
 
 def climb(start: str, parents: Mapping[str, Iterable[str]], nodes: Mapping[str, Node]) -> list[Node]:

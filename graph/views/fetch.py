@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.model import EdgeKind
 from headwater.graph.stores.protocol import Cone, Direction, GraphStore
 from headwater.graph.views.request import ACTORS
 from headwater.graph.views.times import Flow
 
 FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
-_PAGE = 1_000
 
 
 def parents_of(cone: Cone) -> dict[str, list[str]]:
@@ -32,15 +31,3 @@ async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -
 def flows_of(cone: Cone) -> list[Flow]:
     """The flows of a cone that was fetched with its facts."""
     return [Flow(cone.ids[src], cone.ids[dst], *facts) for (src, dst), facts in zip(cone.edges, cone.facts, strict=True)]
-
-
-async def children(graph: GraphStore, tenant: str, parent: str, kinds: Sequence[NodeKind]) -> list[Node]:
-    """All that a container holds directly, of some kinds."""
-    found: list[Node] = []
-    cursor: str | None = None
-    while True:
-        page = await graph.children(tenant, parent, kinds=kinds, first=_PAGE, after=cursor)
-        found += page.nodes
-        cursor = page.cursor
-        if cursor is None:
-            return found

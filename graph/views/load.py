@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind
+from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Cone, GraphStore
 from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.columns import load_columns, open_columns
-from headwater.graph.views.fetch import FLOWS, children, flows_of, parents_of
+from headwater.graph.views.fetch import FLOWS, flows_of, parents_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import needs_names
 from headwater.graph.views.request import ACTORS, DATA, MaskBy, ViewRequest

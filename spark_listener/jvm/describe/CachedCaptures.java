@@ -75,8 +75,11 @@ final class CachedCaptures {
 
     /** Of rows that a second run makes otherwise, the groups of both runs are there. */
     private static void repeated(Capture capture, List counted, List problems) {
+        if (counted.isEmpty() || !mayDiffer(capture.original)) {
+            return;
+        }
         Set seen = new HashSet();
-        for (int i = 0; i < counted.size() && mayDiffer(capture.original); i++) {
+        for (int i = 0; i < counted.size(); i++) {
             Report report = (Report) counted.get(i);
             if (report.boundary > 0 && !seen.add(report.boundary + "/" + report.partition)) {
                 String reason = "a part of what is cached was made twice, and may have been made otherwise: the groups of both times are given";
