@@ -49,25 +49,27 @@ def _pytest(marks: str, options: str = "") -> str:
     return f'.venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}}'
 
 
-# In the order in which they start. Two run at a time on two cores: the long ones (Spark) start early, the page's in their shadow.
+# In the order in which they start, two at a time on two cores: what takes a moment first, then the longest first, so that the two lines end
+# about together. The tests of one session of Spark and those that start programs of their own are two steps, for the same reason.
 STEPS = (
     Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
-    Step("types", ".venv/bin/mypy"),
     Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json"),
-    Step("unit", _pytest(_UNIT, "-n 2")),
+    Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
-    Step("page-lint", "scripts/npm run --silent lint && scripts/npm run --silent typecheck", ("page-install",)),
-    Step("page-schema", "scripts/npm run --silent codegen:check", ("page-install",)),
+    Step("spark", _pytest("spark and not (slow or cluster or e2e)", "--timeout=600")),
+    Step("e2e", _pytest("e2e", "--timeout=900"), ("page-build",)),
+    Step("programs", _pytest("spark and slow and not (cluster or e2e)", "--timeout=600")),
+    Step("unit", _pytest(_UNIT, "-n 2")),
+    Step("cluster", _pytest("cluster and not e2e", "--timeout=600")),
+    Step("neo4j", _pytest("neo4j and not (spark or cluster or e2e)")),
+    Step("slow", _pytest("slow and not (spark or cluster or neo4j or e2e)", "--timeout=600")),
     Step(
         "page-unit",
         "scripts/npm run --silent test -- --reporter=default --reporter=junit --outputFile.junit={junit}",
         ("page-install",),
     ),
-    Step("spark", _pytest("spark and not (cluster or e2e)", "--timeout=600")),
-    Step("neo4j", _pytest("neo4j and not (spark or cluster or e2e)")),
-    Step("slow", _pytest("slow and not (spark or cluster or neo4j or e2e)", "--timeout=600")),
-    Step("e2e", _pytest("e2e", "--timeout=900"), ("page-build",)),
-    Step("cluster", _pytest("cluster and not e2e", "--timeout=600")),
+    Step("page-lint", "scripts/npm run --silent lint && scripts/npm run --silent typecheck", ("page-install",)),
+    Step("page-schema", "scripts/npm run --silent codegen:check", ("page-install",)),
 )
 
 

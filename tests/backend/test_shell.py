@@ -13,13 +13,14 @@ from pyspark.sql import functions as f
 
 import headwater
 from headwater.errors import InvalidQueryError, UnsupportedError
+from tests.jvm import submit
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 1g pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")

@@ -18,6 +18,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
+from tests.jvm import submit
 
 TENANT = "default"
 Place = tuple[str, int]
@@ -68,7 +69,7 @@ class Laboratory:
 @contextmanager
 def laboratory_in(folder: Path, *, budget: float) -> Iterator[Laboratory]:
     """One with a session of its own. `budget`: seconds that a trace may take for what is not written; 0: all is written."""
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 1g pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()

@@ -11,16 +11,16 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-SUBMIT = (
-    "--master {master} --conf spark.ui.enabled=false --conf spark.ui.showConsoleProgress=false --conf spark.sql.shuffle.partitions=2"
-    " --driver-memory 1g pyspark-shell"
-)
+from tests.jvm import submit
+
+_OPTIONS = "--master {master} --conf spark.ui.enabled=false --conf spark.ui.showConsoleProgress=false --conf spark.sql.shuffle.partitions=2"
 
 
 def environment(root: Path, *, master: str = "local[2]", **more: str) -> dict[str, str]:
     """Of a Spark program that needs nothing of the developer's shell."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE_"))}
-    return {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": SUBMIT.format(master=master), **more}
+    arguments = submit(_OPTIONS.format(master=master))
+    return {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments, **more}
 
 
 def script(folder: Path, name: str, text: str) -> Path:

@@ -20,6 +20,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
+from tests.jvm import submit
 from tests.spark_listener.capture.lineage import Lineage, Written
 
 
@@ -29,6 +30,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # py4j leaves closing its sockets to the garbage collector, whenever that comes
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
             item.add_marker(pytest.mark.timeout(300))
+            if "spark" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("spark"):
+                raise pytest.UsageError(
+                    f"{item.nodeid} asks for Spark: mark its module, or each worker of the unit tests starts a session."
+                )
 
 
 class Captured(NamedTuple):
@@ -76,7 +81,7 @@ def _id(path: str, row: int) -> Any:
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session of two threads; AQE and small shuffles as a test wishes."""
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--driver-memory 1g pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need what the tests have
     session = (
         SparkSession.builder.master("local[2]")

@@ -16,6 +16,7 @@ from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
 from tests.spark_listener.capture.conftest import Run, Table, Traced
 
+pytestmark = pytest.mark.spark
 Trace = Callable[..., Traced]
 ROWS = [{"id": number, "key": number % 3, "value": number * 10} for number in range(9)]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.jvm import submit
 from tests.spark_listener.capture.conftest import read_row
 from tests.spark_listener.capture.lineage import Lineage
 
@@ -45,7 +46,7 @@ def run(folder: Path, root: Path, master: str, program: str, **conf: str) -> tup
     options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
     options |= {f"spark.{name.replace('__', '.')}": value for name, value in conf.items()}
     listed = " ".join(f"--conf {name}={value}" for name, value in options.items())
-    arguments = f"--master {master} {listed} --driver-memory 1g pyspark-shell"
+    arguments = submit(f"--master {master} {listed}")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "PYSPARK_"))}
     env = {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments}
     command = [sys.executable, str(script), str(folder), dedent(program)]
