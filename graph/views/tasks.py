@@ -56,7 +56,7 @@ async def _inside(graph: GraphStore, tenant: str, containers: Sequence[str], kin
 
 
 def _failed(task: Node) -> bool:
-    return task.properties.get("state", "COMPLETE") != "COMPLETE"
+    return bool(task.properties.get("state", "COMPLETE") != "COMPLETE")
 
 
 def _by_parents(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -126,14 +126,15 @@ def test_a_graph_moves_from_sqlite_to_neo4j_and_back(home: Path, tmp_path: Path,
 
 def test_a_graph_that_knows_less_than_its_log_says_what_and_what_to_do(home: Path) -> None:
     with sqlite3.connect(home / "graph.db") as graph:  # as an older version would have made it
-        graph.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE kind = 'column')")
-        graph.execute("DELETE FROM edge WHERE src IN (SELECT key FROM node WHERE kind = 'column')")
-        (removed,) = graph.execute("SELECT count(*) FROM node WHERE kind = 'column'").fetchone()
-        graph.execute("DELETE FROM node WHERE kind = 'column'")
+        graph.execute("DELETE FROM edge WHERE dst IN (SELECT key FROM node WHERE kind = 'version')")
+        graph.execute("DELETE FROM edge WHERE src IN (SELECT key FROM node WHERE kind = 'version')")
+        (removed,) = graph.execute("SELECT count(*) FROM node WHERE kind = 'version'").fetchone()
+        assert removed
+        graph.execute("DELETE FROM node WHERE kind = 'version'")
     graph.close()
     checks = json.loads(headwater("store", "check", "--home", str(home), "-f", "json", code=1).stdout)
     (said,) = [check["detail"] for check in checks if not check["ok"]]
-    assert f"lacks nodes that the log tells of ({removed} of kind column); one that an older Headwater made does" in said
+    assert f"lacks nodes that the log tells of ({removed} of kind version); one that an older Headwater made does" in said
     assert "`headwater store rebuild` makes it again from the log; nothing is lost by it." in said
     headwater("store", "rebuild", "--home", str(home))
     headwater("store", "check", "--home", str(home))
