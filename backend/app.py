@@ -38,7 +38,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with await Workspace.open(settings, without_graph=True) as workspace:
+        async with await Workspace.open(settings, without_graph=True, indexed=True) as workspace:
             worker = Worker(workspace, metrics)
             app.state.service = Service(settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker)
             app.state.replays = Replays(workspace.home.replays, workspace.graph, workspace.trace)

@@ -36,6 +36,9 @@ class Settings(BaseSettings):
     )
     store_user: str | None = Field(default=None, description="User of the graph store, where it asks for one.")
     store_password: SecretStr | None = Field(default=None, description="Password of the graph store.")
+    index_bytes: int = Field(
+        default=512 * _MB, ge=0, description="Memory that the service may take for its index of the graph; 0: none, the store walks."
+    )
     max_body_bytes: int = Field(
         default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked."
     )

@@ -51,15 +51,17 @@ class Workspace:
     role: ProjectorRole = field(repr=False)
 
     @classmethod
-    async def open(cls, settings: Settings, *, without_graph: bool = False) -> Workspace:
+    async def open(cls, settings: Settings, *, without_graph: bool = False, indexed: bool = False) -> Workspace:
         """Open a home, making what is not there yet. `without_graph`: also while the graph store is away; asking it is refused until then.
+
+        `indexed`: with an index of the graph, for whoever asks more than once.
 
         Raises:
             ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
             UnavailableError: the graph store does not answer.
         """
         home = settings.folder.create()
-        graph = graph_store(settings)
+        graph = graph_store(settings, indexed=indexed)
         try:
             await graph.open()
         except UnavailableError as error:
@@ -118,10 +120,10 @@ class Workspace:
                 await asyncio.sleep(_POLL)
 
 
-def graph_store(settings: Settings) -> GraphStore:
-    """The graph store that the settings name, not yet open."""
+def graph_store(settings: Settings, *, indexed: bool = False) -> GraphStore:
+    """The graph store that the settings name, not yet open; `indexed`, with an index as large as they allow."""
     password = settings.store_password.get_secret_value() if settings.store_password else None
-    return open_store(settings.store_url, user=settings.store_user, password=password)
+    return open_store(settings.store_url, user=settings.store_user, password=password, index_bytes=settings.index_bytes if indexed else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from headwater.graph.model import Edge, EdgeKind, NodeKind
 from headwater.graph.stores.derivations import Reader, both, derivations
 from headwater.graph.stores.protocol import COUNTED, Cone, Direction, Subgraph
@@ -38,7 +40,7 @@ async def cone_columns(
     return Cone(
         ids=walk.order,
         reached=len(walk.order),
-        edges=[(numbers[edge.src], numbers[edge.dst]) for edge in edges],
+        pairs=np.array([(numbers[edge.src], numbers[edge.dst]) for edge in edges], dtype=np.int64).reshape(-1, 2),
         facts=[(edge.kind, edge.first, edge.last) for edge in edges] if facts else [],
         contains=[],
         upstream=hops.get(Direction.UPSTREAM, {}),

@@ -60,21 +60,25 @@ class Cone:
     """What a focus reaches, as numbers: for whoever computes on tens of thousands of nodes, as views do.
 
     A node's number is its index in `ids`; the first `reached` were reached (the focus first of all), the others contain one of them.
-    `edges` are (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each in `facts` where that was
-    asked for. `contains` are (container, child). `names`, where asked for, are those of `ids`; `pairs`, where the store has them, the
-    edges as rows of two. `upstream` and `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed.
+    `pairs` are the edges as rows of two, (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each
+    in `facts` where that was asked for. `contains` are (container, child). `names`, where asked for, are those of `ids`. `upstream` and
+    `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed.
     """
 
     ids: Sequence[str]
     reached: int
-    edges: Sequence[tuple[int, int]]
+    pairs: NDArray[np.int64]
     facts: Sequence[tuple[EdgeKind, str, str]]
     contains: Sequence[tuple[int, int]]
     upstream: Mapping[int, int]
     downstream: Mapping[int, int]
     beyond: int = 0
     names: Sequence[str] = ()
-    pairs: NDArray[np.int64] | None = None
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """The edges, made anew each time."""
+        return list(zip(self.pairs[:, 0].tolist(), self.pairs[:, 1].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ that none of them has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,28 +18,48 @@ Adjacency = list[list[int]]
 Pairs = NDArray[np.int64]
 
 
-@dataclass(slots=True)
 class Atoms:
     """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
 
     `parents` are containers that ids do not tell; `beyond` counts the nodes one hop further than depth or limit allowed. `notes` say what
-    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them; `array`,
-    the edges as rows of two where the store gave them so.
+    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them. Edges may be
+    given as rows of two numbers, and stay so until somebody looks at them one by one.
     """
 
-    ids: list[str]
-    edges: list[tuple[int, int]]
-    focus: list[int]
-    parents: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    beyond: int = 0
-    notes: list[str] = field(default_factory=list)
-    reach: Reach | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
-    array: Pairs | None = None
+    __slots__ = ("_array", "_edges", "beyond", "focus", "ids", "names", "notes", "parents", "reach")
+
+    def __init__(
+        self,
+        ids: list[str],
+        edges: list[tuple[int, int]] | Pairs,
+        focus: list[int],
+        parents: Mapping[str, Sequence[str]] | None = None,
+        beyond: int = 0,
+        notes: list[str] | None = None,
+        *,
+        reach: Reach | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        self.ids, self.focus, self.parents, self.beyond = ids, focus, parents or {}, beyond
+        self.notes = [] if notes is None else notes
+        self.reach, self.names = reach, names or {}
+        self._array: Pairs | None = None if isinstance(edges, list) else edges
+        self._edges = edges if isinstance(edges, list) else []
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """The edges, to be changed by whoever adds to them."""
+        if self._array is not None:
+            self._edges, self._array = list(zip(self._array[:, 0].tolist(), self._array[:, 1].tolist(), strict=True)), None
+        return self._edges
+
+    @edges.setter
+    def edges(self, edges: list[tuple[int, int]]) -> None:
+        self._edges, self._array = edges, None
 
     def pairs(self) -> Pairs:
         """The edges as rows of two numbers."""
-        return np.array(self.edges, dtype=np.int64).reshape(-1, 2) if self.array is None else self.array
+        return np.array(self._edges, dtype=np.int64).reshape(-1, 2) if self._array is None else self._array
 
     def after(self) -> Adjacency:
         """What follows each atom."""

@@ -80,18 +80,17 @@ async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: C
     asked = set(focus)
     atoms = Atoms(
         ids=ids,
-        edges=list(cone.edges),
+        edges=cone.pairs,
         focus=[number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked],
         parents=parents_of(cone),
         beyond=cone.beyond,
         reach=Reach(cone.upstream, cone.downstream),
         names=dict(zip(cone.ids, cone.names, strict=True)) if cone.names else {},
-        array=cone.pairs,
     )
     if request.timed:
         there = await in_time(graph, tenant, request, flows_of(cone), atoms.notes)
         atoms.edges = [edge for edge, stays in zip(cone.edges, there, strict=True) if stays]
-        atoms.reach = atoms.array = None
+        atoms.reach = None
     return atoms
 
 

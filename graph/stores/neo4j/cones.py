@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import LiteralString
 
+import numpy as np
 from neo4j import AsyncManagedTransaction
 
 from headwater.graph.model import EdgeKind, NodeKind
@@ -57,7 +58,7 @@ async def cone(
     return Cone(
         ids=ids + await _column(transaction, _IDS, elements[len(ids) :]),
         reached=len(ids),
-        edges=builder.edges,
+        pairs=np.array(builder.edges, dtype=np.int64).reshape(-1, 2),
         facts=builder.facts,
         contains=contains,
         upstream=builder.distance.get(Direction.UPSTREAM, {}),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, LiteralString, TypeVar
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
+from neo4j import READ_ACCESS, AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
 from neo4j.exceptions import AuthError, ClientError, DriverError, Neo4jError, ServiceUnavailable
 from neo4j.exceptions import ConfigurationError as DriverConfigurationError
 
@@ -70,6 +70,14 @@ class Connections:
         with _translated(self._uri):
             async with self._connected().session(database=self._database) as session:
                 await (await session.run(statement, parameters)).consume()
+
+    async def stream(self, statement: LiteralString, *, portion: int) -> AsyncIterator[list[list[Any]]]:
+        """The rows of one statement that only reads, of which there may be any number, so many at a time."""
+        with _translated(self._uri):
+            async with self._connected().session(database=self._database, default_access_mode=READ_ACCESS, fetch_size=portion) as session:
+                result = await session.run(statement)
+                while records := await result.fetch(portion):
+                    yield [record.values() for record in records]
 
     def _connected(self) -> AsyncDriver:
         if self._driver is None:

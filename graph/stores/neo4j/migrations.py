@@ -20,6 +20,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TEXT INDEX headwater_container_by_part IF NOT EXISTS FOR (n:Container) ON (n.folded)",
         "CALL db.awaitIndexes(300)",
     ),
+    # 3. A log of the last transactions that wrote, for whoever keeps the graph in memory (headwater.graph.index): which nodes each touched.
+    (
+        "CREATE CONSTRAINT headwater_revision IF NOT EXISTS FOR (r:HeadwaterRevision) REQUIRE r.name IS UNIQUE",
+        "CREATE CONSTRAINT headwater_change IF NOT EXISTS FOR (c:HeadwaterChange) REQUIRE c.revision IS UNIQUE",
+        "CALL db.awaitIndexes(300)",
+    ),
 )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
+from headwater.graph.index.source import Census, News, Rows
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
-from headwater.graph.stores.neo4j import cones, read, traverse, write
+from headwater.graph.stores.neo4j import changes, cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.migrations import migrate
 from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
@@ -19,6 +20,7 @@ class Neo4jStore:
 
     def __init__(self, uri: str, *, user: str | None = None, password: str | None = None, database: str | None = None) -> None:
         self._connections = Connections(uri, user=user, password=password, database=database)
+        self._elements = changes.Elements()
 
     async def open(self) -> list[int]:
         await self._connections.open()
@@ -92,6 +94,20 @@ class Neo4jStore:
         while last is not None:
             portion, last = await self._connections.read_with(partial(read.dump, tenant=tenant, after=last))
             yield portion
+
+    async def census(self) -> Census:
+        return await self._connections.read_with(changes.census)
+
+    def scan(self) -> AsyncIterator[Rows]:
+        return changes.scan(self._connections, self._elements)
+
+    async def news(self, tenant: str, focus: Sequence[str], *, after: int) -> News:
+        return await self._connections.read_with(lambda transaction: changes.news(transaction, self._elements, tenant, focus, after))
+
+    async def properties(
+        self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
+    ) -> tuple[list[str | None], list[str | None]]:
+        return await self._connections.read_with(lambda transaction: changes.properties(transaction, self._elements, nodes, edges))
 
     async def drop(self, tenant: str) -> None:
         await write.drop_tenant(self._connections, tenant)

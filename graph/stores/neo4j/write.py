@@ -13,9 +13,11 @@ from typing import Any, LiteralString, TypeVar
 
 from neo4j import AsyncManagedTransaction
 
+from headwater.graph.index.log import touched
 from headwater.graph.model import EdgeKind, bare_name, kind_of
 from headwater.graph.model.changes import Changes, EdgeKey
 from headwater.graph.model.merge import NAME, Facts, merged
+from headwater.graph.stores.neo4j.changes import log_change
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP, label
 from headwater.graph.stores.paging import fold
@@ -23,6 +25,7 @@ from headwater.graph.stores.paging import fold
 T = TypeVar("T")
 
 _PORTION = 5_000
+_FORGOTTEN = 10_000
 
 # Rows are lists, whose names need not travel. What is created is complete at once; only what was there and says otherwise comes back.
 _LOCK_NODES: LiteralString = """
@@ -70,6 +73,8 @@ async def write_changes(transaction: AsyncManagedTransaction, tenant: str, chang
             tenant=tenant,
             offset=offset,
         )
+    if named := touched(changes):
+        await log_change(transaction, tenant, named)
 
 
 async def drop_tenant(connections: Connections, tenant: str) -> None:
@@ -78,10 +83,19 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
     In portions, since a transaction of Neo4j lives in memory; the offset first, so that the log heals what a crash leaves.
     """
     await connections.run("MATCH (p:HeadwaterProgress {tenant: $tenant}) DELETE p", tenant=tenant)
-    await connections.run(
-        "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id IS NOT NULL CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS",
-        tenant=tenant,
-    )
+
+    async def forget(transaction: AsyncManagedTransaction) -> int:
+        statement: LiteralString = (
+            "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id IS NOT NULL WITH n LIMIT $limit DETACH DELETE n RETURN count(*)"
+        )
+        (gone,) = (await rows(transaction, statement, tenant=tenant, limit=_FORGOTTEN))[0]
+        if gone:
+            # With each portion: what was read between two of them holds nodes that are there no more.
+            await log_change(transaction, tenant, None)
+        return int(gone)
+
+    while await connections.write_with(forget):
+        pass
 
 
 async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]) -> None:

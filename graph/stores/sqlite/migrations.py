@@ -87,6 +87,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         "INSERT INTO spelling_part (spelling_part) VALUES ('rebuild')",
     ),
+    # 5. A log of the last transactions that wrote, for whoever keeps the graph in memory (headwater.graph.index): which nodes each touched.
+    ("CREATE TABLE change (revision INTEGER PRIMARY KEY, nodes BLOB)",),
 )
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
+from headwater.graph.index.source import Census, News, Rows
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
+from headwater.graph.stores.numbered import cone as walked_cone
 from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
-from headwater.graph.stores.sqlite import cones, read, traverse, write
+from headwater.graph.stores.sqlite import changes, read, traverse, write
+from headwater.graph.stores.sqlite.cones import FileGround
 from headwater.graph.stores.sqlite.connections import Connections
 from headwater.graph.stores.sqlite.migrations import migrate
 from headwater.graph.stores.sqlite.search import search
+from headwater.graph.stores.sqlite.walk import keys_of
 
 
 class SqliteStore:
@@ -67,9 +72,12 @@ class SqliteStore:
     ) -> Cone:
         if by_columns(focus, kinds):
             return await cone_columns(self, tenant, focus, direction=direction, depth=depth, limit=limit, facts=facts, names=names)
-        return await self._connections.read(
-            lambda connection: cones.cone(connection, tenant, focus, direction, kinds, depth, limit, contained, facts, names)
-        )
+
+        def walk(connection: sqlite3.Connection) -> Cone:
+            start = keys_of(connection, tenant, focus)
+            return walked_cone(FileGround(connection), start, direction, kinds, depth, limit, contained, facts, names)
+
+        return await self._connections.read(walk)
 
     async def children(
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
@@ -90,6 +98,24 @@ class SqliteStore:
         while last is not None:
             portion, last = await self._connections.read(partial(read.dump, tenant=tenant, after=last))
             yield portion
+
+    async def census(self) -> Census:
+        return await self._connections.read(changes.census)
+
+    async def scan(self) -> AsyncIterator[Rows]:
+        for portion in (changes.scan_nodes, changes.scan_edges):
+            last: int | None = 0
+            while last is not None:
+                rows, last = await self._connections.read(partial(portion, after=last))
+                yield rows
+
+    async def news(self, tenant: str, focus: Sequence[str], *, after: int) -> News:
+        return await self._connections.read(lambda connection: changes.news(connection, tenant, focus, after))
+
+    async def properties(
+        self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
+    ) -> tuple[list[str | None], list[str | None]]:
+        return await self._connections.read(lambda connection: changes.properties(connection, nodes, edges))
 
     async def drop(self, tenant: str) -> None:
         await self._connections.write(lambda connection: write.drop_tenant(connection, tenant))

@@ -16,9 +16,10 @@ import numpy as np
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.model.properties import NOTHING, stored
+from headwater.graph.stores.numbered import FAR
 from headwater.graph.stores.protocol import COUNTED, Direction, Subgraph
 from headwater.graph.stores.sqlite.vocabulary import KIND, any_of, codes
-from headwater.graph.stores.sqlite.walk import FAR, among, edges_at, first_by_id, keys_of
+from headwater.graph.stores.sqlite.walk import among, edges_at, first_by_id, keys_of
 
 _NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}
 _NODE_KINDS = {kind.value: kind for kind in NodeKind}  # a look-up costs a tenth of NodeKind(…)

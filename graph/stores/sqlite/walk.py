@@ -12,17 +12,11 @@ import sqlite3
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headwater.graph.stores.numbered import NO_EDGES, Numbers
 from headwater.graph.stores.protocol import Direction
 
-Numbers = NDArray[np.int64]
-
-# Columns of the rows of edges.
-SRC, DST, KIND_CODE, ROW = range(4)
-NO_EDGES: Numbers = np.empty((0, 4), dtype=np.int64)
 _NEAR = {Direction.UPSTREAM: "dst", Direction.DOWNSTREAM: "src"}
-FAR = {Direction.UPSTREAM: SRC, Direction.DOWNSTREAM: DST}
 
 
 def keys_of(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> Numbers:

@@ -11,6 +11,7 @@ from headwater.graph.model import bare_name, kind_of
 from headwater.graph.model.changes import Changes, EdgeKey
 from headwater.graph.model.merge import NAME, Facts, merged
 from headwater.graph.stores.paging import fold
+from headwater.graph.stores.sqlite.changes import log_change
 from headwater.graph.stores.sqlite.spellings import drop_spellings, write_spellings
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
@@ -19,8 +20,10 @@ _KNOWN = "SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AN
 
 def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes, offset: int | None) -> None:
     """Merge `changes` into the tenant's graph and remember the offset."""
-    keys, fresh = _write_nodes(connection, tenant, changes.nodes)
+    keys, fresh, renamed = _write_nodes(connection, tenant, changes.nodes)
     _write_edges(connection, changes, keys, fresh)
+    if touched := {*fresh.values(), *renamed, *(keys[dst] for _, dst, _ in changes.edges)}:
+        log_change(connection, touched)
     if offset is not None:
         connection.execute(
             "INSERT INTO progress (tenant, offset) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET offset = max(offset, excluded.offset)",
@@ -35,10 +38,13 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
     drop_spellings(connection, tenant)
     for table in ("node", "progress"):
         connection.execute(f"DELETE FROM {table} WHERE tenant = ?", (tenant,))
+    log_change(connection, None)
 
 
-def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]) -> tuple[dict[str, int], dict[str, int]]:
-    """Returns the key of every node named, and of those that are new."""
+def _write_nodes(
+    connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]
+) -> tuple[dict[str, int], dict[str, int], list[int]]:
+    """Returns the key of every node named, and of those that are new, or have another name."""
     keys: dict[str, int] = {}
     names: list[tuple[str, str, int]] = []
     facts: list[tuple[int, str, str]] = []
@@ -65,7 +71,7 @@ def _write_nodes(connection: sqlite3.Connection, tenant: str, nodes: Mapping[str
     connection.executemany("INSERT INTO node (key, tenant, id, kind, name, folded) VALUES (?, ?, ?, ?, ?, ?)", rows)
     write_spellings(connection, tenant, {row[-1] for row in rows}.union(folded for _, folded, _ in names))
     connection.executemany("INSERT OR REPLACE INTO fact (key, properties, stamps) VALUES (?, ?, ?)", facts)
-    return keys | fresh, fresh
+    return keys | fresh, fresh, [key for _, _, key in names]
 
 
 def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[str, int]:

@@ -1,0 +1,158 @@
+"""The indexed graph as of one revision: nodes by number, and the edges between them.
+
+A node's number is its place in the order in which it was read. Most edges stand in `base`; those that came later in `late`, a small table
+that is made anew with each change, and joined to the other when it is small no longer. A version stays as it is while walks go over it, but
+for what is known of an edge: of that a walk may see what was stated since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.graph.index.edges import Edges, keys
+from headwater.graph.index.source import Rows
+from headwater.graph.index.statements import Statements
+from headwater.graph.index.texts import Texts
+from headwater.graph.stores.protocol import Direction
+
+Numbers = NDArray[np.int64]
+UNKNOWN = -1
+
+_FEW, _SHARE = 20_000, 50  # so many late edges or nodes are carried along, or a fiftieth of all where that is more
+_LATE_BYTES = 200  # of a node that came later, in the tables that find it
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """See the module. `refs` are the store's own numbers, `by_ref` their order; of late nodes `late` has the number, `numbered` the ref."""
+
+    revision: int
+    refs: Numbers
+    by_ref: NDArray[np.int32]
+    ids: Texts
+    names: Texts
+    edges: Edges
+    statements: Statements
+    late: Mapping[int, int]
+    numbered: Sequence[int]
+    late_edges: Edges
+
+    @classmethod
+    def of(cls, revision: int, refs: Numbers, ids: Texts, names: Texts, edges: Edges, statements: Statements) -> Adjacency:
+        """A graph without anything late."""
+        by_ref = np.argsort(refs, kind="stable").astype(np.int32)
+        return cls(revision, refs, by_ref, ids, names, edges, statements, {}, (), Edges.none())
+
+    @property
+    def count(self) -> int:
+        """How many nodes there are."""
+        return len(self.refs) + len(self.numbered)
+
+    @property
+    def edge_count(self) -> int:
+        """How many edges there are."""
+        return len(self.edges.into) + len(self.late_edges.into)
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        parts = (self.ids, self.names, self.edges, self.late_edges, self.statements)
+        return self.refs.nbytes + self.by_ref.nbytes + _LATE_BYTES * len(self.numbered) + sum(part.size for part in parts)
+
+    def numbers(self, refs: Sequence[int] | Numbers) -> Numbers:
+        """The numbers of refs; `UNKNOWN` where there is no such node."""
+        wanted = np.asarray(refs, dtype=np.int64)
+        found = np.full(len(wanted), UNKNOWN, dtype=np.int64)
+        if len(self.refs):
+            places = np.searchsorted(self.refs, wanted, sorter=self.by_ref)
+            here = self.by_ref[np.minimum(places, len(self.refs) - 1)]
+            found = np.where(self.refs[here] == wanted, here, UNKNOWN).astype(np.int64)
+        if self.late:
+            for place in np.flatnonzero(found == UNKNOWN).tolist():
+                found[place] = self.late.get(int(wanted[place]), UNKNOWN)
+        return found
+
+    def refs_of(self, numbers: Numbers) -> list[int]:
+        """The store's own numbers of nodes."""
+        inside, numbered = len(self.refs), self.numbered
+        if not numbered:
+            return list(self.refs[numbers].tolist())
+        return [int(self.refs[number]) if number < inside else numbered[number - inside] for number in numbers.tolist()]
+
+    def edges_at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
+        """The edges at nodes, of the kinds in `runs`, as keys from the nodes' side."""
+        found = self.edges.at(way, nodes, runs)
+        return np.concatenate([found, self.late_edges.at(way, nodes, runs)]) if len(self.late_edges.into) else found
+
+    def facts(self, into: Numbers) -> tuple[list[str], list[str], NDArray[np.bool_]]:
+        """First and last statement of edges by destination, and whether they have properties."""
+        places = self.edges.places(into)
+        here = places >= 0
+        first, last = np.zeros(len(into), dtype=np.int32), np.zeros(len(into), dtype=np.int32)
+        told = np.zeros(len(into), dtype=bool)
+        for among, table, found in (
+            (here, self.edges, places[here]),
+            (~here, self.late_edges, self.late_edges.places(into[~here])),
+        ):
+            first[among], last[among], told[among] = table.first[found], table.last[found], table.told[found]
+        texts = self.statements.at(np.concatenate([first, last]))
+        return texts[: len(into)], texts[len(into) :], told
+
+    def changed(self, rows: Rows, revision: int) -> Adjacency:
+        """The graph after a change: new nodes, new names, new edges, and what is known of edges now."""
+        grown = replace(self.with_nodes(rows).with_edges(rows), revision=revision)
+        few = max(_FEW, len(grown.edges.into) // _SHARE)
+        return grown.settled() if len(grown.late_edges.into) > few or len(grown.numbered) > few else grown
+
+    def with_nodes(self, rows: Rows) -> Adjacency:
+        """The graph with the nodes of a change."""
+        numbers = self.numbers(rows.refs)
+        old = numbers != UNKNOWN
+        stood = iter(self.names.at(numbers[old]))
+        renamed: dict[int, str] = {}
+        fresh: dict[int, tuple[str, str]] = {}
+        for number, ref, identifier, name in zip(numbers.tolist(), rows.refs, rows.ids, rows.names, strict=True):
+            if number == UNKNOWN:
+                fresh[ref] = (identifier, name)
+            elif next(stood) != name:
+                renamed[number] = name
+        late = {ref: self.count + place for place, ref in enumerate(fresh)}
+        return replace(
+            self,
+            late={**self.late, **late},
+            numbered=[*self.numbered, *fresh],
+            ids=self.ids.with_texts({late[ref]: identifier for ref, (identifier, _) in fresh.items()}),
+            names=self.names.with_texts(renamed | {late[ref]: name for ref, (_, name) in fresh.items()}),
+        )
+
+    def with_edges(self, rows: Rows) -> Adjacency:
+        """The graph with the edges of a change."""
+        src, dst = self.numbers(rows.src), self.numbers(rows.dst)
+        # An end that is not there yet comes with a later change, which brings the edge again.
+        there = (src != UNKNOWN) & (dst != UNKNOWN)
+        into = keys(dst, np.asarray(rows.kind, dtype=np.int64), src)[there]
+        numbers = self.statements.take([*rows.first, *rows.last])
+        first = np.array([numbers[text] for text in rows.first], dtype=np.int32)[there]
+        last = np.array([numbers[text] for text in rows.last], dtype=np.int32)[there]
+        told = np.asarray(rows.told, dtype=bool)[there]
+        places = self.edges.places(into)
+        old, new = places >= 0, places < 0
+        at = places[old]
+        self.edges.first[at], self.edges.last[at], self.edges.told[at] = first[old], last[old], told[old]
+        return replace(self, late_edges=self.late_edges.joined(Edges.of(into[new], first[new], last[new], told[new])))
+
+    def settled(self) -> Adjacency:
+        """The same graph with nothing late."""
+        edges = self.edges.joined(self.late_edges)
+        used, place = np.unique(np.concatenate([edges.first, edges.last]), return_inverse=True)
+        size = len(edges.into)
+        first, last = place[:size].astype(np.int32), place[size:].astype(np.int32)
+        refs = np.concatenate([self.refs, np.array(self.numbered, dtype=np.int64)])
+        return Adjacency.of(
+            self.revision, refs, self.ids.settled(len(refs)), self.names.settled(len(refs)),
+            replace(edges, first=first, last=last), self.statements.only(used),
+        )  # fmt: skip

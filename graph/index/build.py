@@ -1,0 +1,100 @@
+"""Reading an index from a store, within the memory that it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
+from headwater.graph.index.edges import MAX_NODES, Edges, keys
+from headwater.graph.index.source import Census, Rows, UnindexableError
+from headwater.graph.index.statements import Statements
+from headwater.graph.index.texts import Texts
+
+# What there is at least of a node (its numbers, its id, its name) and of an edge: enough to see early that there is no room.
+_NODE_BYTES, _EDGE_BYTES = 60, 25
+
+
+class TooLargeError(UnindexableError):
+    """The index would take more memory than it may."""
+
+
+def refuse_early(census: Census, room: int) -> None:
+    """Refuse what can be seen to be too large without reading it.
+
+    Raises:
+        TooLargeError: it is.
+    """
+    least = census.nodes * _NODE_BYTES + census.edges * _EDGE_BYTES
+    if least > room or census.nodes >= MAX_NODES:
+        raise TooLargeError(f"no room, {census.nodes:,} nodes and {census.edges:,} edges take at least {least:,} bytes of {room:,}")
+
+
+class Builder:
+    """Gathers rows, nodes and edges in any order; `built` is the graph that they make."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._refs: list[Numbers] = []
+        self._ids: list[pa.LargeStringArray] = []
+        self._names: list[pa.LargeStringArray] = []
+        self._ends: list[tuple[Numbers, Numbers, Numbers]] = []
+        self._times: list[tuple[Numbers, Numbers]] = []
+        self._told: list[Numbers] = []
+        self._numbers: dict[str, int] = {}  # of statements
+
+    def take(self, rows: Rows) -> None:
+        """Take a portion in.
+
+        Raises:
+            TooLargeError: there is no room for what has been read already.
+        """
+        if rows.refs:
+            self._refs.append(np.array(rows.refs, dtype=np.int64))
+            self._ids.append(pa.array(rows.ids, pa.large_string()))
+            self._names.append(pa.array(rows.names, pa.large_string()))
+        if rows.src:
+            self._ends.append((np.array(rows.src, dtype=np.int64), np.array(rows.dst, dtype=np.int64), np.array(rows.kind, dtype=np.int8)))
+            self._times.append((self._numbered(rows.first), self._numbered(rows.last)))
+            self._told.append(np.array(rows.told, dtype=bool))
+        taken = sum(each.nbytes for each in (*self._refs, *self._ids, *self._names)) + _EDGE_BYTES * sum(map(len, self._told))
+        if taken > self._room:
+            raise TooLargeError(f"no room, what was read of it takes {taken:,} bytes of {self._room:,}")
+
+    def built(self, revision: int) -> Adjacency:
+        """The graph.
+
+        Raises:
+            TooLargeError: it takes more than it may.
+        """
+        refs = np.concatenate([np.empty(0, dtype=np.int64), *self._refs])
+        nodes = Adjacency.of(revision, refs, Texts.of(self._ids), Texts.of(self._names), Edges.none(), Statements())
+        made = Adjacency.of(revision, refs, nodes.ids, nodes.names, self._edges(nodes), self._statements())
+        if made.size > self._room:
+            raise TooLargeError(f"no room, it takes {made.size:,} bytes of {self._room:,}")
+        return made
+
+    def _edges(self, nodes: Adjacency) -> Edges:
+        into: list[Numbers] = []
+        kept: list[Numbers] = []
+        for src_refs, dst_refs, kind in self._ends:
+            src, dst = nodes.numbers(src_refs), nodes.numbers(dst_refs)
+            there = (src != UNKNOWN) & (dst != UNKNOWN)  # an end that is not there yet comes with the changes that follow
+            into.append(keys(dst, kind.astype(np.int64), src)[there])
+            kept.append(there)
+        if not into:
+            return Edges.none()
+        there = np.concatenate(kept)
+        first, last = (np.concatenate(times)[there] for times in zip(*self._times, strict=True))
+        return Edges.of(np.concatenate(into), first, last, np.concatenate(self._told)[there])
+
+    def _statements(self) -> Statements:
+        texts = list(self._numbers)
+        self._numbers = {}
+        return Statements(pa.array(texts, pa.large_string()))
+
+    def _numbered(self, texts: Iterable[str]) -> Numbers:
+        numbers = self._numbers
+        return np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int32)

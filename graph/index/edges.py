@@ -1,0 +1,119 @@
+"""Edges in memory, found by either end: two sorted arrays of numbers that hold near end, kind and far end in one.
+
+What begins or ends at a node, of kinds that follow one another, is one run of an array, found by bisection; no array by node is needed, so
+a handful of edges takes a handful of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.graph.stores.protocol import Direction
+
+Numbers = NDArray[np.int64]
+
+# A key: near end, kind, far end. 2^29 nodes fit.
+_KIND, _NEAR = 29, 33
+_END = (1 << _KIND) - 1
+_KINDS = (1 << (_NEAR - _KIND)) - 1
+MAX_NODES = _END
+
+
+def keys(near: Numbers, kind: Numbers, far: Numbers) -> Numbers:
+    """Keys of edges."""
+    made: Numbers = near << _NEAR | kind << _KIND | far
+    return made
+
+
+def near_of(edges: Numbers) -> Numbers:
+    """The near ends of keys."""
+    ends: Numbers = edges >> _NEAR
+    return ends
+
+
+def kind_of(edges: Numbers) -> Numbers:
+    """The codes of the kinds of keys."""
+    codes: Numbers = edges >> _KIND & _KINDS
+    return codes
+
+
+def far_of(edges: Numbers) -> Numbers:
+    """The far ends of keys."""
+    ends: Numbers = edges & _END
+    return ends
+
+
+def turned(edges: Numbers) -> Numbers:
+    """Keys as they are from the other end."""
+    return keys(far_of(edges), kind_of(edges), near_of(edges))
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """`into` are the edges by destination, `out` by source.
+
+    By the places of `into`: `first` and `last` as numbers of texts, and `told`, whether the edge has properties. What is known of an edge
+    may be written over; which edges there are never changes.
+    """
+
+    into: Numbers
+    out: Numbers
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+    told: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, into: Numbers, first: NDArray[np.int32], last: NDArray[np.int32], told: NDArray[np.bool_]) -> Edges:
+        """Edges by destination, in any order. Where one stands twice, what stands last counts."""
+        order = np.argsort(into, kind="stable")
+        into = into[order]
+        final = np.ones(len(into), dtype=bool)
+        final[:-1] = into[1:] != into[:-1]
+        kept = order[final]
+        into = into[final]
+        return cls(into, np.sort(turned(into)), first[kept], last[kept], told[kept])
+
+    @classmethod
+    def none(cls) -> Edges:
+        """No edges."""
+        nothing = np.empty(0, dtype=np.int64)
+        times = nothing.astype(np.int32)
+        return cls.of(nothing, times, times, nothing.astype(bool))
+
+    def joined(self, other: Edges) -> Edges:
+        """Both; what `other` knows of an edge of both counts."""
+        return Edges.of(*(np.concatenate(pair) for pair in zip(self._columns(), other._columns(), strict=True)))
+
+    def at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
+        """The edges at nodes, of the kinds in `runs` (first and last code of each), as keys from the nodes' side."""
+        side = self.into if way is Direction.UPSTREAM else self.out
+        found = [_between(side, nodes << _NEAR | low << _KIND, nodes << _NEAR | (high + 1) << _KIND) for low, high in runs]
+        return found[0] if len(found) == 1 else np.concatenate([*found, side[:0]])
+
+    def places(self, into: Numbers) -> Numbers:
+        """Where edges by destination stand; -1 where they are not here."""
+        places = np.searchsorted(self.into, into)
+        if not len(self.into):
+            return np.full(len(into), -1)
+        return np.where(self.into[np.minimum(places, len(self.into) - 1)] == into, places, -1)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.told))
+
+    def _columns(self) -> tuple[Numbers, NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        return self.into, self.first, self.last, self.told
+
+
+def _between(side: Numbers, low: Numbers, high: Numbers) -> Numbers:
+    """All that stands between pairs of bounds, the upper ones left out."""
+    begin = np.searchsorted(side, low)
+    counts = np.searchsorted(side, high) - begin
+    before = np.cumsum(counts) - counts
+    found: Numbers = side[np.repeat(begin - before, counts) + np.arange(counts.sum())]
+    return found

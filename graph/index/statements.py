@@ -1,0 +1,45 @@
+"""When and by whom edges were stated, as numbers: many edges were first or last stated by the same run at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from headwater.graph.index.texts import Numbers, Texts
+
+_LATE_BYTES = 150  # of a text that came later, with its object
+
+
+class Statements:
+    """Only ever grows, so that all versions of a graph may share one: the numbers that an older one meets are known to it."""
+
+    def __init__(self, base: pa.LargeStringArray | None = None) -> None:
+        self._base = Texts.of([base] if base is not None else [])
+        self._late: list[str] = []
+
+    def take(self, texts: Iterable[str]) -> dict[str, int]:
+        """Numbers for texts; one that was known may get another."""
+        start = len(self._base.base) + len(self._late)
+        numbers = {text: start + place for place, text in enumerate(dict.fromkeys(texts))}
+        self._late.extend(numbers)
+        return numbers
+
+    def at(self, numbers: NDArray[np.int32]) -> list[str]:
+        """The texts of numbers."""
+        stated, place = np.unique(numbers, return_inverse=True)
+        inside = len(self._base.base)
+        cut = int(np.searchsorted(stated, inside))
+        texts = self._base.at(stated[:cut].astype(np.int64)) + [self._late[number - inside] for number in stated[cut:].tolist()]
+        return [texts[each] for each in place.tolist()]
+
+    def only(self, used: Numbers) -> Statements:
+        """Others, in which the numbers `used` are counted from 0."""
+        return Statements(pa.array(self.at(used.astype(np.int32)), pa.large_string()))
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return self._base.size + _LATE_BYTES * len(self._late)

@@ -1,0 +1,220 @@
+"""A graph store whose walks run in memory, over another that keeps the graph.
+
+What is asked of one step goes to the store, as does everything while there is no index: until it has been read, where there is no room for
+it, and after a change that its log no longer tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+
+from headwater.errors import HeadwaterError
+from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
+from headwater.graph.index.build import Builder, refuse_early
+from headwater.graph.index.edges import far_of, near_of
+from headwater.graph.index.source import Source, UnindexableError
+from headwater.graph.index.walks import IndexGround, Reached, reach
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
+from headwater.graph.model.bulk import edges_of, nodes_of
+from headwater.graph.model.changes import Changes
+from headwater.graph.stores.columns import by_columns
+from headwater.graph.stores.numbered import cone
+from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
+
+_log = logging.getLogger("headwater.graph.index")
+
+_SMALL = 20_000  # nodes and edges that are read while the first walk waits: a tenth of a second
+_KINDS = {kind.value: kind for kind in NodeKind}
+
+
+class IndexedStore:
+    """`source` with an index of at most `room` bytes; reading it takes about twice as much for a while."""
+
+    def __init__(self, source: Source, *, room: int) -> None:
+        self._source = source
+        self._room = room
+        self._graph: Adjacency | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._refused = False
+        self._advancing = asyncio.Lock()
+
+    async def ready(self) -> Adjacency | None:
+        """Wait until the index has been read; None: there is no room for it."""
+        while self._graph is None and not self._refused:
+            await self._read()
+        return self._graph
+
+    async def reach(
+        self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
+    ) -> Subgraph:
+        asked = {"direction": direction, "kinds": kinds, "depth": depth, "limit": limit}
+        if by_columns(focus, kinds) or (current := await self._current(tenant, focus)) is None:
+            return await self._source.reach(tenant, focus, **asked)  # type: ignore[arg-type]
+        graph, start = current
+        found = await asyncio.to_thread(reach, graph, start, direction, kinds, depth, limit)
+        told = found.steps.into[found.steps.told]
+        edges = list(
+            zip(
+                graph.refs_of(far_of(told)),
+                graph.refs_of(near_of(told)),
+                [found.steps.kinds[place] for place in found.steps.told],
+                strict=True,
+            )
+        )
+        nodes, steps = await self._source.properties(graph.refs_of(found.nodes), edges)
+        return _subgraph(graph, found, nodes, steps)
+
+    async def cone(
+        self,
+        tenant: str,
+        focus: Sequence[str],
+        *,
+        direction: Direction,
+        kinds: Sequence[EdgeKind],
+        depth: int,
+        limit: int,
+        contained: Sequence[NodeKind] = (),
+        facts: bool = False,
+        names: bool = False,
+    ) -> Cone:
+        if by_columns(focus, kinds) or (current := await self._current(tenant, focus)) is None:
+            return await self._source.cone(
+                tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit, contained=contained, facts=facts, names=names
+            )
+        graph, start = current
+        return await asyncio.to_thread(cone, IndexGround(graph), start, direction, kinds, depth, limit, contained, facts, names)
+
+    async def _current(self, tenant: str, focus: Sequence[str]) -> tuple[Adjacency, Numbers] | None:
+        """The graph as it is in the store now, and the numbers of the focus; None: the store is to walk."""
+        if self._graph is None and not await self._begin():
+            return None
+        async with self._advancing:
+            graph = self._graph
+            if graph is None:
+                return None
+            try:
+                news = await self._source.news(tenant, list(dict.fromkeys(focus)), after=graph.revision)
+            except UnindexableError as refusal:
+                self._refuse(str(refusal))
+                return None
+            if news.rows is None or news.revision < graph.revision:
+                self._graph = None
+                return None
+            if news.revision > graph.revision:
+                graph = await asyncio.to_thread(graph.changed, news.rows, news.revision)
+                if graph.size > self._room:
+                    self._refuse(f"no room, it has grown to {graph.size:,} bytes of {self._room:,}")
+                    return None
+                self._graph = graph
+        start = graph.numbers(news.focus)
+        return graph, start[start != UNKNOWN]
+
+    async def _begin(self) -> bool:
+        """Have the index read, and wait for it if it is small; whether it is there."""
+        if self._refused:
+            return False
+        if self._reading is None:
+            census = await self._source.census()
+            if census.nodes + census.edges <= _SMALL:
+                await self._read()
+            elif self._reading is None:
+                self._reading = asyncio.create_task(self._read_aside())
+        return self._graph is not None
+
+    async def _read_aside(self) -> None:
+        try:
+            await self._read()
+        except HeadwaterError as error:  # the store is away: the next walk tells, or begins again
+            _log.warning("the graph cannot be indexed now: %s", error)
+        finally:
+            self._reading = None
+
+    async def _read(self) -> None:
+        began = time.perf_counter()
+        builder = Builder(self._room)
+        try:
+            census = await self._source.census()
+            refuse_early(census, self._room)
+            async for rows in self._source.scan():
+                await asyncio.to_thread(builder.take, rows)
+            graph = await asyncio.to_thread(builder.built, census.revision)
+        except UnindexableError as refusal:
+            self._refuse(str(refusal))
+            return
+        self._graph = graph
+        _log.info(
+            "indexed %d nodes and %d edges in %.1f s, %d MB", graph.count, graph.edge_count, time.perf_counter() - began, graph.size >> 20
+        )
+
+    def _refuse(self, why: str) -> None:
+        self._graph, self._refused = None, True
+        _log.warning("the graph is walked in its store, which is slower, without an index: %s. HEADWATER_INDEX_BYTES gives room.", why)
+
+    async def open(self) -> list[int]:
+        return await self._source.open()
+
+    async def close(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        self._graph = None
+        await self._source.close()
+
+    async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
+        await self._source.apply(tenant, batches, offset=offset)
+
+    async def absorb(self, tenant: str, changes: Changes, *, offset: int | None = None) -> None:
+        await self._source.absorb(tenant, changes, offset=offset)
+
+    async def offset(self, tenant: str) -> int:
+        return await self._source.offset(tenant)
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Node]:
+        return await self._source.get(tenant, ids)
+
+    async def search(self, tenant: str, text: str, *, kinds: Sequence[NodeKind] = (), first: int = 20, after: str | None = None) -> Page:
+        return await self._source.search(tenant, text, kinds=kinds, first=first, after=after)
+
+    async def neighbours(self, tenant: str, ids: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind]) -> list[Edge]:
+        return await self._source.neighbours(tenant, ids, direction=direction, kinds=kinds)
+
+    async def children(
+        self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
+    ) -> Page:
+        return await self._source.children(tenant, parent, kinds=kinds, first=first, after=after)
+
+    async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
+        return await self._source.ancestors(tenant, ids)
+
+    async def counts(self, tenant: str) -> dict[str, int]:
+        return await self._source.counts(tenant)
+
+    async def fingerprint(self, tenant: str) -> str:
+        return await self._source.fingerprint(tenant)
+
+    def dump(self, tenant: str) -> AsyncIterator[Portion]:
+        return self._source.dump(tenant)
+
+    async def drop(self, tenant: str) -> None:
+        await self._source.drop(tenant)
+
+
+def _subgraph(graph: Adjacency, found: Reached, nodes: Sequence[str | None], told: Sequence[str | None]) -> Subgraph:
+    """What was reached, with the properties that the store gave."""
+    ids, steps = found.ids, found.steps
+    about: list[str | None] = [None] * len(steps.src)
+    for place, text in zip(steps.told, told, strict=True):
+        about[place] = text
+    kinds = [_KINDS[identifier[: identifier.index(":")]] for identifier in ids]
+    return Subgraph(
+        nodes=nodes_of(ids, kinds, graph.names.at(found.nodes), nodes),
+        edges=edges_of(
+            [ids[place] for place in steps.src], [ids[place] for place in steps.dst], steps.kinds, about, steps.first, steps.last
+        ),
+        distance=found.distance,
+        truncated=found.truncated,
+        counted=found.counted,
+    )

@@ -1,0 +1,48 @@
+"""Nodes and edges by the thousand, made from columns.
+
+A frozen element sets each of its fields by a call. Made column by column these are calls of C alone, at a third of the price; a walk that
+takes three milliseconds would otherwise spend four on what it returns.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, TypeVar
+
+from headwater.graph.model.elements import Edge, EdgeKind, Node, NodeKind
+from headwater.graph.model.properties import NOTHING, StoredProperties
+
+T = TypeVar("T", Node, Edge)
+
+
+def nodes_of(ids: Sequence[str], kinds: Sequence[NodeKind], names: Sequence[str], properties: Iterable[str | None]) -> list[Node]:
+    """Nodes from columns of one length; of properties as a store keeps them."""
+    return _made(Node, len(ids), (ids, kinds, names, _read(properties), repeat(NOTHING)))
+
+
+def edges_of(
+    src: Sequence[str],
+    dst: Sequence[str],
+    kinds: Sequence[EdgeKind],
+    properties: Iterable[str | None],
+    first: Sequence[str],
+    last: Sequence[str],
+) -> list[Edge]:
+    """Edges from columns of one length; of properties as a store keeps them."""
+    return _made(Edge, len(src), (src, dst, kinds, _read(properties), repeat(NOTHING), first, last))
+
+
+def _read(properties: Iterable[str | None]) -> list[Mapping[str, Any]]:
+    return [StoredProperties(text) if text and text != "{}" else NOTHING for text in properties]
+
+
+def _made(of: type[T], count: int, columns: Sequence[Iterable[Any]]) -> list[T]:
+    """Elements whose fields, in their order, are the columns."""
+    made: list[T] = list(map(object.__new__, repeat(of, count)))
+    for name, column in zip(of.__slots__, columns, strict=True):
+        # The slot's own setter: the class refuses what comes by any other way, and nobody has seen the element yet.
+        setter: Callable[[T, Any], None] = of.__dict__[name].__set__
+        deque(map(setter, made, column), maxlen=0)
+    return made

@@ -1,0 +1,159 @@
+"""What an index reads of a Neo4j database: all of it once, then what its log of changes names.
+
+`ref` is the number that the server's own id of a node ends with. What stands before it is the same for every node of a database; that it
+is, is looked at with each node, and where it is not there is no index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from typing import Any, LiteralString
+
+from neo4j import AsyncManagedTransaction
+
+from headwater.graph.index import Census, News, Rows
+from headwater.graph.index.log import pack, unpack
+from headwater.graph.index.source import CODES, LOGGED, UnindexableError
+from headwater.graph.model import EdgeKind
+from headwater.graph.stores.neo4j.connections import Connections, rows
+from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP
+
+_PORTION = 10_000
+_CODES = {relationship: CODES[kind] for kind, relationship in RELATIONSHIP.items()}
+
+_REVISION: LiteralString = "OPTIONAL MATCH (r:HeadwaterRevision {name: 'graph'}) WITH coalesce(r.number, 0) AS revision "
+# The node of the revision is locked until the commit, and last of all: so revisions are seen in their order, and nobody waits in a circle.
+_LOG: LiteralString = """
+    MERGE (r:HeadwaterRevision {name: 'graph'}) SET r.name = 'graph'
+    WITH r SET r.number = coalesce(r.number, 0) + 1
+    CREATE (:HeadwaterChange {revision: r.number, tenant: $tenant, nodes: $nodes})
+    WITH r MATCH (c:HeadwaterChange) WHERE c.revision <= r.number - $logged DELETE c
+    """
+# Most edges were first and last stated at once: that need not travel twice.
+_ROW: LiteralString = """
+    elementId(n), n.id, n.name, [(n)<-[e]-(m:Container) | [elementId(m), type(e), coalesce(e.first, ''),
+    CASE WHEN e.last = e.first THEN null ELSE coalesce(e.last, '') END, coalesce(e.properties, '{}') <> '{}']]
+    """
+_TOUCHED: LiteralString = "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN " + _ROW
+
+
+class Elements:
+    """Refs of the server's own ids, and back."""
+
+    def __init__(self) -> None:
+        self._head = ""
+
+    def ref(self, element: str) -> int:
+        """The ref of an element.
+
+        Raises:
+            UnindexableError: it is not one of those known, or ends with no number.
+        """
+        head, _, number = element.rpartition(":")
+        if not number.isascii() or not number.isdigit() or (self._head and head != self._head):
+            raise UnindexableError(f"the server's ids of nodes ({element}) are not numbers of one database")
+        self._head = head
+        return int(number)
+
+    def element(self, ref: int) -> str:
+        """The inverse."""
+        return f"{self._head}:{ref}"
+
+
+async def log_change(transaction: AsyncManagedTransaction, tenant: str, touched: Collection[str] | None) -> None:
+    """Log what this transaction touched; the last that it does. None: more than it is worth to name."""
+    await rows(transaction, _LOG, tenant=tenant, nodes=None if touched is None else pack(touched), logged=LOGGED)
+
+
+async def census(transaction: AsyncManagedTransaction) -> Census:
+    """See `Source.census`. The server knows the counts."""
+    (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
+    (nodes,) = (await rows(transaction, "MATCH (n:Container) RETURN count(n)"))[0]
+    (edges,) = (await rows(transaction, "MATCH ()-[e]->() RETURN count(e)"))[0]
+    return Census(revision, nodes, edges)
+
+
+async def scan(connections: Connections, elements: Elements) -> AsyncIterator[Rows]:
+    """See `Source.scan`: each node with the edges into it."""
+    statement: LiteralString = "MATCH (n:Container) RETURN " + _ROW
+    async for portion in connections.stream(statement, portion=_PORTION):
+        yield _rows(portion, elements)
+
+
+async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant: str, focus: Sequence[str], after: int) -> News:
+    """See `Source.news`."""
+    statement: LiteralString = (
+        _REVISION + "CALL () { UNWIND range(0, size($ids) - 1) AS place MATCH (n:Container {tenant: $tenant, id: $ids[place]}) "
+        "WITH n, place ORDER BY place RETURN collect(elementId(n)) AS focus } RETURN revision, focus"
+    )
+    revision, found = (await rows(transaction, statement, ids=list(focus), tenant=tenant))[0]
+    start = [elements.ref(element) for element in found]
+    if revision == after:
+        return News(revision, start, Rows())
+    logged = await rows(
+        transaction,
+        "MATCH (c:HeadwaterChange) WHERE c.revision > $after RETURN c.revision, c.tenant, c.nodes ORDER BY c.revision",
+        after=after,
+    )
+    if not logged or logged[0][0] != after + 1 or any(nodes is None for _, _, nodes in logged):
+        return News(revision, start, None)
+    touched: dict[str, set[Any]] = {}
+    for _, owner, nodes in logged:
+        touched.setdefault(owner, set()).update(unpack(nodes))
+    read: list[list[Any]] = []
+    for owner, ids in touched.items():
+        read += await rows(transaction, _TOUCHED, ids=sorted(ids), tenant=owner)
+    return News(revision, start, _rows(read, elements))
+
+
+async def properties(
+    transaction: AsyncManagedTransaction, elements: Elements, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
+) -> tuple[list[str | None], list[str | None]]:
+    """See `Source.properties`. One record of columns is unpacked faster than one a node."""
+    about: list[str | None] = [None] * len(nodes)
+    if nodes:
+        places, texts = (await rows(transaction, _ABOUT_NODES, elements=[elements.element(ref) for ref in nodes]))[0]
+        for place, text in zip(places, texts, strict=True):
+            about[place] = text
+    steps: list[str | None] = [None] * len(edges)
+    if edges:
+        asked = [[elements.element(src), elements.element(dst), RELATIONSHIP[kind]] for src, dst, kind in edges]
+        places, texts = (await rows(transaction, _ABOUT_EDGES, edges=asked))[0]
+        for place, text in zip(places, texts, strict=True):
+            steps[place] = text
+    return about, steps
+
+
+_ABOUT_NODES: LiteralString = (
+    "UNWIND range(0, size($elements) - 1) AS place MATCH (n) WHERE elementId(n) = $elements[place] "
+    "RETURN collect(place), collect(coalesce(n.properties, '{}'))"
+)
+_ABOUT_EDGES: LiteralString = (
+    "UNWIND range(0, size($edges) - 1) AS place WITH place, $edges[place] AS edge MATCH (s) WHERE elementId(s) = edge[0] "
+    "MATCH (s)-[e]->(d) WHERE elementId(d) = edge[1] AND type(e) = edge[2] RETURN collect(place), collect(coalesce(e.properties, '{}'))"
+)
+
+
+def _rows(found: Sequence[Sequence[Any]], elements: Elements) -> Rows:
+    made = Rows()
+    src: list[int] = []
+    dst: list[int] = []
+    kind: list[int] = []
+    first: list[str] = []
+    last: list[str] = []
+    told: list[bool] = []
+    ref = elements.ref
+    for element, identifier, name, edges in found:
+        node = ref(element)
+        made.refs.append(node)
+        made.ids.append(identifier)
+        made.names.append(name)
+        for source, relationship, began, ended, about in edges:
+            src.append(ref(source))
+            dst.append(node)
+            kind.append(_CODES[relationship])
+            first.append(began)
+            last.append(began if ended is None else ended)
+            told.append(about)
+    made.src, made.dst, made.kind, made.first, made.last, made.told = src, dst, kind, first, last, told
+    return made

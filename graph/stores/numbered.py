@@ -1,0 +1,181 @@
+"""Cones over nodes that have numbers: what the SQLite file, by its keys, and the index in memory do alike.
+
+Numbers alone travel while levels are expanded; ids are read once, at the end. What gives edges, ids and names is a `Ground`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.stores.protocol import Cone, Direction
+
+Numbers = NDArray[np.int64]
+
+# Columns of the rows of edges.
+SRC, DST, KIND_CODE, ROW = range(4)
+NO_EDGES: Numbers = np.empty((0, 4), dtype=np.int64)
+FAR = {Direction.UPSTREAM: SRC, Direction.DOWNSTREAM: DST}
+_UNKNOWN = -1
+
+
+class Ground(Protocol):
+    """Where a cone is walked. Every number of a node is less than `size`; `ROW` of an edge is its own number."""
+
+    @property
+    def size(self) -> int: ...
+
+    def edges_at(self, way: Direction, nodes: Numbers, kinds: Sequence[EdgeKind], *, whole: bool) -> Numbers:
+        """Edges of the kinds whose near end is one of the nodes, as rows of `SRC`, `DST`, and, of a whole one, `KIND_CODE` and `ROW`."""
+
+    def first_by_id(self, nodes: Numbers, count: int) -> Numbers:
+        """Those `count` of the nodes whose ids come first."""
+
+    def ids(self, nodes: Numbers) -> list[str]: ...
+
+    def names(self, nodes: Numbers) -> list[str]: ...
+
+    def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
+        """Kind, first and last statement of whole edges."""
+
+
+def cone(
+    ground: Ground,
+    start: Numbers,
+    direction: Direction,
+    kinds: Sequence[EdgeKind],
+    depth: int,
+    limit: int,
+    contained: Sequence[NodeKind],
+    facts: bool,
+    names: bool,
+) -> Cone:
+    """See `GraphStore.cone`; `start` holds the numbers of the focus."""
+    walk = _Walk(ground, kinds, depth, limit, whole=facts or direction is Direction.BOTH)
+    walk.go(start, direction)
+    edges = walk.edges()
+    ids = ground.ids(walk.nodes())
+    reached = len(ids)
+    prefixes = tuple(f"{kind}:" for kind in contained)
+    inner = [place for place, identifier in enumerate(ids) if identifier.startswith(prefixes)] if prefixes else []
+    containment = walk.containers(np.array(inner, dtype=np.int64))
+    ids += ground.ids(walk.nodes()[reached:])
+    return Cone(
+        ids=ids,
+        reached=reached,
+        pairs=walk.places(edges),
+        facts=ground.facts(edges) if facts else [],
+        contains=_tuples(walk.places(containment)),
+        upstream=walk.distance.get(Direction.UPSTREAM, {}),
+        downstream=walk.distance.get(Direction.DOWNSTREAM, {}),
+        beyond=walk.beyond(),
+        names=ground.names(walk.nodes()) if names else (),
+    )
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Places nodes in the order in which they are met, nearest first; each is expanded once a way, also those of the last level."""
+
+    ground: Ground
+    flows: Sequence[EdgeKind]
+    depth: int
+    limit: int
+    whole: bool  # edges with kind and row: where one may be met twice, or facts are asked for
+    distance: dict[Direction, dict[int, int]] = field(default_factory=dict)
+    _place: NDArray[np.int32] = field(init=False)  # by number
+    _levels: list[Numbers] = field(default_factory=list)
+    _size: int = 0
+    _met: list[Numbers] = field(default_factory=list)
+    _beyond: list[Numbers] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._place = np.full(self.ground.size, _UNKNOWN, dtype=np.int32)
+
+    def go(self, start: Numbers, direction: Direction) -> None:
+        """Walk."""
+        start = self._take(start)
+        reached = {way: self._go(start, way) for way in direction.ways()}
+        if len(reached) > 1:
+            # What leads from one cone into the other past the focus was not on the way of either.
+            down = np.setdiff1d(reached[Direction.DOWNSTREAM], reached[Direction.UPSTREAM])
+            self._met.append(self.ground.edges_at(Direction.UPSTREAM, down, self.flows, whole=True))
+
+    def nodes(self) -> Numbers:
+        """The nodes in the order of their places."""
+        return np.concatenate(self._levels)
+
+    def places(self, edges: Numbers) -> Numbers:
+        """Edges as pairs of places."""
+        return self._place[edges[:, :2]].astype(np.int64)
+
+    def edges(self) -> Numbers:
+        """The edges among what was reached, each once."""
+        met = np.concatenate(self._met) if self._met else NO_EDGES
+        kept: Numbers = met[(self._place[met[:, SRC]] != _UNKNOWN) & (self._place[met[:, DST]] != _UNKNOWN)]
+        if not self.whole:
+            return kept
+        once: Numbers = kept[np.sort(np.unique(kept[:, ROW], return_index=True)[1])]
+        return once
+
+    def beyond(self) -> int:
+        """How many nodes depth or limit kept out that are one hop away."""
+        return len(np.unique(np.concatenate(self._beyond))) if self._beyond else 0
+
+    def containers(self, inner: Numbers) -> Numbers:
+        """Containment edges from the nodes at the places `inner` up to their outermost containers, which get places."""
+        level = self.nodes()[inner]
+        climbed = np.zeros(len(self._place), dtype=bool)
+        steps = [NO_EDGES[:, :2]]
+        while len(level):
+            climbed[level] = True
+            steps.append(self.ground.edges_at(Direction.UPSTREAM, level, [EdgeKind.CONTAINS], whole=False))
+            above = np.unique(steps[-1][:, SRC])
+            self._add(above[self._place[above] == _UNKNOWN])
+            level = above[~climbed[above]]
+        return np.concatenate(steps)
+
+    def _go(self, start: Numbers, way: Direction) -> Numbers:
+        reached = np.zeros(len(self._place), dtype=bool)
+        reached[start] = True
+        frontier, hops = start, 0
+        distance = dict.fromkeys(self._place[start].tolist(), 0)
+        while len(frontier):
+            found = self.ground.edges_at(way, frontier, self.flows, whole=self.whole)
+            self._met.append(found)
+            far = np.unique(found[:, FAR[way]])
+            if hops == self.depth:
+                self._beyond.append(far[self._place[far] == _UNKNOWN])
+                break
+            frontier, hops = self._take(far[~reached[far]]), hops + 1
+            reached[frontier] = True
+            distance.update(dict.fromkeys(self._place[frontier].tolist(), hops))
+        self.distance[way] = distance
+        return np.flatnonzero(reached)
+
+    def _take(self, nodes: Numbers) -> Numbers:
+        """Place what is new as far as the limit allows; returns those of the nodes that have a place."""
+        new = nodes[self._place[nodes] == _UNKNOWN]
+        room = self.limit - self._size
+        if len(new) > room:
+            kept = self.ground.first_by_id(new, room)
+            self._beyond.append(np.setdiff1d(new, kept))
+            new = kept
+        self._add(new)
+        self._size += len(new)
+        placed: Numbers = nodes[self._place[nodes] != _UNKNOWN]
+        return placed
+
+    def _add(self, nodes: Numbers) -> None:
+        count = sum(map(len, self._levels))
+        self._place[nodes] = np.arange(count, count + len(nodes))
+        self._levels.append(nodes)
+
+
+def _tuples(pairs: Numbers) -> list[tuple[int, int]]:
+    return list(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))

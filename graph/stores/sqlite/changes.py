@@ -1,0 +1,87 @@
+"""What an index reads of the SQLite file: all of it once, then what its log of changes names. `ref` is a node's key."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from headwater.graph.index import Census, News, Rows
+from headwater.graph.index.log import pack, unpack
+from headwater.graph.index.source import CODES, LOGGED
+from headwater.graph.model import EdgeKind
+from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
+from headwater.graph.stores.sqlite.walk import keys_of
+
+_PORTION = 50_000
+_NODES = "n.key, n.id, n.name"
+_EDGES = "e.key, e.src, e.dst, e.kind, coalesce(e.first, ''), coalesce(e.last, ''), e.properties IS NOT NULL"
+_CODES = {code: CODES[kind] for code, kind in KIND.items()}
+
+
+def log_change(connection: sqlite3.Connection, touched: Collection[int] | None) -> None:
+    """Log what this transaction touched: nodes by key; None: more than it is worth to name, or all of it."""
+    packed = None if touched is None else pack(touched)
+    connection.execute("INSERT INTO change (nodes) VALUES (?)", (packed,))
+    connection.execute("DELETE FROM change WHERE revision <= (SELECT max(revision) FROM change) - ?", (LOGGED,))
+
+
+def census(connection: sqlite3.Connection) -> Census:
+    """See `Source.census`."""
+    nodes, edges = (connection.execute(f"SELECT coalesce(max(key), 0) FROM {table}").fetchone()[0] for table in ("node", "edge"))
+    return Census(_revision(connection), nodes, edges)
+
+
+def scan_nodes(connection: sqlite3.Connection, *, after: int) -> tuple[Rows, int | None]:
+    """A portion of the nodes, and the last key of it; None: there are no more."""
+    found = connection.execute(f"SELECT {_NODES} FROM node AS n WHERE n.key > ? ORDER BY n.key LIMIT ?", (after, _PORTION)).fetchall()
+    return _rows(found, []), found[-1][0] if len(found) == _PORTION else None
+
+
+def scan_edges(connection: sqlite3.Connection, *, after: int) -> tuple[Rows, int | None]:
+    """A portion of the edges, and the last key of it; None: there are no more."""
+    found = connection.execute(f"SELECT {_EDGES} FROM edge AS e WHERE e.key > ? ORDER BY e.key LIMIT ?", (after, _PORTION)).fetchall()
+    return _rows([], found), found[-1][0] if len(found) == _PORTION else None
+
+
+def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], after: int) -> News:
+    """See `Source.news`."""
+    start = keys_of(connection, tenant, focus).tolist()
+    revision = _revision(connection)
+    if revision == after:
+        return News(revision, start, Rows())
+    logged = connection.execute("SELECT revision, nodes FROM change WHERE revision > ? ORDER BY revision", (after,)).fetchall()
+    if not logged or logged[0][0] != after + 1 or any(nodes is None for _, nodes in logged):
+        return News(revision, start, None)
+    touched = json.dumps(sorted({key for _, nodes in logged for key in unpack(nodes)}))
+    nodes = connection.execute(f"SELECT {_NODES} FROM json_each(?) AS t CROSS JOIN node AS n ON n.key = t.value", (touched,))
+    edges = connection.execute(f"SELECT {_EDGES} FROM json_each(?) AS t CROSS JOIN edge AS e ON e.dst = t.value", (touched,))
+    return News(revision, start, _rows(nodes.fetchall(), edges.fetchall()))
+
+
+def properties(
+    connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
+) -> tuple[list[str | None], list[str | None]]:
+    """See `Source.properties`."""
+    found = dict(
+        connection.execute(
+            "SELECT f.key, f.properties FROM json_each(?) AS asked CROSS JOIN fact AS f ON f.key = asked.value",
+            (json.dumps(sorted(nodes)),),
+        ).fetchall()
+    )
+    steps: list[str | None] = []
+    for src, dst, kind in edges:
+        row = connection.execute("SELECT properties FROM edge WHERE dst = ? AND kind = ? AND src = ?", (dst, CODE[kind], src)).fetchone()
+        steps.append(row[0] if row else None)
+    return [found.get(key) for key in nodes], steps
+
+
+def _revision(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT coalesce(max(revision), 0) FROM change").fetchone()[0])
+
+
+def _rows(nodes: Sequence[tuple[Any, ...]], edges: Iterable[tuple[Any, ...]]) -> Rows:
+    keys, ids, names = zip(*nodes, strict=True) if nodes else ((), (), ())
+    _, src, dst, kind, first, last, told = zip(*edges, strict=True) if edges else ((),) * 7
+    return Rows(list(keys), list(ids), list(names), src, dst, [_CODES[code] for code in kind], first, last, told)

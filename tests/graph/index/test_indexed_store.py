@@ -1,0 +1,258 @@
+"""A store with an index answers as it does without, whatever is written meanwhile, by whomever."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.graph.index import IndexedStore, adjacency, source
+from headwater.graph.index import store as indexed_store
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
+from headwater.graph.stores import Cone, Direction, GraphStore, Subgraph, open_store
+from headwater.graph.stores.sqlite import changes
+from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, reads, stamp, writes
+
+ROOM = 1 << 26
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/graph.db"
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[IndexedStore]:
+    opened = indexed(url)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def other(url: str, store: IndexedStore) -> AsyncIterator[GraphStore]:
+    """The same file, opened by someone else."""
+    opened = open_store(url)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+def indexed(url: str, room: int = ROOM) -> IndexedStore:
+    opened = open_store(url, index_bytes=room)
+    assert isinstance(opened, IndexedStore)
+    return opened
+
+
+def seen(reached: Subgraph) -> tuple[Any, ...]:
+    edges = sorted((edge.src, edge.dst, edge.kind, tuple(edge.properties.items()), edge.first, edge.last) for edge in reached.edges)
+    return list(reached.nodes), edges, reached.distance, reached.truncated, reached.counted
+
+
+def shown(cone: Cone) -> tuple[Any, ...]:
+    """Without the numbers, which follow from the order in which a level was read."""
+    facts = cone.facts or [None] * len(cone.edges)
+    return (
+        sorted(cone.ids[: cone.reached]),
+        sorted((cone.ids[src], cone.ids[dst], about) for (src, dst), about in zip(cone.edges, facts, strict=True)),
+        sorted((cone.ids[container], cone.ids[child]) for container, child in cone.contains),
+        {cone.ids[number]: hops for number, hops in cone.upstream.items()},
+        {cone.ids[number]: hops for number, hops in cone.downstream.items()},
+        dict(zip(cone.ids, cone.names, strict=True)) if cone.names else {},
+        cone.beyond,
+    )
+
+
+async def upstream(store: GraphStore, tenant: str, focus: str) -> Subgraph:
+    return await store.reach(tenant, [focus], direction=Direction.UPSTREAM, kinds=FLOWS, depth=9, limit=99)
+
+
+def forbid_walks(store: IndexedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(*_: Any, **__: Any) -> Any:
+        raise AssertionError("the store was asked to walk")
+
+    monkeypatch.setattr(store._source, "reach", refused)
+    monkeypatch.setattr(store._source, "cone", refused)
+
+
+async def test_a_walk_asks_the_store_for_no_step(store: IndexedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    await store.apply("t", [PIPELINE])
+    forbid_walks(store, monkeypatch)
+    assert len((await upstream(store, "t", dataset("out"))).nodes) == 8
+    assert (await store.cone("t", [dataset("out")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=9, limit=99)).reached == 8
+
+
+async def test_what_another_process_writes_is_in_the_next_walk(
+    store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await other.apply("t", [PIPELINE])
+    forbid_walks(store, monkeypatch)
+    assert len((await upstream(store, "t", dataset("out"))).nodes) == 8
+    await other.apply("t", [GraphBatch(stamp(2), edges=[reads("airports", "enrich"), writes("fetch", "airports")])])
+    assert {dataset("airports"), job("fetch")} < (await upstream(store, "t", dataset("out"))).distance.keys()
+
+
+async def test_names_properties_and_times_are_those_of_now(store: IndexedStore, other: GraphStore) -> None:
+    await store.apply("t", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    renamed = node(dataset("out"), "The report", rows=3)
+    told = Edge(job("report"), dataset("out"), EdgeKind.WRITES, {"how": "appended"})
+    await other.apply("t", [GraphBatch(stamp(5), [renamed], [told])])
+    assert seen(await upstream(store, "t", dataset("out"))) == seen(await upstream(other, "t", dataset("out")))
+    (edge,) = [edge for edge in (await upstream(store, "t", dataset("out"))).edges if edge.dst == dataset("out")]
+    assert (edge.properties, edge.first[:19], edge.last[:19]) == ({"how": "appended"}, "2026-01-01T00:00:01", "2026-01-01T00:00:05")
+    assert (await upstream(store, "t", dataset("out"))).nodes[0] == renamed
+    cone = await store.cone("t", [dataset("out")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=0, limit=9, names=True)
+    assert list(cone.names) == ["The report"]
+
+
+async def test_a_dropped_graph_is_gone_and_may_come_again(store: IndexedStore, other: GraphStore) -> None:
+    await store.apply("t", [PIPELINE])
+    await store.apply("kept", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    await other.drop("t")
+    assert (await upstream(store, "t", dataset("out"))).nodes == []
+    assert len((await upstream(store, "kept", dataset("out"))).nodes) == 8
+    await other.apply("t", [GraphBatch(stamp(1), edges=[writes("new", "out")])])  # with the keys of what was dropped
+    assert (await upstream(store, "t", dataset("out"))).distance == {dataset("out"): 0, job("new"): 1}
+    assert store._graph is not None
+
+
+async def test_tenants_see_their_own(store: IndexedStore) -> None:
+    await store.apply("a", [PIPELINE])
+    await store.apply("b", [GraphBatch(stamp(1), edges=[writes("report", "out")])])
+    assert (await upstream(store, "b", dataset("out"))).distance == {dataset("out"): 0, job("report"): 1}
+    assert len((await upstream(store, "a", dataset("out"))).nodes) == 8
+
+
+async def test_who_asks_too_late_for_the_log_reads_all_again(
+    store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "LOGGED", 3)
+    await store.apply("t", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    for number in range(5):
+        await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report")])])
+    assert seen(await upstream(store, "t", dataset("out"))) == seen(await upstream(other, "t", dataset("out")))
+    assert seen(await upstream(store, "t", dataset("out"))) == seen(await upstream(other, "t", dataset("out")))
+    assert store._graph is not None
+    assert store._graph.count == 13
+
+
+async def test_a_transaction_that_touches_too_much_is_read_as_a_whole(
+    store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.apply("t", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    monkeypatch.setattr("headwater.graph.index.log.TOUCHED", 3)
+    await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report") for number in range(5)])])
+    assert len((await upstream(store, "t", dataset("out"))).nodes) == 13
+    assert len((await upstream(store, "t", dataset("out"))).nodes) == 13
+
+
+async def test_a_large_graph_is_walked_in_its_store_until_it_has_been_read(store: IndexedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexed_store, "_SMALL", 0)
+    await store.apply("t", [PIPELINE])
+    assert len((await upstream(store, "t", dataset("out"))).nodes) == 8
+    assert store._graph is None
+    await store.ready()
+    forbid_walks(store, monkeypatch)
+    assert len((await upstream(store, "t", dataset("out"))).nodes) == 8
+
+
+@pytest.mark.parametrize("seen_early", [True, False])
+async def test_without_room_the_store_walks_and_the_log_says_so(
+    url: str, seen_early: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not seen_early:  # but while it is read
+        monkeypatch.setattr(indexed_store, "refuse_early", lambda *_: None)
+    store = indexed(url, 300)
+    await store.open()
+    try:
+        await store.apply("t", [PIPELINE])
+        with caplog.at_level(logging.WARNING):
+            assert len((await upstream(store, "t", dataset("out"))).nodes) == 8
+        assert "HEADWATER_INDEX_BYTES" in caplog.text
+        assert await store.ready() is None
+        assert len((await upstream(store, "t", dataset("out"))).nodes) == 8
+    finally:
+        await store.close()
+
+
+async def test_an_index_that_outgrows_its_room_is_given_up(url: str) -> None:
+    store = indexed(url, 10_000)
+    await store.open()
+    try:
+        await store.apply("t", [PIPELINE])
+        await upstream(store, "t", dataset("out"))
+        assert store._graph is not None
+        await store.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report") for number in range(99)])])
+        assert (await upstream(store, "t", dataset("out"))).truncated == 8
+        assert store._graph is None
+    finally:
+        await store.close()
+
+
+NAMES = [f"run:{number}" for number in range(8)]
+STATED = st.tuples(
+    st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from([EdgeKind.REPLAYS, EdgeKind.READS, EdgeKind.CONTAINS]), st.booleans()
+)
+CHANGE = st.tuples(
+    st.integers(1, 9), st.lists(STATED, max_size=6), st.dictionaries(st.sampled_from(NAMES), st.sampled_from("abc"), max_size=2)
+)
+
+
+@given(
+    st.lists(CHANGE, min_size=1, max_size=5),
+    st.sets(st.sampled_from(NAMES), min_size=1, max_size=3),
+    st.sampled_from(Direction),
+    st.integers(0, 5),
+    st.integers(1, 9),
+    st.booleans(),
+)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_an_index_that_follows_every_change_answers_as_the_store(
+    tmp_path: Path, changed: list[Any], focus: set[str], direction: Direction, depth: int, limit: int, settled: bool
+) -> None:
+    """Also where what came late is joined to the rest each time."""
+    tenant = uuid4().hex
+    asked: dict[str, Any] = {"direction": direction, "kinds": [EdgeKind.READS, EdgeKind.REPLAYS], "depth": depth, "limit": limit}
+    store = indexed(f"sqlite:///{tmp_path}/graph.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adjacency, "_FEW", 1 if settled else 1_000)
+        await store.open()
+        try:
+            await store.ready()
+            for second, edges, names in changed:
+                nodes = [Node(identifier, NodeKind.RUN, name) for identifier, name in names.items()]
+                stated = {(src, dst, kind): Edge(src, dst, kind, {"told": second} if told else {}) for src, dst, kind, told in edges}
+                at = Stamp(f"2026-01-01T00:00:0{second}.000000Z", "k")
+                await store.apply(tenant, [GraphBatch(at, nodes, list(stated.values()))])
+                assert seen(await store.reach(tenant, sorted(focus), **asked)) == seen(
+                    await store._source.reach(tenant, sorted(focus), **asked)
+                )
+                for facts in (True, False):
+                    about: dict[str, Any] = {**asked, "contained": [NodeKind.RUN], "facts": facts, "names": True}
+                    plain = await store._source.cone(tenant, sorted(focus), **about)
+                    assert shown(await store.cone(tenant, sorted(focus), **about)) == shown(plain)
+            assert store._graph is not None
+        finally:
+            await store.close()
+
+
+async def test_containers_come_from_the_index_too(store: IndexedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [("pipeline:f:daily", job("report")), ("system:f", "pipeline:f:daily")]
+    await store.apply("t", [PIPELINE, GraphBatch(stamp(2), edges=[contains(*step) for step in steps])])
+    forbid_walks(store, monkeypatch)
+    cone = await store.cone("t", [dataset("out")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=9, limit=99, contained=[NodeKind.JOB])
+    assert sorted((cone.ids[container], cone.ids[child]) for container, child in cone.contains) == sorted(steps)
+
+
+def test_every_kind_of_edge_has_a_code_that_a_key_can_hold() -> None:
+    assert len(source.KINDS) <= 16
