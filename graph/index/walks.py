@@ -11,7 +11,7 @@ from headwater.graph.index.adjacency import Adjacency, Numbers
 from headwater.graph.index.edges import far_of, kind_of, near_of, turned
 from headwater.graph.index.source import CODES, KINDS
 from headwater.graph.model import EdgeKind
-from headwater.graph.stores.numbered import NO_EDGES, ROW
+from headwater.graph.stores.numbered import NO_EDGES, ROW, distinct
 from headwater.graph.stores.protocol import COUNTED, Direction
 
 
@@ -122,7 +122,7 @@ def _spread(
     for distance in range(1, depth + 1):
         if len(hops) > limit + COUNTED:
             return hops, False
-        far = np.unique(far_of(graph.edges_at(way, frontier, runs))).tolist() if runs else []
+        far = distinct(far_of(graph.edges_at(way, frontier, runs))).tolist() if runs else []
         new = [number for number in far if number not in hops]
         if not new:
             break

@@ -110,6 +110,8 @@ class Reach:
 
     def distance(self) -> dict[int, int]:
         """The shorter distance of each atom reached."""
+        if not self.upstream:
+            return dict(self.downstream)
         distance = dict(self.upstream)
         for atom, hops in self.downstream.items():
             if hops < distance.get(atom, hops + 1):

@@ -12,15 +12,20 @@ from headwater.graph.views.times import Flow
 FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 
 
-def parents_of(cone: Cone) -> dict[str, list[str]]:
-    """The containers of each node of a cone, directly above it."""
-    parents: dict[str, list[str]] = {}
+def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:
+    """The containers of each node of a cone, directly above it. Thousands of nodes share theirs, and what stands for it here."""
+    parents: dict[str, tuple[str, ...]] = {}
+    alone: dict[int, tuple[str, ...]] = {}
     for container, child in cone.contains:
-        parents.setdefault(cone.ids[child], []).append(cone.ids[container])
+        identifier = cone.ids[child]
+        if identifier in parents:
+            parents[identifier] = (*parents[identifier], cone.ids[container])
+        else:
+            parents[identifier] = alone.get(container) or alone.setdefault(container, (cone.ids[container],))
     return parents
 
 
-async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -> dict[str, list[str]]:
+async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The containers of actors and of those, all levels up."""
     cone = await graph.cone(
         tenant, actors, direction=Direction.UPSTREAM, kinds=(), depth=0, limit=max(1, len(actors)), contained=list(ACTORS)

@@ -15,6 +15,7 @@ _KINDS = {kind.value: kind for kind in NodeKind}
 _DATA = {kind: level for level, kind in enumerate(DATA)}
 _ACTORS = {kind: level for level, kind in enumerate(ACTORS)}
 _RANK = _DATA | _ACTORS
+_DATASET = f"{NodeKind.DATASET}:"
 _BY_ID = {NodeKind.DATASET: 1, NodeKind.VERSION: 2, NodeKind.COLUMN: 2}  # how many parts of the id name the container
 
 
@@ -38,6 +39,7 @@ class Zoom:
         """For each atom the id of what stands for it in the view."""
         data, actors, plain = self._request.data, self._request.actors, self._plain
         lifted: dict[int, str] = {}
+        shared: dict[tuple[str, ...], str] = {}  # what the jobs of a pipeline come to, by their containers
         for atom in atoms:  # tens of thousands: what most of them are is decided here
             identifier = ids[atom]
             kind = _KINDS[identifier[: identifier.index(":")]]
@@ -45,6 +47,14 @@ class Zoom:
                 lifted[atom] = identifier
             elif plain and kind is NodeKind.DATASET and data is NodeKind.PLATFORM:
                 lifted[atom] = "platform:" + identifier.split(":", 2)[1]
+            elif plain and kind is NodeKind.JOB:
+                above = tuple(self._parents.get(identifier, ()))
+                found = shared.get(above)
+                if found is None:
+                    found = self._lift(identifier, kind, actors)
+                    if found != identifier:
+                        shared[above] = found
+                lifted[atom] = found
             else:
                 lifted[atom] = self._lift(identifier, kind, data if kind in _DATA else actors)
         return lifted
@@ -55,6 +65,12 @@ class Zoom:
         if known is None:
             known = self._chains[identifier] = (identifier, *self._above(identifier))
         return known
+
+    def above(self, identifier: str) -> tuple[str, ...]:
+        """The containers of a node, innermost first. Thousands of datasets share theirs."""
+        if identifier.startswith(_DATASET) and identifier not in self._parents:
+            return self.chain("platform:" + identifier[len(_DATASET) : identifier.index(":", len(_DATASET))])
+        return self.chain(identifier)[1:]
 
     def _lift(self, identifier: str, kind: NodeKind, level: NodeKind) -> str:
         if not self._plain:

@@ -3,7 +3,9 @@
 A link X → Y stands for ways from a member of X to a member of Y on which everything between is masked. Masked atoms are followed one by
 one, before anything is lifted to a container: two members of a masked container that do not touch make no way.
 
-What masked atoms lead to are sets of visible nodes, held as the bits of integers, worked out once for each strongly connected component.
+What masked atoms lead to are rows of (atom, visible node), put together with what enters these atoms by steps over arrays. Where masked
+atoms are a large connected mass, so that the rows would be far more than the links, they are sets of visible nodes, held as the bits of
+integers.
 """
 
 from __future__ import annotations
@@ -13,35 +15,38 @@ from functools import cached_property
 
 import numpy as np
 
+from headwater.graph.stores.numbered import distinct
 from headwater.graph.views.atoms import Adjacency, Pairs
 from headwater.graph.views.components import components
 
 MASKED = -1
 OUTSIDE = -2
 
+_ROWS = 2_000_000  # put together at once
+
 
 class Links:
     """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view.
 
-    `flows` are those between atoms, as rows of two; `after` gives them as steps, for what needs to follow them (what is masked, what is
-    inside a node).
+    `flows` are those between atoms, as rows of two; `after` gives them as steps, for what needs to follow them (what is masked behind what
+    is masked, what is inside a node). `entered` are rows of (node, masked atom), one a flow; `left` of (masked atom, node), each once:
+    where a flow out of the atom arrives at once.
     """
 
-    def __init__(self, shown: Sequence[int], flows: Pairs, after: Callable[[], Adjacency], count: int) -> None:
-        self.shown = shown
+    def __init__(self, shown: Pairs, flows: Pairs, after: Callable[[], Adjacency], count: int) -> None:
+        self.shown: list[int] = shown.tolist()
         self._steps = after
-        self.direct: list[dict[int, int]] = [{} for _ in range(count)]  # for each node those that follow at once, with the number of flows
-        self._entering: list[list[int]] = [[] for _ in range(count)]  # the masked atoms that flows out of a node enter
-        ends = np.array(shown, dtype=np.int64)[flows]
+        self._count = count
+        ends = shown[flows]
         src, dst = ends[:, 0], ends[:, 1]
-        joined, weights = np.unique(ends[(src >= 0) & (dst >= 0) & (src != dst)], axis=0, return_counts=True)
-        for (node, other), weight in zip(joined.tolist(), weights.tolist(), strict=True):
-            self.direct[node][other] = weight
-        entered = (src >= 0) & (dst == MASKED)
-        for node, atom in zip(src[entered].tolist(), flows[entered, 1].tolist(), strict=True):
-            self._entering[node].append(atom)
-        self._ahead = arrivals_of(shown, self.after) if any(self._entering) else {}
-        self.out = [self._out(node) for node in range(count)]
+        between = (src >= 0) & (dst >= 0) & (src != dst)
+        self._direct = src[between] * count + dst[between]
+        entered, leaving = (src >= 0) & (dst == MASKED), (src == MASKED) & (dst >= 0)
+        self.entered = np.column_stack([src[entered], flows[entered, 1]])
+        self.left = _distinct(flows[leaving, 0], dst[leaving], count)
+        self.mass = bool(((src == MASKED) & (dst == MASKED)).any())  # whether a masked atom follows another
+        rows = self._arrivals()
+        self._keys, self._weights = (None, None) if rows is None else self._joined(rows)
 
     @property
     def after(self) -> Adjacency:
@@ -51,18 +56,36 @@ class Links:
     @cached_property
     def members(self) -> list[list[int]]:
         """The atoms of each visible node."""
-        members: list[list[int]] = [[] for _ in self.direct]
+        members: list[list[int]] = [[] for _ in range(self._count)]
         for atom, node in enumerate(self.shown):
             if node >= 0:
                 members[node].append(atom)
         return members
 
+    @cached_property
+    def direct(self) -> list[dict[int, int]]:
+        """For each node those that follow at once, with the number of flows."""
+        direct: list[dict[int, int]] = [{} for _ in range(self._count)]
+        joined, weights = np.unique(self._direct, return_counts=True)
+        for key, weight in zip(joined.tolist(), weights.tolist(), strict=True):
+            direct[key // self._count][key % self._count] = weight
+        return direct
+
+    @cached_property
+    def out(self) -> list[int]:
+        """For each node those that follow, as bits."""
+        return [self._out(node) for node in range(self._count)]
+
     def total(self) -> int:
         """The number of links."""
-        return sum(bits.bit_count() for bits in self.out)
+        return sum(bits.bit_count() for bits in self.out) if self._keys is None else len(self._keys)
 
     def of(self, node: int) -> dict[int, int]:
         """The nodes that follow, each with the weight of its link: the flows out of members of `node` that arrive there."""
+        if self._keys is not None and self._weights is not None:
+            start, end = np.searchsorted(self._keys, [node * self._count, (node + 1) * self._count]).tolist()
+            targets = (self._keys[start:end] - node * self._count).tolist()
+            return dict(zip(targets, self._weights[start:end].tolist(), strict=True))
         weights = dict(self.direct[node])
         for atom in self._entering[node]:
             for target in bits_of(self._ahead[atom]):
@@ -80,13 +103,56 @@ class Links:
         shown = self.shown[atom]
         return 1 << shown if shown >= 0 else self._ahead.get(atom, 0) if shown == MASKED else 0
 
+    @cached_property
+    def _ahead(self) -> dict[int, int]:
+        return arrivals_of(self.shown, self.after) if len(self.entered) else {}
+
+    @cached_property
+    def _entering(self) -> list[list[int]]:
+        """For each node the masked atoms that flows out of it enter."""
+        entering: list[list[int]] = [[] for _ in range(self._count)]
+        for node, atom in self.entered.tolist():
+            entering[node].append(atom)
+        return entering
+
     def _out(self, node: int) -> int:
         bits = 0
+        if self._keys is not None:
+            for target in self.of(node):
+                bits |= 1 << target
+            return bits
         for other in self.direct[node]:
             bits |= 1 << other
         for atom in self._entering[node]:
             bits |= self._ahead[atom]
         return bits & ~(1 << node)
+
+    def _arrivals(self) -> Pairs | None:
+        """Rows of (masked atom, visible node at which a flow into it arrives), by atom; None: there are too many."""
+        if not self.mass or not len(self.entered):
+            return self.left
+        atoms = distinct(self.entered[:, 1]).tolist()
+        if sum(self._ahead[atom].bit_count() for atom in atoms) > _ROWS:
+            return None
+        found = [(atom, node) for atom in atoms for node in bits_of(self._ahead[atom])]
+        return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+    def _joined(self, rows: Pairs) -> tuple[Pairs, Pairs] | tuple[None, None]:
+        """Every link as one number, `src * count + dst`, in order, and its weight; None where they are put together from too many rows."""
+        begin, end = np.searchsorted(rows[:, 0], self.entered[:, 1]), np.searchsorted(rows[:, 0], self.entered[:, 1], side="right")
+        counts = end - begin
+        if counts.sum() > _ROWS:
+            return None, None
+        place = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        src, dst = np.repeat(self.entered[:, 0], counts), rows[place, 1]
+        through = (src * self._count + dst)[src != dst]
+        return np.unique(np.concatenate([self._direct, through]), return_counts=True)
+
+
+def _distinct(first: Pairs, second: Pairs, count: int) -> Pairs:
+    """Rows of two numbers, each once, in order; the second is less than `count`."""
+    keys = distinct(first * count + second)
+    return np.column_stack([keys // max(1, count), keys % max(1, count)])
 
 
 def bits_of(bits: int) -> Iterator[int]:

@@ -35,15 +35,15 @@ def needs_names(masks: Iterable[Mask]) -> bool:
 
 def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) -> bool:
     """Whether one of the masks hides the node."""
-    return Hiding(masks, chain, nodes).hides(identifier)
+    return Hiding(masks, lambda node: chain(node)[1:], nodes).hides(identifier)
 
 
 class Hiding:
-    """Decides for many nodes. `names` are those of nodes that are not among `nodes`."""
+    """Decides for many nodes. `above` gives the containers of one; `names` are those of nodes that are not among `nodes`."""
 
-    def __init__(self, masks: Sequence[Mask], chain: Chain, nodes: Nodes, names: Mapping[str, str] | None = None) -> None:
-        self._masks, self._chain, self._nodes, self._names = masks, chain, nodes, names or {}
-        self._containers: dict[tuple[int, str], bool] = {}  # thousands of nodes share theirs
+    def __init__(self, masks: Sequence[Mask], above: Chain, nodes: Nodes, names: Mapping[str, str] | None = None) -> None:
+        self._masks, self._above, self._nodes, self._names = masks, above, nodes, names or {}
+        self._containers: dict[tuple[int, tuple[str, ...]], bool] = {}  # thousands of nodes share theirs
 
     def hides(self, identifier: str) -> bool:
         """Whether one of the masks hides the node."""
@@ -55,22 +55,19 @@ class Hiding:
     def _matches(self, number: int, mask: Mask, identifier: str) -> bool:
         if mask.by is MaskBy.KIND:
             return kind_of(identifier) in mask.values
-        containers = self._chain(identifier)
+        above = tuple(self._above(identifier))
         if mask.by is MaskBy.NAMESPACE:
-            return any(_like(mask.values, parse_id(each)[1][0]) for each in containers if kind_of(each) in _NAMESPACED)
+            return any(_like(mask.values, parse_id(each)[1][0]) for each in (identifier, *above) if kind_of(each) in _NAMESPACED)
         if mask.by is MaskBy.TAG and kind_of(identifier) is NodeKind.COLUMN and (column := self._nodes.get(identifier)):
-            dataset = self._nodes.get(containers[1])
+            dataset = self._nodes.get(above[0])
             if not field_tags(column, dataset).isdisjoint(mask.values):
                 return True
         if self._one(mask, identifier):
             return True
-        known = self._containers
-        for each in containers[1:]:
-            if (found := known.get((number, each))) is None:
-                found = known[number, each] = self._one(mask, each)
-            if found:
-                return True
-        return False
+        found = self._containers.get((number, above))
+        if found is None:
+            found = self._containers[number, above] = any(self._one(mask, each) for each in above)
+        return found
 
     def _one(self, mask: Mask, identifier: str) -> bool:
         if mask.by is MaskBy.NODE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind
@@ -160,7 +160,7 @@ def _there(flow: Flow, times: dict[str, tuple[str, str]], since: str | None, unt
     return within(Flow(flow.src, flow.dst, flow.kind, time_of(first), time_of(last)), since, until)
 
 
-def _finest(ids: Sequence[str], edges: list[tuple[int, int]], parents: dict[str, list[str]]) -> list[tuple[int, int]]:
+def _finest(ids: Sequence[str], edges: list[tuple[int, int]], parents: Mapping[str, Sequence[str]]) -> list[tuple[int, int]]:
     """Edges without those of a version that its partitions have as well."""
     covered: set[tuple[str, str]] = set()
     for src, dst in edges:

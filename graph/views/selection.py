@@ -68,10 +68,13 @@ def refuse_missing_levels(request: ViewRequest, zoom: Zoom, identifiers: Iterabl
     Raises:
         InvalidQueryError: names the levels that there are.
     """
-    kinds = {kind_of(node) for node in shown}
+    nodes = list(shown)
     for name, level, levels in (("data", request.data, DATA), ("actors", request.actors, ACTORS)):
         # A run of thousands of tasks is known by some of them: its stage stands for the others.
-        if level in kinds or kinds.isdisjoint(levels) or (level is NodeKind.TASK and NodeKind.STAGE in kinds):
+        if any(node.startswith(f"{level}:") for node in nodes):
+            continue
+        kinds = {kind_of(node) for node in nodes}
+        if kinds.isdisjoint(levels) or (level is NodeKind.TASK and NodeKind.STAGE in kinds):
             continue
         found = levels_of(identifiers, zoom)
         there = found.data if name == "data" else found.actors

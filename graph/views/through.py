@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
+from headwater.graph.stores.numbered import distinct
 from headwater.graph.views.atoms import Adjacency
 from headwater.graph.views.between import via
 from headwater.graph.views.links import MASKED, Links, arrivals_of, bits_of
@@ -23,22 +26,42 @@ class Through:
         self._links = links
         self._node_of = node_of
         self._work = _WORK
-        behind = arrivals_of(links.shown, before())
-        ahead = {atom: links.arrivals(atom) for atom in behind}
-        pairs = sum(bits.bit_count() * ahead[atom].bit_count() for atom, bits in behind.items())
-        self._counted = self._count(behind, ahead) if pairs <= _PAIRS else None
+        self._counted = self._by_mass(before()) if links.mass else self._by_atom()
 
     def count(self, src: int, dst: int) -> int | None:
         """The number of different masked nodes on the ways of a link; None: not counted, since too much lies behind the page."""
         if self._counted is not None:
-            return len(self._counted.get((src, dst), ()))
+            return self._counted.get((src, dst), 0)
         if self._work <= 0:
             return None
         atoms = via(self._links, src, dst)
         self._work -= len(atoms)
         return len({self._node_of[atom] for atom in atoms})
 
-    def _count(self, behind: Mapping[int, int], ahead: Mapping[int, int]) -> dict[tuple[int, int], set[str]]:
+    def _by_atom(self) -> dict[tuple[int, int], int] | None:
+        """Counts where no masked atom follows another: what enters each put together with what it leads to."""
+        entered, left = self._links.entered, self._links.left
+        begin, end = np.searchsorted(left[:, 0], entered[:, 1]), np.searchsorted(left[:, 0], entered[:, 1], side="right")
+        counts = end - begin
+        if counts.sum() > _PAIRS:
+            return None
+        place = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        numbers: dict[str, int] = {}
+        masked = np.array(
+            [numbers.setdefault(self._node_of.get(atom, ""), len(numbers)) for atom in entered[:, 1].tolist()], dtype=np.int64
+        )
+        ways = np.column_stack([np.repeat(entered[:, 0], counts), left[place, 1], np.repeat(masked, counts)])
+        count = int(ways[:, :2].max(initial=0)) + 1
+        links = distinct((ways[:, 0] * count + ways[:, 1]) * max(1, len(numbers)) + ways[:, 2]) // max(1, len(numbers))
+        keys, found = np.unique(links, return_counts=True)
+        return dict(zip(zip((keys // count).tolist(), (keys % count).tolist(), strict=True), found.tolist(), strict=True))
+
+    def _by_mass(self, before: Adjacency) -> dict[tuple[int, int], int] | None:
+        """Counts where masked atoms follow masked atoms, if they are not too many."""
+        behind = arrivals_of(self._links.shown, before)
+        ahead = {atom: self._links.arrivals(atom) for atom in behind}
+        if sum(bits.bit_count() * ahead[atom].bit_count() for atom, bits in behind.items()) > _PAIRS:
+            return None
         counted: dict[tuple[int, int], set[str]] = {}
         for atom, sources in behind.items():
             if self._links.shown[atom] != MASKED or not sources:
@@ -47,4 +70,4 @@ class Through:
             for src in bits_of(sources):
                 for dst in targets:
                     counted.setdefault((src, dst), set()).add(node)
-        return counted
+        return {link: len(nodes) for link, nodes in counted.items()}

@@ -12,8 +12,10 @@ Laws, each a property test (docs/guide/views.md says them for people):
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+
+import numpy as np
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, bare_name
@@ -60,10 +62,10 @@ class View:
             self._kept = between(request, self._zoom, atoms.ids, self._distance, self._after, self._before)
         atoms.notes.extend(f"{each} is not in this lineage, so it is not opened." for each in not_there(request, self._zoom, atoms.ids))
         self._node_of = self._zoom.lift_all(atoms.ids, self._kept)
-        refuse_missing_levels(request, self._zoom, {atoms.ids[atom] for atom in self._kept}, set(self._node_of.values()))
+        refuse_missing_levels(request, self._zoom, (atoms.ids[atom] for atom in self._kept), set(self._node_of.values()))
         self._nodes: list[str] = []
         self._masked: set[str] = set()
-        self._links = Links([], Atoms([], [], []).pairs(), list, 0)
+        self._links = Links(np.empty(0, dtype=np.int64), Atoms([], [], []).pairs(), list, 0)
 
     @cached_property
     def _after(self) -> Adjacency:
@@ -75,24 +77,24 @@ class View:
 
     async def mask(self) -> None:
         """Hide what the masks hide, and link what is left."""
-        nearest: dict[str, int] = {}
-        for atom, node in self._node_of.items():
-            hops = self._distance[atom]
-            if hops < nearest.get(node, hops + 1):
-                nearest[node] = hops
+        # Tens of thousands of atoms: what is known of each is put together by number.
+        numbers: dict[str, int] = {}
+        node_of = [numbers.setdefault(node, len(numbers)) for node in self._node_of.values()]
+        hops = np.full(len(numbers), np.iinfo(np.int64).max)
+        np.minimum.at(hops, node_of, [self._distance[atom] for atom in self._node_of])
+        nearest = dict(zip(numbers, hops.tolist(), strict=True))
         asked = self._asked
         ends = end_points(self._node_of, self._after, self._before) if self._request.ends_only else None
         masks = self._request.masks
         known = await self._known(nearest) if needs_nodes(masks) or needs_names(masks) else {}
-        hiding = Hiding(masks, self._zoom.chain, known, self._atoms.names)
+        hiding = Hiding(masks, self._zoom.above, known, self._atoms.names)
         self._masked = {node for node in nearest if node not in asked and ((ends is not None and node not in ends) or hiding.hides(node))}
         self._nodes = sorted(nearest.keys() - self._masked, key=lambda node: (nearest[node], node))
         self._nearest = nearest
-        numbers = {node: number for number, node in enumerate(self._nodes)}
-        shown = [OUTSIDE] * len(self._atoms.ids)
-        for atom, node in self._node_of.items():
-            shown[atom] = numbers.get(node, MASKED)
-        self._numbers = numbers
+        self._numbers = {node: number for number, node in enumerate(self._nodes)}
+        number_of = np.array([self._numbers.get(node, MASKED) for node in numbers], dtype=np.int64)
+        shown = np.full(len(self._atoms.ids), OUTSIDE, dtype=np.int64)
+        shown[list(self._node_of)] = number_of[node_of]
         self._links = Links(shown, self._atoms.pairs(), lambda: self._after, len(self._nodes))
 
     @property
@@ -138,7 +140,7 @@ class View:
 
     def all_edges(self) -> set[tuple[str, str]]:
         """Every link, of all pages."""
-        return {(self._nodes[src], self._nodes[dst]) for src in range(len(self._nodes)) for dst in bits_of(self._links.out[src])}
+        return {(self._nodes[src], self._nodes[dst]) for src in range(len(self._nodes)) for dst in self._links.of(src)}
 
     async def nodes(self) -> list[VisibleNode]:
         """The nodes of this page."""
@@ -146,8 +148,7 @@ class View:
         ids = self._nodes[start:end]
         found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
         asked = self._asked
-        upstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.upstream}
-        downstream = {self._node_of[atom] for atom in self._kept if atom in self._reach.downstream}
+        upstream, downstream = self._led(self._reach.upstream), self._led(self._reach.downstream)
         return [
             VisibleNode(
                 node=found.get(node) or _bare(node),
@@ -159,6 +160,12 @@ class View:
             )
             for number, node in enumerate(ids, start)
         ]
+
+    def _led(self, reached: Mapping[int, int]) -> Collection[str]:
+        """The nodes with a member among what was reached."""
+        if len(reached) >= len(self._node_of) and reached.keys() >= self._node_of.keys():
+            return self._nearest
+        return {node for atom, node in self._node_of.items() if atom in reached}
 
     async def containers(self, kinds: Collection[NodeKind]) -> dict[str, list[Node]]:
         """What each visible node of some kinds stands in, innermost first; containers that the masks hide are left out."""
@@ -180,9 +187,6 @@ class View:
         found: list[VisibleEdge] = []
         through = Through(self._links, self._node_of, self._atoms.before) if self._masked else None
         for src in range(end):
-            mine = (self._links.out[src] & ((1 << end) - 1)) >> (0 if src >= start else start)
-            if not mine:
-                continue
             for dst, weight in sorted(self._links.of(src).items()):
                 if dst >= end or (src < start and dst < start):
                     continue
@@ -235,7 +239,9 @@ class View:
         return asked_for(self._request, self._zoom, self._atoms, self._node_of)
 
     async def _known(self, nodes: Iterable[str]) -> dict[str, Node]:
-        ids = {container for node in nodes for container in self._zoom.chain(node)} - self._atoms.names.keys()
+        listed = list(nodes)
+        above = {self._zoom.above(node) for node in listed}
+        ids = {*listed, *(container for containers in above for container in containers)} - self._atoms.names.keys()
         return {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
 
 
