@@ -31,6 +31,7 @@ class Zoom:
         self._request = request
         self._parents = parents
         self._chains: dict[str, tuple[str, ...]] = {}
+        self._containers: dict[str, tuple[str, ...]] = {}
         self._lifted: dict[tuple[NodeKind, tuple[str, ...]], str | None] = {}
         self._plain = not request.open
         self._shared: dict[tuple[str, ...], list[str]] = {}
@@ -68,9 +69,14 @@ class Zoom:
 
     def above(self, identifier: str) -> tuple[str, ...]:
         """The containers of a node, innermost first. Thousands of datasets share theirs."""
-        if identifier.startswith(_DATASET) and identifier not in self._parents:
-            return self.chain("platform:" + identifier[len(_DATASET) : identifier.index(":", len(_DATASET))])
-        return self.chain(identifier)[1:]
+        known = self._containers.get(identifier)
+        if known is None:
+            if identifier.startswith(_DATASET) and identifier not in self._parents:
+                known = self.chain("platform:" + identifier[len(_DATASET) : identifier.index(":", len(_DATASET))])
+            else:
+                known = self.chain(identifier)[1:]
+            self._containers[identifier] = known
+        return known
 
     def _lift(self, identifier: str, kind: NodeKind, level: NodeKind) -> str:
         if not self._plain:

@@ -46,7 +46,7 @@ class Links:
         self.left = _distinct(flows[leaving, 0], dst[leaving], count)
         self.mass = bool(((src == MASKED) & (dst == MASKED)).any())  # whether a masked atom follows another
         rows = self._arrivals()
-        self._keys, self._weights = (None, None) if rows is None else self._joined(rows)
+        self._joined: tuple[Pairs, Pairs] | None = None if rows is None else self._put_together(rows)
 
     @property
     def after(self) -> Adjacency:
@@ -78,14 +78,14 @@ class Links:
 
     def total(self) -> int:
         """The number of links."""
-        return sum(bits.bit_count() for bits in self.out) if self._keys is None else len(self._keys)
+        return sum(bits.bit_count() for bits in self.out) if self._joined is None else len(self._joined[0])
 
     def of(self, node: int) -> dict[int, int]:
         """The nodes that follow, each with the weight of its link: the flows out of members of `node` that arrive there."""
-        if self._keys is not None and self._weights is not None:
-            start, end = np.searchsorted(self._keys, [node * self._count, (node + 1) * self._count]).tolist()
-            targets = (self._keys[start:end] - node * self._count).tolist()
-            return dict(zip(targets, self._weights[start:end].tolist(), strict=True))
+        if self._joined is not None:
+            keys, counts = self._joined
+            start, end = np.searchsorted(keys, [node * self._count, (node + 1) * self._count]).tolist()
+            return dict(zip((keys[start:end] - node * self._count).tolist(), counts[start:end].tolist(), strict=True))
         weights = dict(self.direct[node])
         for atom in self._entering[node]:
             for target in bits_of(self._ahead[atom]):
@@ -117,7 +117,7 @@ class Links:
 
     def _out(self, node: int) -> int:
         bits = 0
-        if self._keys is not None:
+        if self._joined is not None:
             for target in self.of(node):
                 bits |= 1 << target
             return bits
@@ -137,12 +137,12 @@ class Links:
         found = [(atom, node) for atom in atoms for node in bits_of(self._ahead[atom])]
         return np.array(found, dtype=np.int64).reshape(-1, 2)
 
-    def _joined(self, rows: Pairs) -> tuple[Pairs, Pairs] | tuple[None, None]:
+    def _put_together(self, rows: Pairs) -> tuple[Pairs, Pairs] | None:
         """Every link as one number, `src * count + dst`, in order, and its weight; None where they are put together from too many rows."""
         begin, end = np.searchsorted(rows[:, 0], self.entered[:, 1]), np.searchsorted(rows[:, 0], self.entered[:, 1], side="right")
         counts = end - begin
         if counts.sum() > _ROWS:
-            return None, None
+            return None
         place = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
         src, dst = np.repeat(self.entered[:, 0], counts), rows[place, 1]
         through = (src * self._count + dst)[src != dst]

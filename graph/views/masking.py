@@ -20,6 +20,7 @@ Chain = Callable[[str], Sequence[str]]
 _NAMESPACED = {
     NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.COLUMN, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB,
 }  # fmt: skip
+_NOTHING = re.compile(r"(?!)")
 _OF_PROPERTIES = {MaskBy.TAG, MaskBy.LAYER}
 
 
@@ -35,27 +36,44 @@ def needs_names(masks: Iterable[Mask]) -> bool:
 
 def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) -> bool:
     """Whether one of the masks hides the node."""
-    return Hiding(masks, lambda node: chain(node)[1:], nodes).hides(identifier)
+    return Hiding(masks, lambda node: tuple(chain(node)[1:]), nodes).hides(identifier)
 
 
 class Hiding:
     """Decides for many nodes. `above` gives the containers of one; `names` are those of nodes that are not among `nodes`."""
 
-    def __init__(self, masks: Sequence[Mask], above: Chain, nodes: Nodes, names: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, masks: Sequence[Mask], above: Callable[[str], tuple[str, ...]], nodes: Nodes, names: Mapping[str, str] | None = None
+    ) -> None:
         self._masks, self._above, self._nodes, self._names = masks, above, nodes, names or {}
+        self._patterns = [_pattern(mask.values) if mask.by is MaskBy.NAME else _NOTHING for mask in masks]
         self._containers: dict[tuple[int, tuple[str, ...]], bool] = {}  # thousands of nodes share theirs
 
     def hides(self, identifier: str) -> bool:
         """Whether one of the masks hides the node."""
-        for number, mask in enumerate(self._masks):  # noqa: SIM110 - a generator a node costs as much as its look-up
-            if self._matches(number, mask, identifier) is not mask.negated:
+        for number, mask in enumerate(self._masks):
+            matches = self._by_name(number, mask, identifier) if mask.by is MaskBy.NAME else self._matches(number, mask, identifier)
+            if matches is not mask.negated:
                 return True
         return False
+
+    def _by_name(self, number: int, mask: Mask, identifier: str) -> bool:
+        """Written out: it is asked of tens of thousands of nodes."""
+        name = self._names.get(identifier)
+        if self._one(mask, identifier) if name is None else self._patterns[number].match(name):
+            return True
+        above = self._above(identifier)
+        found = self._containers.get((number, above))
+        return self._inherits(number, mask, above) if found is None else found
+
+    def _inherits(self, number: int, mask: Mask, above: tuple[str, ...]) -> bool:
+        found = self._containers[number, above] = any(self._one(mask, each) for each in above)
+        return found
 
     def _matches(self, number: int, mask: Mask, identifier: str) -> bool:
         if mask.by is MaskBy.KIND:
             return kind_of(identifier) in mask.values
-        above = tuple(self._above(identifier))
+        above = self._above(identifier)
         if mask.by is MaskBy.NAMESPACE:
             return any(_like(mask.values, parse_id(each)[1][0]) for each in (identifier, *above) if kind_of(each) in _NAMESPACED)
         if mask.by is MaskBy.TAG and kind_of(identifier) is NodeKind.COLUMN and (column := self._nodes.get(identifier)):
@@ -65,9 +83,7 @@ class Hiding:
         if self._one(mask, identifier):
             return True
         found = self._containers.get((number, above))
-        if found is None:
-            found = self._containers[number, above] = any(self._one(mask, each) for each in above)
-        return found
+        return self._inherits(number, mask, above) if found is None else found
 
     def _one(self, mask: Mask, identifier: str) -> bool:
         if mask.by is MaskBy.NODE:

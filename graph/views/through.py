@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from headwater.graph.stores.numbered import distinct
-from headwater.graph.views.atoms import Adjacency
+from headwater.graph.views.atoms import Adjacency, Pairs
 from headwater.graph.views.between import via
 from headwater.graph.views.links import MASKED, Links, arrivals_of, bits_of
 
@@ -20,11 +20,12 @@ _WORK = 300_000  # masked atoms looked at, link by link
 
 
 class Through:
-    """Counts for the links of one page. `node_of` names the node that each atom is a member of."""
+    """Counts for the links of one page. `node_of` names the node that each atom is a member of, `numbers` numbers it, by atom."""
 
-    def __init__(self, links: Links, node_of: Mapping[int, str], before: Callable[[], Adjacency]) -> None:
+    def __init__(self, links: Links, node_of: Mapping[int, str], numbers: Pairs, before: Callable[[], Adjacency]) -> None:
         self._links = links
         self._node_of = node_of
+        self._numbers = numbers
         self._work = _WORK
         self._counted = self._by_mass(before()) if links.mass else self._by_atom()
 
@@ -46,13 +47,10 @@ class Through:
         if counts.sum() > _PAIRS:
             return None
         place = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-        numbers: dict[str, int] = {}
-        masked = np.array(
-            [numbers.setdefault(self._node_of.get(atom, ""), len(numbers)) for atom in entered[:, 1].tolist()], dtype=np.int64
-        )
+        masked, size = self._numbers[entered[:, 1]], int(self._numbers.max(initial=0)) + 1
         ways = np.column_stack([np.repeat(entered[:, 0], counts), left[place, 1], np.repeat(masked, counts)])
         count = int(ways[:, :2].max(initial=0)) + 1
-        links = distinct((ways[:, 0] * count + ways[:, 1]) * max(1, len(numbers)) + ways[:, 2]) // max(1, len(numbers))
+        links = distinct((ways[:, 0] * count + ways[:, 1]) * size + ways[:, 2]) // size
         keys, found = np.unique(links, return_counts=True)
         return dict(zip(zip((keys // count).tolist(), (keys % count).tolist(), strict=True), found.tolist(), strict=True))
 

@@ -93,6 +93,8 @@ class View:
         self._nearest = nearest
         self._numbers = {node: number for number, node in enumerate(self._nodes)}
         number_of = np.array([self._numbers.get(node, MASKED) for node in numbers], dtype=np.int64)
+        self._node_numbers = np.zeros(len(self._atoms.ids), dtype=np.int64)
+        self._node_numbers[list(self._node_of)] = node_of
         shown = np.full(len(self._atoms.ids), OUTSIDE, dtype=np.int64)
         shown[list(self._node_of)] = number_of[node_of]
         self._links = Links(shown, self._atoms.pairs(), lambda: self._after, len(self._nodes))
@@ -147,19 +149,28 @@ class View:
         start, end = self.bounds
         ids = self._nodes[start:end]
         found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
-        asked = self._asked
+        asked, members = self._asked, self._members()
         upstream, downstream = self._led(self._reach.upstream), self._led(self._reach.downstream)
         return [
             VisibleNode(
                 node=found.get(node) or _bare(node),
                 distance=self._nearest[node],
-                members=len({self._atoms.ids[atom] for atom in self._links.members[number]}),
+                members=members[number],
                 focus=node in asked,
                 upstream=node in upstream,
                 downstream=node in downstream,
             )
             for number, node in enumerate(ids, start)
         ]
+
+    def _members(self) -> list[int]:
+        """The number of different members of each visible node."""
+        ids = self._atoms.ids
+        if len(set(ids)) == len(ids):
+            shown = np.array(self._links.shown, dtype=np.int64)
+            counts: list[int] = np.bincount(shown[shown >= 0], minlength=len(self._nodes)).tolist()
+            return counts
+        return [len({ids[atom] for atom in members}) for members in self._links.members]
 
     def _led(self, reached: Mapping[int, int]) -> Collection[str]:
         """The nodes with a member among what was reached."""
@@ -185,7 +196,7 @@ class View:
         """The links between nodes of this page and the pages before, of which at least one end is on this one."""
         start, end = self.bounds
         found: list[VisibleEdge] = []
-        through = Through(self._links, self._node_of, self._atoms.before) if self._masked else None
+        through = Through(self._links, self._node_of, self._node_numbers, self._atoms.before) if self._masked else None
         for src in range(end):
             for dst, weight in sorted(self._links.of(src).items()):
                 if dst >= end or (src < start and dst < start):
