@@ -77,6 +77,7 @@ class LocalService:
         except KeyboardInterrupt:
             pass  # the usual end
         finally:
+            gc.unfreeze()  # what stays frozen at the end of the process, extension modules take for a leak, and say so at length
             self._home.retract(os.getpid())
             self._socket.close()
         if not self._server.started:
