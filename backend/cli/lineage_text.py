@@ -192,9 +192,9 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
 def _label(kind: str, name: str, remark: str) -> Any:
     from rich.text import Text
 
-    from headwater.backend.cli.trace_story import dataset_of
+    from headwater.backend.cli.trace_story import dataset_of, job_of
 
-    label = Text.assemble((dataset_of(name), "bold") if kind in _DATA else (name, "bold magenta"))
+    label = Text.assemble((dataset_of(name), "bold") if kind in _DATA else (job_of(name), "bold magenta"))
     if kind not in {NodeKind.DATASET.name, NodeKind.JOB.name, NodeKind.PIPELINE.name}:
         label.append(f"  {kind.lower()}", "dim")
     return label.append(f"  {remark}", "dim") if remark else label

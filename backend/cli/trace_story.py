@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -18,6 +19,7 @@ from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedReco
 
 _SHOWN = 20  # records a dataset: more is for --format csv or json
 _CELL = 28
+_SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 
 
 def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console | None = None) -> None:
@@ -172,10 +174,16 @@ def dataset_of(name: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else name
 
 
+def job_of(name: str) -> str:
+    """A job's name for people: of Spark's in OpenLineage (`{application}.{operation}.{output}`) without the operation."""
+    found = _SPARK_JOB.fullmatch(name)
+    return f"{found[1]} › {found[2]}" if found else name
+
+
 def _job(identifier: str) -> str:
     from headwater.graph.model import parse_id
 
-    return parse_id(identifier)[1][-1]
+    return job_of(parse_id(identifier)[1][-1])
 
 
 def _count(number: int, noun: str) -> str:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from headwater.backend.cli.output import emit_json
 from headwater.backend.cli.trace import app, as_json
-from headwater.backend.cli.trace_story import print_story
+from headwater.backend.cli.trace_story import job_of, print_story
 from headwater.errors import InvalidQueryError
 from headwater.graph.trace import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
@@ -139,3 +139,16 @@ def test_records_that_a_program_made_itself_are_told_from_records_that_are_missi
     assert "made of no record, by the program itself; --to /data/raw/weather.csv lists" in told.replace("\n", " ")
     assert "from no record" in told
     assert "no record" not in story(answer([], path=[*whole.path, made], exact=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("clean.execute_insert_into_hadoop_fs_relation_command.weather", "clean › weather"),
+        ("word.counts.save_as_text_file.counts", "word.counts › counts"),
+        ("daily.load.orders", "daily.load.orders"),
+        ("report.scan", "report.scan"),
+    ],
+)
+def test_a_job_of_spark_is_shown_without_the_operation_and_any_other_as_it_is(name: str, shown: str) -> None:
+    assert job_of(name) == shown

@@ -34,5 +34,11 @@ test('a base name survives trailing slashes and roots', () => {
 
 test('a job of Spark is called by its application; others keep their name', () => {
   expect(jobTitle('clean.execute_insert_into_hadoop_fs_relation_command.weather')).toBe('clean');
+  expect(jobTitle('word.counts.save_as_text_file.counts')).toBe('word.counts');
   expect(jobTitle('dbt.orders')).toBe('dbt.orders');
+  expect(jobTitle('daily.load.orders')).toBe('daily.load.orders');
+});
+
+test('a task of another orchestrator with three parts is not cut to its first', () => {
+  expect(jobTitle('sales.extract.customers')).not.toBe(jobTitle('sales.load.customers'));
 });

@@ -9,10 +9,11 @@ export function shortNames(names: Iterable<readonly [id: string, name: string]>)
   return short;
 }
 
+const SPARK_JOB = /^(.+)\.(?:execute|save_as)_[a-z_]+\.[^.]+$/;
+
 /** What a job is called for short. OpenLineage's Spark names read `{application}.{operation}.{output}`; any other name stays whole. */
 export function jobTitle(name: string): string {
-  const parts = name.split('.');
-  return parts.length === 3 && parts[0] ? parts[0] : name;
+  return SPARK_JOB.exec(name)?.[1] ?? name;
 }
 
 /** The last segment of a path. */
