@@ -195,6 +195,6 @@ def _label(kind: str, name: str, remark: str) -> Any:
     from headwater.backend.cli.trace_story import dataset_of, job_of
 
     label = Text.assemble((dataset_of(name), "bold") if kind in _DATA else (job_of(name), "bold magenta"))
-    if kind not in {NodeKind.DATASET.name, NodeKind.JOB.name, NodeKind.PIPELINE.name}:
+    if kind not in {NodeKind.DATASET.name, NodeKind.JOB.name, NodeKind.PIPELINE.name} and not name.startswith(f"{kind.lower()} "):
         label.append(f"  {kind.lower()}", "dim")
     return label.append(f"  {remark}", "dim") if remark else label
