@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.names import job_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import Since, Until
 from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.model import Node, NodeKind, node_id, parse_id
+from headwater.graph.model import Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.stores import Direction
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look at a column.")
@@ -61,7 +62,10 @@ def access(
 
     rows = asyncio.run(_ask(dataset, column, home, ask))
     columns = ("kind", "job", "first", "last", "ways", "certain")
-    emit(rows, columns=columns if format is Format.TABLE else (*columns, "decides_only", "runs"), format=format)
+    if format is Format.TABLE:
+        rows = [{**row, "job": job_of(bare_name(row["job"]))} for row in rows]
+    empty = "No job is known to have used it in that time." if since or until else "No job is known to have used it."
+    emit(rows, columns=columns if format is Format.TABLE else (*columns, "decides_only", "runs"), format=format, empty=empty)
 
 
 @app.command()
@@ -103,11 +107,15 @@ def lineage(
             {**row, "from": _said(row["from"]), "to": _said(row["to"]), "operations": "; ".join(map(_operation, row["operations"]))}
             for row in rows
         ]
-    emit(rows, columns=("from", "to", "way", "hops", "operations"), format=format)
+    empty = "It comes from no column that is known." if direction is Direction.UPSTREAM else "No column that is known is made of it."
+    emit(rows, columns=("from", "to", "way", "hops", "operations"), format=format, empty=empty)
     if truncated:
         note(f"[yellow]warning:[/] {truncated:,} more columns were reached than are listed.")
     if beyond:
         note(f"[yellow]warning:[/] at least {beyond:,} more columns lie beyond; --depth asks for more.")
+
+
+_NO_TAGS = "No tag reaches it. `headwater describe DATASET --column COLUMN --tag TAG` says one, here or where it comes from."
 
 
 @app.command()
@@ -123,7 +131,7 @@ def tags(dataset: Dataset, column: Column = None, format: OutputFormat = Format.
         found: list[dict[str, Any]] = (await answers.ask(_TAGS, column=identifier))["fieldLineage"]["tags"]
         return [{**tag, "way": tag["way"].lower()} for tag in found]
 
-    emit(asyncio.run(_ask(dataset, column, home, ask)), columns=("tag", "way", "distance", "origin"), format=format)
+    emit(asyncio.run(_ask(dataset, column, home, ask)), columns=("tag", "way", "distance", "origin"), format=format, empty=_NO_TAGS)
 
 
 async def find_column(answers: Answers, dataset: str, column: str | None) -> Node:

@@ -64,7 +64,8 @@ def describe(
     stated = [{"aspect": aspect.value, "value": value} for aspect, values in many.items() for value in values or ()]
     stated += [{"aspect": aspect.value, "value": value} for aspect, value in single.items() if value is not None]
     stated += [_removal(text) for text in remove or ()]
-    emit(asyncio.run(_describe(target, column, stated, home)), columns=("aspect", "value"), format=format)
+    empty = "Nobody has said anything of it yet. --owner, --tag, --description and others say it: headwater describe -h."
+    emit(asyncio.run(_describe(target, column, stated, home)), columns=("aspect", "value"), format=format, empty=empty)
 
 
 async def _describe(target: str, column: str | None, stated: Sequence[dict[str, Any]], home: Path | None) -> list[dict[str, str]]:

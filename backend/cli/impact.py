@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.names import shown_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import find_target
@@ -61,7 +62,10 @@ async def _impact(target: str, where: str | None, direction: Direction, depth: i
             asked["records"] = {"dataset": target, "where": where}
         rows, last = await _pages(answers, asked)
     columns = _COLUMNS if format is Format.TABLE else ("id", *_COLUMNS, "path", "last_run")
-    emit(rows, columns=columns, format=format)
+    if format is Format.TABLE:
+        rows = [{**row, "name": shown_name(row["kind"], row["name"])} for row in rows]
+    empty = f"Nothing {direction.value} of it is known."
+    emit(rows, columns=columns, format=format, empty=empty)
     for reason in last["reasons"]:
         note(f"[yellow]note:[/] not exact: {reason}")
     if last["beyond"]:

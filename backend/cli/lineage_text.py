@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from headwater.backend.cli.output import Format, emit, emit_json
+from headwater.backend.cli.names import dataset_of, job_of, shown_name
+from headwater.backend.cli.output import Format, emit, emit_json, note
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.views.request import DATA
 
@@ -47,12 +48,13 @@ def emit_lineage(focus: Node | None, shown: Shown, format: LineageFormat) -> Non
         sys.stdout.write("".join(f"{line}\n" for line in _dot(shown)))
     elif format is LineageFormat.MERMAID:
         sys.stdout.write("".join(f"{line}\n" for line in _mermaid(shown)))
-    elif format is LineageFormat.TREE and focus is not None:
-        _print_trees(focus, shown)
+    elif format is LineageFormat.TREE:
+        _print_trees(focus, shown) if focus is not None else _print_between(shown)
+    elif format is LineageFormat.CSV:
+        emit(list(_rows(shown)), columns=(*_COLUMNS, "id"), format=Format.CSV)
     else:
-        # Between two there is no one root to grow a tree from.
-        plain = Format.CSV if format is LineageFormat.CSV else Format.TABLE
-        emit(list(_rows(shown)), columns=_COLUMNS if plain is Format.TABLE else (*_COLUMNS, "id"), format=plain)
+        rows = [{**row, "name": shown_name(row["kind"], row["name"])} for row in _rows(shown)]
+        emit(rows, columns=_COLUMNS, format=Format.TABLE, empty=f"Nothing around it {_nothing(shown)}.")
 
 
 def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
@@ -67,7 +69,10 @@ def emit_changes(found: Mapping[str, Any], format: LineageFormat) -> None:
             for node in found[f"nodes{change}"]
         ]
         rows += [{"change": change.lower(), "kind": "link", "name": f"{edge['src']} → {edge['dst']}"} for edge in found[f"edges{change}"]]
-    emit(rows, columns=("change", "kind", "name"), format=Format.CSV if format is LineageFormat.CSV else Format.TABLE)
+    plain = Format.CSV if format is LineageFormat.CSV else Format.TABLE
+    if plain is Format.TABLE:
+        rows = [{**row, "name": shown_name(row["kind"], row["name"])} for row in rows]
+    emit(rows, columns=("change", "kind", "name"), format=plain, empty=f"Nothing changed between {found['before']} and {found['after']}.")
 
 
 def _as_json(focus: Node | None, shown: Shown) -> dict[str, Any]:
@@ -159,8 +164,34 @@ def _print_trees(focus: Node, shown: Shown) -> None:
             following[focus.id] = [root for root in roots if following.get(root)]
         _grow(tree, focus.id, kept, following, {focus.id})
         if not tree.children:
-            tree.add("[dim]nothing that is known[/]")
+            tree.add(f"[dim]nothing that {_nothing(shown)}[/]")
         out.print(tree, soft_wrap=True)
+
+
+def _print_between(shown: Shown) -> None:
+    """What lies between some nodes, from where it begins; in a circle that nothing enters, from one of them."""
+    from rich.console import Console
+    from rich.tree import Tree
+
+    out = Console(emoji=False)
+    nodes = {item["id"]: item for item in shown.nodes}
+    following = _following(shown.edges, nodes, upstream=False)
+    entered = {far for steps in following.values() for far in steps}
+    roots = [each for each in nodes if each in following and each not in entered] or [each for each in nodes if each in following][:1]
+    drawn: set[str] = set()
+    for root in sorted(roots, key=lambda each: nodes[each]["name"]):
+        drawn.add(root)
+        tree = Tree(_label(nodes[root]["kind"], nodes[root]["name"], ""), guide_style="dim")
+        _grow(tree, root, nodes, following, drawn)
+        out.print(tree, soft_wrap=True)
+    if not roots:
+        note(f"Nothing between them {_nothing(shown)}.")
+
+
+def _nothing(shown: Shown) -> str:
+    """Why there is nothing to be shown."""
+    masked = shown.totals["masked"]
+    return f"is not hidden: the masks hide {masked:,} node{'' if masked == 1 else 's'}" if masked else "is known"
 
 
 def _following(edges: Sequence[Item], kept: Mapping[str, Item], *, upstream: bool) -> dict[str, list[str]]:
@@ -191,8 +222,6 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
 
 def _label(kind: str, name: str, remark: str) -> Any:
     from rich.text import Text
-
-    from headwater.backend.cli.trace_story import dataset_of, job_of
 
     label = Text.assemble((dataset_of(name), "bold") if kind in _DATA else (job_of(name), "bold magenta"))
     if kind not in {NodeKind.DATASET.name, NodeKind.JOB.name, NodeKind.PIPELINE.name} and not name.startswith(f"{kind.lower()} "):

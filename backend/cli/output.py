@@ -53,16 +53,23 @@ def exit_code_for(error: HeadwaterError) -> ExitCode:
     return next((code for kind, code in by_type if isinstance(error, kind)), ExitCode.FAILURE)
 
 
-def emit(rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], format: Format, title: str | None = None) -> None:
-    """Print rows, in the order of `columns`. JSON keeps every key of a row, table and CSV only the columns."""
+def emit(
+    rows: Sequence[Mapping[str, Any]], *, columns: Sequence[str], format: Format, title: str | None = None, empty: str | None = None
+) -> None:
+    """Print rows, in the order of `columns`. JSON keeps every key of a row, table and CSV only the columns.
+
+    `empty` is said to a person in place of a table without rows.
+    """
     if format is Format.JSON:
         emit_json([dict(row) for row in rows])
     elif format is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-    else:
+    elif rows or empty is None:
         _table(rows, columns=columns, title=title)
+    else:
+        note(empty)
 
 
 def emit_json(value: Any) -> None:

@@ -102,7 +102,8 @@ def _print_list(found: Any, format: Format) -> None:
         {"id": one.id, "state": one.state.value, "started": one.started_at, "output": dataset_name(one.output), "differing": one.differing}
         for one in found
     ]
-    emit(rows, columns=["id", "state", "started", "output", "differing"], format=format)
+    empty = "No replay has been made on this home; headwater replay -h says how one is."
+    emit(rows, columns=["id", "state", "started", "output", "differing"], format=format, empty=empty)
 
 
 def _print(done: Replay, format: Format) -> None:

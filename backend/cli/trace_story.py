@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -14,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from headwater.backend.cli.names import dataset_of, job_of
 from headwater.backend.cli.trace import dataset_name
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
 _SHOWN = 20  # records a dataset: more is for --format csv or json
 _CELL = 28
-_SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 
 
 def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console | None = None) -> None:
@@ -164,20 +163,6 @@ def _operations(hop: Hop, request: TraceRequest) -> list[str]:
         made = ", ".join(f"{one.column} = {one.expression}" for one in step.made)
         said.append(f"{step.operator}  {made}{'  by ' if made and step.by else ''}{', '.join(step.by)}")
     return said
-
-
-def dataset_of(name: str) -> str:
-    """A path as short as it can be read: relative to the working folder where it lies below."""
-    from pathlib import Path
-
-    path = Path(name)
-    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else name
-
-
-def job_of(name: str) -> str:
-    """A job's name for people: of Spark's in OpenLineage (`{application}.{operation}.{output}`) without the operation."""
-    found = _SPARK_JOB.fullmatch(name)
-    return f"{found[1]} › {found[2]}" if found else name
 
 
 def _job(identifier: str) -> str:

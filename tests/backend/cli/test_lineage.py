@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -134,3 +136,29 @@ def test_what_cannot_be_shown_is_refused(lived_in, arguments, why):
     with pytest.raises(InvalidQueryError, match=why) as raised:
         lineage(*arguments, "--home", lived_in)
     assert raised.value.hint
+
+
+def test_between_two_is_a_tree_from_where_it_begins(lived_in):
+    drawn = lineage("--home", lived_in, "--between", "raw/weather.csv", "out/report").splitlines()
+    assert [line.strip("│└├─ ").split("  ")[0] for line in drawn] == [
+        "/data/raw/weather.csv", "clean", "/data/out/clean", "report", "/data/out/report",
+    ]  # fmt: skip
+
+
+def test_what_masks_leave_nothing_of_is_not_said_to_be_unknown(lived_in):
+    drawn = lineage("--home", lived_in, "out/report", "--mask", "name=*clean*", "--mask", "name=*weather*", "--mask", "kind=job")
+    assert "nothing that is not hidden: the masks hide 4 nodes" in drawn
+
+
+def test_an_answer_without_rows_is_a_sentence(lived_in):
+    for words, says in (
+        (["describe", "out/report"], "Nobody has said anything of it yet."),
+        (["impact", "out/report"], "Nothing downstream of it is known."),
+        (["lineage", "out/report", "--changes", "2020-01-01", "2020-02-01"], "Nothing changed between"),
+        (["replay", "--list"], "No replay has been made"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "headwater", *words, "--home", str(lived_in)], capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stdout) == (0, ""), (words, done.stderr)
+        assert says in done.stderr

@@ -9,9 +9,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from headwater.backend.cli.names import job_of
 from headwater.backend.cli.output import emit_json
 from headwater.backend.cli.trace import app, as_json
-from headwater.backend.cli.trace_story import job_of, print_story
+from headwater.backend.cli.trace_story import print_story
 from headwater.errors import InvalidQueryError
 from headwater.graph.trace import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
 

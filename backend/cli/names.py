@@ -1,0 +1,27 @@
+"""Names as people read them best: paths below the working folder as relative ones, Spark's jobs without what says nothing of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
+
+
+def shown_name(kind: str, name: str) -> str:
+    """The name of a node, as people read it best."""
+    if kind.lower() == "job":
+        return job_of(name)
+    return dataset_of(name) if kind.lower() in ("dataset", "partition") else name
+
+
+def job_of(name: str) -> str:
+    """A job's name for people: of Spark's in OpenLineage (`{application}.{operation}.{output}`) without the operation."""
+    found = _SPARK_JOB.fullmatch(name)
+    return f"{found[1]} › {found[2]}" if found else name
+
+
+def dataset_of(name: str) -> str:
+    """A path as short as it can be read: relative to the working folder where it lies below."""
+    path = Path(name)
+    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else name
