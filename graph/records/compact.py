@@ -1,12 +1,12 @@
 """Staged segments → the kept form: one sorted Parquet file a boundary.
 
-Sorting goes through DuckDB, which spills to disk where a boundary outgrows memory. Sorted runs with DELTA_BINARY_PACKED and zstd
+What fits is sorted in memory; what does not goes through DuckDB, which spills to disk. Sorted runs with DELTA_BINARY_PACKED and zstd
 take 0.1 to 3 bytes an edge, and the statistics of small row groups lead a trace to the few that it needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -18,9 +18,11 @@ from headwater.graph.associations import Boundary, Manifest
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
+from headwater.graph.records.ordering import collided, ordered
 from headwater.graph.records.tables import batches, files_written, order_of, schema_of
 
 _ROW_GROUP = 32_768
+_IN_MEMORY = 16_000_000  # longs: with the places that sort them and a copy, less than what DuckDB may take
 _MEMORY = "1GB"
 # Of the two hashes of each group only those are kept that tell of two keys in one: as good as never any.
 _COLLIDED = "(SELECT key, unnest([min(checked), max(checked)]) AS checked FROM unsorted GROUP BY key HAVING min(checked) <> max(checked))"
@@ -50,23 +52,41 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
 
 def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path) -> None:
     schema = schema_of(boundary)
-    unsorted = pa.RecordBatchReader.from_batches(schema, batches(boundary, segments, files))
+    unsorted = batches(boundary, segments, files)
+    target = folder / boundary_name(boundary.boundary)
+    if sum(segment.footer.rows for segment in segments) * len(schema) <= _IN_MEMORY:
+        _write(_ordered(boundary, pa.Table.from_batches(unsorted, schema)).to_batches(), schema, target)
+        return
     with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-        database.register("unsorted", unsorted)
+        database.register("unsorted", pa.RecordBatchReader.from_batches(schema, unsorted))
         rows = _COLLIDED if boundary.kind == "check" else "unsorted"
-        keep_sorted(boundary, database, rows, folder / boundary_name(boundary.boundary))
+        keep_sorted(boundary, database, rows, target)
+
+
+def _ordered(boundary: Boundary, table: pa.Table) -> pa.Table:
+    columns = [column.to_numpy() for column in table.columns]
+    if boundary.kind == "check":
+        columns = list(collided(*columns))
+    else:
+        names = table.schema.names
+        columns = ordered(columns, [columns[names.index(name)] for name in order_of(boundary)])
+    return pa.table([pa.array(column, pa.int64()) for column in columns], schema=table.schema)
 
 
 def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:
     """Write the rows of a boundary that a table of the database holds, durably, in the kept form."""
     schema = schema_of(boundary)
+    names = ", ".join(schema.names)
+    reader = database.sql(f"SELECT {names} FROM {table} ORDER BY {', '.join(order_of(boundary))}").to_arrow_reader(_ROW_GROUP)
+    _write((batch.cast(schema) for batch in reader), schema, target)
+
+
+def _write(rows: Iterable[pa.RecordBatch], schema: pa.Schema, target: Path) -> None:
     encoding = dict.fromkeys(schema.names, "DELTA_BINARY_PACKED")
     with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=False, column_encoding=encoding) as writer:
-        names = ", ".join(schema.names)
-        reader = database.sql(f"SELECT {names} FROM {table} ORDER BY {', '.join(order_of(boundary))}").to_arrow_reader(_ROW_GROUP)
-        for batch in reader:
-            writer.write_batch(batch.cast(schema), row_group_size=_ROW_GROUP)
+        for batch in rows:
+            writer.write_batch(batch, row_group_size=_ROW_GROUP)
     sync(target)
 
 
