@@ -115,9 +115,14 @@ class BoundaryColumn(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Derived(Wire):
-    """How long finding the rows of one group again was estimated to take, in milliseconds."""
+    """How long finding the rows of one key again was estimated to take, in milliseconds.
+
+    Of matches, `keys` and `values` say what makes the columns `key` and `value` of a row, over what the right side puts out.
+    """
 
     estimate_ms: float
+    keys: tuple[Expression, ...] = ()
+    values: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

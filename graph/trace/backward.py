@@ -209,7 +209,8 @@ class Backward:
     def _candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
         """A table `grp, <ref columns>` of the rows that match those of a table with references `ref`."""
         names = listed(MATCH, [*references(boundary), *branches(boundary)])
-        matches = f"{self._session.rows(self._capture, boundary)} {MATCH}"
+        wanted = f"(SELECT key AS ref FROM {rows})" if filtered else rows
+        matches = f"{groups(self._session, self._capture, boundary, wanted)} {MATCH}"
         if not filtered:
             return self._session.table(
                 f"SELECT r.ref AS grp{names} FROM (SELECT DISTINCT ref FROM {rows}) r JOIN {matches} ON m.key = r.ref"

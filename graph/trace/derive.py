@@ -1,15 +1,15 @@
-"""Groups whose associations were not written: found again from the source, when a trace asks for them.
+"""Groups, and matches of semi-joins, whose associations were not written: found again from the source, when a trace asks for them.
 
 One record stands for such a group (docs: capture format, "Derived boundaries"). It is read, the aggregate's keys are computed from it,
-and the records of the source that pass the filters below the aggregate and have equal keys are the group. What comes out has the shape
-of the kept table of the boundary, so that traces need not know the difference. Exact or nothing: a source that has changed since is
-said, and gives no record.
+and the records of the source that pass the filters below the aggregate and have equal keys are the group. Matches are referred to by their
+key itself. What comes out has the shape of the kept table of the boundary, so that traces need not know the difference. Exact or nothing:
+a source that has changed since is said, and gives no record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import duckdb
 
@@ -17,32 +17,23 @@ from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.footers import check_columns
 from headwater.graph.trace.plan import references
 from headwater.graph.trace.reader import exactly, literal, quoted
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 from headwater.graph.trace.shapes import Shape
-from headwater.graph.trace.translate import Translator, Untranslatable
+from headwater.graph.trace.sought import Sought, key_of, sought
+from headwater.graph.trace.translate import Untranslatable
 from headwater.graph.trace.types import duckdb_type
 
 # a file that DuckDB cannot read is not the end of a trace
 _FAULTS = (SourceChangedError, Untranslatable, duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException)
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """What makes the groups of a boundary: SQL over the values `v<scan>.a<attribute>` of its one scan."""
-
-    scan: Operator
-    column: str  # the boundary's one reference
-    keys: Sequence[str]
-    conditions: Sequence[str]
-    needed: dict[int, str]  # attribute → Spark's type
-
-
 def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) -> str:
-    """The rows of the groups in `wanted` (a table with the column `ref`), as a table or query with the columns of the kept table."""
+    """The rows of the groups, or matches of the keys, in `wanted` (`ref`), as a table or query with the columns of the kept table."""
     if not is_derived(session, capture, boundary):
         return session.rows(capture, boundary)
     try:
@@ -64,10 +55,13 @@ def groups_of(session: Session, capture: Capture, boundary: Boundary, records: s
     if not is_derived(session, capture, boundary):
         return session.rows(capture, boundary)
     try:
-        made = _group(capture, boundary)
+        made = sought(capture, boundary)
         _check(session, capture, made, _files(session, capture, made.scan) if made.needed else [])
-        stands = _keyed(session, capture, made, _standing(session, capture, boundary), "key")
         met = _keyed(session, capture, made, f"SELECT DISTINCT ref FROM {records}", made.column)
+        if made.told:
+            key = key_of("m.k0")
+            return session.table(f"SELECT {key} AS key, m.{made.column}{made.named('m')} FROM {met} m WHERE m.k0 IS NOT NULL")
+        stands = _keyed(session, capture, made, _standing(session, capture, boundary), "key")
     except _FAULTS as error:
         return _lost(session, capture, boundary, error)
     equal = " AND ".join(f"m.k{place} IS NOT DISTINCT FROM s.k{place}" for place in range(len(made.keys))) or "true"
@@ -80,18 +74,21 @@ def is_derived(session: Session, capture: Capture, boundary: Boundary) -> bool:
 
 
 def _found(session: Session, capture: Capture, boundary: Boundary, standing: str) -> str:
-    """The rows of the groups that records stand for; `standing` is a query of their references, `ref`."""
-    made = _group(capture, boundary)
+    """The rows of the groups that records stand for, or matches of keys; `standing` is a query of their references, `ref`."""
+    made = sought(capture, boundary)
     files = _files(session, capture, made.scan)
     _check(session, capture, made, files)
-    stands = _keyed(session, capture, made, standing, "key")
+    if made.told:
+        stands = session.table(f"SELECT ref AS key, {key_of('ref')} AS k0 FROM ({standing})")
+    else:
+        stands = _keyed(session, capture, made, standing, "key")
     if not files or not session.count(stands):
-        return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {made.column} WHERE false")
+        return _empty(session, boundary)
     scan, shape = f"v{made.scan.id}", Shape.of_source(capture.source(made.scan.source))
     equal = " AND ".join(f"{key} IS NOT DISTINCT FROM s.k{place}" for place, key in enumerate(made.keys)) or "true"
-    where = f" WHERE {' AND '.join(made.conditions)}" if made.conditions else ""
     found = session.table(
-        f"SELECT s.key, {scan}.ref AS {made.column} FROM {_scanned(shape, made, files)} {scan} JOIN {stands} s ON {equal}{where}",
+        f"SELECT s.key, {scan}.ref AS {made.column}{made.computed} "
+        f"FROM {_scanned(shape, made, files)} {scan} JOIN {stands} s ON {equal}{made.where}",
         [[exactly(file.readable().path) for file, _ in files]],
     )
     for file, _ in files:
@@ -99,7 +96,7 @@ def _found(session: Session, capture: Capture, boundary: Boundary, standing: str
     return found
 
 
-def _check(session: Session, capture: Capture, made: _Group, files: Sequence[tuple[KnownFile, int]]) -> None:
+def _check(session: Session, capture: Capture, made: Sought, files: Sequence[tuple[KnownFile, int]]) -> None:
     """See that the files hold what the groups are computed from as Spark read it."""
     shape = Shape.of_source(capture.source(made.scan.source))
     hidden, split = {"file_row_number", "file_index"}, {name.lower() for name, _ in shape.partitions}
@@ -110,40 +107,21 @@ def _check(session: Session, capture: Capture, made: _Group, files: Sequence[tup
     check_columns(session.database, [exactly(file.readable().path) for file, _ in files], wanted)
 
 
-def _group(capture: Capture, boundary: Boundary) -> _Group:
-    plan = capture.plan
-    column = references(boundary)[0]
-    scan, aggregate = plan.operators[column.operator], plan.operators[boundary.operator]
-    translator = Translator(plan, {column.operator: column.name})
-    child = plan.children(aggregate)[0]
-    keys = [translator.sql(key, child) for key in aggregate.keys]
-    conditions = [
-        translator.sql(operator.condition, plan.children(operator)[0])
-        for operator in _down(capture, child)
-        if operator.op == "Filter" and operator.condition is not None
-    ]
-    return _Group(scan, column.name, keys, conditions, translator.needed.get(scan.id, {}))
-
-
-def _down(capture: Capture, operator: Operator) -> Iterator[Operator]:
-    while operator.op != "Scan":
-        yield operator
-        operator = capture.plan.children(operator)[0]
-
-
-def _keyed(session: Session, capture: Capture, made: _Group, records: str, name: str) -> str:
-    """The keys of those records of the scan that pass the filters: a table `<name>, k0 …`. `records` gives the column `ref`."""
+def _keyed(session: Session, capture: Capture, made: Sought, records: str, name: str) -> str:
+    """Keys and values of those records of the scan that pass the filters: a table `<name>, k0 …`. `records` gives the column `ref`."""
     rows = session.table(f"SELECT 0 AS origin, ref FROM ({records})")
     join = ""
     if made.needed:
         join = f" JOIN {scanned(session, capture, made.scan, rows, made.needed)} v{made.scan.id} ON v{made.scan.id}.ref = c.ref"
     keys = "".join(f", {key} AS k{place}" for place, key in enumerate(made.keys))
-    where = f" WHERE {' AND '.join(made.conditions)}" if made.conditions else ""
-    return session.table(f"SELECT c.ref AS {name}{keys} FROM {rows} c{join}{where}")
+    return session.table(f"SELECT c.ref AS {name}{keys}{made.computed} FROM {rows} c{join}{made.where}")
 
 
 def _standing(session: Session, capture: Capture, boundary: Boundary) -> str:
-    """The records that stand for the groups of a boundary: whatever another boundary refers to them by. A query of `ref`."""
+    """The records that stand for the groups of a boundary, or the keys of its matches: by what others refer to them. A query of `ref`."""
+    rows = capture.plan.boundary(capture.plan.operators[boundary.operator])
+    if rows is not None and rows.boundary != boundary.boundary:  # of a semi-join with a condition, whose rows have the key
+        return f"SELECT DISTINCT key AS ref FROM {session.rows(capture, rows)} WHERE key <> {NONE}"
     named = [
         f"SELECT DISTINCT {column.name} AS ref FROM {session.rows(capture, other)} WHERE {column.name} <> {NONE}"
         for other in capture.manifest.boundaries
@@ -153,7 +131,7 @@ def _standing(session: Session, capture: Capture, boundary: Boundary) -> str:
     return " UNION ".join(named) or "SELECT NULL::BIGINT AS ref WHERE false"
 
 
-def _scanned(shape: Shape, made: _Group, files: Sequence[tuple[KnownFile, int]]) -> str:
+def _scanned(shape: Shape, made: Sought, files: Sequence[tuple[KnownFile, int]]) -> str:
     """A query of the scan's records, `ref` and the needed values, over the files that are its one parameter."""
     names = {column.attr: column.name for column in made.scan.attributes}
     types = {name.lower(): kind for name, kind in shape.partitions}
@@ -198,5 +176,10 @@ def _files(session: Session, capture: Capture, scan: Operator) -> list[tuple[Kno
 def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceChangedError | Untranslatable | duckdb.Error) -> str:
     operator = capture.plan.operators[boundary.operator]
     reason = error.message if isinstance(error, SourceChangedError) else str(error).partition("\n")[0]
-    session.say(operator.text or operator.op, f"the records of its groups were left to be found again, and cannot be: {reason}", "missing")
-    return session.table(f"SELECT NULL::BIGINT AS key, NULL::BIGINT AS {references(boundary)[0].name} WHERE false")
+    session.say(operator.text or operator.op, f"records were left to be found again, and cannot be: {reason}", "missing")
+    return _empty(session, boundary)
+
+
+def _empty(session: Session, boundary: Boundary) -> str:
+    columns = ", ".join(f"NULL::BIGINT AS {name}" for name in schema_of(boundary).names)
+    return session.table(f"SELECT {columns} WHERE false")

@@ -1,13 +1,15 @@
-"""Groups that are left to the trace: what happens when their source changes, and when finding them would take too long."""
+"""Groups and matches that are left to the trace: what happens when their source changes, and when finding them would take too long."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame
 
 from headwater.graph.trace import Semantics
 from headwater.graph.trace.keep import keep_groups
@@ -15,6 +17,16 @@ from tests.oracle.laboratory import TENANT, laboratory_in
 from tests.oracle.typed import SCHEMA, rows, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+
+Query = Callable[[DataFrame, DataFrame], DataFrame]
+
+
+def _grouped(_: DataFrame, frame: DataFrame) -> DataFrame:
+    return frame.groupBy("s").count()
+
+
+def _matched(left: DataFrame, right: DataFrame) -> DataFrame:
+    return left.join(right.filter("b"), "k", "left_semi")
 
 
 def test_a_source_that_changed_is_said_and_never_read(tmp_path: Path) -> None:
@@ -31,12 +43,33 @@ def test_a_source_that_changed_is_said_and_never_read(tmp_path: Path) -> None:
         assert [entry.effect for entry in answer.incomplete if "found again" in entry.reason] == ["missing"]
 
 
-def test_groups_over_what_a_known_run_wrote_are_kept_before_it_changes(tmp_path: Path) -> None:
+def test_matches_in_a_source_that_changed_are_missing(tmp_path: Path) -> None:
+    with laboratory_in(tmp_path, budget=1.0) as laboratory:
+        read = laboratory.spark.read.parquet
+        table = written(tmp_path / "t")
+        read(str(written(tmp_path / "u"))).join(read(str(table)).filter("b"), "k", "left_semi").coalesce(1).write.parquet(
+            str(tmp_path / "out")
+        )
+        laboratory.publish(laboratory.captured())
+        (path,) = (tmp_path / "out").glob("*.parquet")
+        whole = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)
+        assert whole.exact
+        pq.write_table(pa.Table.from_pylist(rows(0), SCHEMA), table / "part-0.parquet")
+        answer = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)
+        assert [entry.effect for entry in answer.incomplete if "found again" in entry.reason] == ["missing"]
+        left = [record for record in whole.records if Path(str(record.file)).parent.name == "u"]
+        assert [(record.file, record.row) for record in answer.records] == [(record.file, record.row) for record in left]
+        assert len(left) == 1 < len(whole.records)
+
+
+@pytest.mark.parametrize("query", [_grouped, _matched])
+def test_what_is_over_files_of_a_known_run_is_kept_before_it_changes(tmp_path: Path, query: Query) -> None:
     with laboratory_in(tmp_path, budget=1.0) as laboratory:
         written(tmp_path / "raw")
         laboratory.spark.read.parquet(str(tmp_path / "raw")).filter("k > 2").coalesce(1).write.parquet(str(tmp_path / "t"))
         laboratory.publish(laboratory.captured())
-        laboratory.spark.read.parquet(str(tmp_path / "t")).groupBy("s").count().coalesce(1).write.parquet(str(tmp_path / "out"))
+        read = laboratory.spark.read.parquet
+        query(read(str(tmp_path / "raw")), read(str(tmp_path / "t"))).coalesce(1).write.parquet(str(tmp_path / "out"))
         capture = laboratory.captured()
         laboratory.publish(capture)
         (path,) = (tmp_path / "out").glob("*.parquet")
@@ -51,7 +84,7 @@ def test_groups_over_what_a_known_run_wrote_are_kept_before_it_changes(tmp_path:
         assert [(record.file, record.row) for record in after.records] == [(record.file, record.row) for record in before.records]
 
 
-def test_what_would_take_a_trace_too_long_iswritten(tmp_path: Path) -> None:
+def test_what_would_take_a_trace_too_long_is_written(tmp_path: Path) -> None:
     with laboratory_in(tmp_path, budget=1e-9) as laboratory:
         laboratory.spark.read.parquet(str(written(tmp_path / "t"))).groupBy("s").count().write.parquet(str(tmp_path / "out"))
         capture = laboratory.captured()

@@ -32,8 +32,16 @@ PROGRAMS = {
     "under a group": "SELECT n, count(*) c FROM (SELECT k, count(*) n FROM t GROUP BY k) GROUP BY n",
     "in a union": "SELECT s, count(*) n FROM t GROUP BY s UNION ALL SELECT s, i FROM t WHERE k = 1",
     "of a folder": "SELECT day, count(*) n FROM p WHERE day > 1 GROUP BY day",
+    "in a semi-join": "SELECT s, i FROM t WHERE k IN (SELECT k FROM t WHERE b AND d >= date '2020-01-02')",
+    "in a semi-join with a condition": "SELECT s, m FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.i = t.i AND u.k <> t.k AND u.s = 'cc')",
+    "in a semi-join or not": "SELECT s, k FROM t WHERE x > 2.5 OR k IN (SELECT i FROM t WHERE s LIKE 'a%')",
+    "in a semi-join by a folder": "SELECT k FROM p WHERE day IN (SELECT i FROM t WHERE m < 1) AND EXISTS (SELECT 1 FROM p q WHERE q.day = p.day + 1)",
+    "matches that cannot": "SELECT k FROM t WHERE s IN (SELECT concat(s, 'b') FROM t WHERE k = 1)",
+    "matches of text": "SELECT k FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.k = t.k AND u.s <> t.s)",
     "cannot be found again": "SELECT x, substr(s, 1, 1) c, count(*) n FROM t GROUP BY x, substr(s, 1, 1)",
 }
+
+WRITTEN = {"cannot be found again", "matches that cannot", "matches of text"}  # in any mode
 
 
 def _partitioned(folder: Path) -> Path:
@@ -64,7 +72,7 @@ def test_every_mode_gives_the_same_answers(laboratory: Laboratory, request: pyte
     laboratory.publish(capture)
     derived = [boundary for boundary in capture["boundaries"] if "derived" in boundary]
     active = "active" in request.node.name
-    assert bool(derived) == (not active and name != "cannot be found again")
+    assert bool(derived) == (not active and name not in WRITTEN)
     assert all(0 <= boundary["derived"]["estimate_ms"] < 1000 for boundary in derived)
     answers = _all_answers(laboratory, out)
     assert _answers.setdefault(name, answers) == answers

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 
 /** The manifest of a capture, as far as the driver's JVM knows it (docs: capture format, section 3). */
 public final class Manifest {
@@ -168,12 +169,29 @@ public final class Manifest {
         described.put("operator", Integer.valueOf(operator));
         described.put("columns", columns);
         if (boundary.derived != null) {
-            described.put("derived", boundary.derived);
+            described.put("derived", derived(boundary));
         }
         if (boundary.compared != null) {
             described.put("compared", new ExpressionText().of(boundary.compared));
         }
         return described;
+    }
+
+    private static Map derived(Boundary boundary) {
+        Map result = new LinkedHashMap(boundary.derived);
+        if (boundary.keys != null) {
+            result.put("keys", texts(boundary.keys));
+            result.put("values", texts(boundary.values));
+        }
+        return result;
+    }
+
+    private static List texts(List expressions) {
+        List result = new ArrayList();
+        for (int i = 0; i < expressions.size(); i++) {
+            result.add(new ExpressionText().of((Expression) expressions.get(i)));
+        }
+        return result;
     }
 
     static void splits(Capture capture, PlanDescription description, List reports, List sources, List problems) {

@@ -1,6 +1,7 @@
 package headwater.rewrite;
 
 import headwater.shim.Scala;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -29,6 +30,7 @@ import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.StartsWith;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -41,9 +43,9 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Whether the groups of an aggregate can be found again when somebody asks: it stands over one Parquet scan with nothing but filters
- * and projections between, and whoever traces can evaluate its keys and the filters exactly as Spark does. Then no association need be
- * written: one record of the group tells its keys, and its keys tell the others.
+ * Whether the groups of an aggregate, or what a semi-join finds on its right side, can be found again when somebody asks: the operator
+ * stands over one Parquet scan with nothing but filters and projections between, and whoever traces can evaluate its keys and the filters
+ * exactly as Spark does. Then no association need be written: one record of a group tells its keys, and keys tell the records.
  *
  * What is accepted here must be accepted by graph/trace/translate.py; a test compares them.
  */
@@ -51,17 +53,40 @@ final class Derivable {
     private static final double BYTES_A_SECOND = 100.0e6; // of compressed columns, read and compared at a trace, on two cores
     private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}|null"); // of four digits' years alone
 
-    final double seconds; // that finding one group again is estimated to take
+    final double seconds; // that finding the records of one key again is estimated to take
 
     private Derivable(double seconds) {
         this.seconds = seconds;
     }
 
-    /** Null where the groups cannot be found again for sure. */
+    /** Of the groups of an aggregate; null where they cannot be found again for sure. */
     static Derivable of(Aggregate aggregate) {
-        List wanted = Scala.list(aggregate.groupingExpressions());
+        return of(aggregate.child(), Scala.list(aggregate.groupingExpressions()));
+    }
+
+    /**
+     * Of the matches on the right side of a semi-join; null where they cannot be found again for sure. Its rows are referred to by the hash of
+     * one key, which must tell the key; what is compared beyond it must be whole numbers.
+     */
+    static Derivable of(Join join, SemiJoinKeys keys) {
+        List wanted = new ArrayList(keys.rightKeys);
+        if (wanted.size() != 1 || !KeyHash.tells((Expression) wanted.get(0))) {
+            return null;
+        }
+        List values = keys.rightValues();
+        for (int i = 0; i < values.size(); i++) {
+            if (!KeyHash.isNumber(((Expression) values.get(i)).dataType())) {
+                return null;
+            }
+        }
+        wanted.addAll(values);
+        return of(join.right(), wanted);
+    }
+
+    private static Derivable of(LogicalPlan below, List expressions) {
+        List wanted = new ArrayList(expressions);
         Map defined = new HashMap(); // ExprId -> Expression
-        LogicalPlan node = aggregate.child();
+        LogicalPlan node = below;
         while (!(node instanceof LogicalRelation)) {
             if (!Inputs.subqueries(node).isEmpty()) {
                 return null; // another relation had a part in the rows

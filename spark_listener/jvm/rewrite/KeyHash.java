@@ -113,7 +113,12 @@ final class KeyHash {
         return new BitwiseXor(present, new Literal(Long.valueOf(MIXED), DataTypes.LongType));
     }
 
-    private static boolean isNumber(DataType type) {
+    /** Whether the hash of this one key tells the key itself. */
+    static boolean tells(Expression key) {
+        return isNumber(key.dataType()) && SQLConf.get().getConfString(NARROWED, "").isEmpty();
+    }
+
+    static boolean isNumber(DataType type) {
         return type == DataTypes.LongType || type == DataTypes.IntegerType || type == DataTypes.ShortType || type == DataTypes.ByteType;
     }
 

@@ -19,7 +19,8 @@ import org.apache.spark.sql.types.DataTypes;
 /**
  * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the hash of their keys; a row of the
  * left side carries the hash of its own, which so refers to all rows that match it. Where a condition beyond the keys decides too,
- * its values are recorded on both sides, the left ones in a boundary above the join, so that a trace can tell the matches.
+ * its values are recorded on both sides, the left ones in a boundary above the join, so that a trace can tell the matches. Derived: nothing
+ * is written of the right side, as the key tells a trace which records they are.
  */
 final class SemiJoinFamily extends Family {
     boolean takes(LogicalPlan node) {
@@ -45,9 +46,11 @@ final class SemiJoinFamily extends Family {
         Rewritten left = rewriter.rewriteHurried(join.left());
         Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
         Rewritten right = rewriter.rewriteHurried(join.right());
+        Derivable derivable = rewriter.capture.derives() ? Derivable.of(join, keys) : null;
+        boolean derived = derivable != null && derivable.seconds <= rewriter.capture.budget;
         List children = new ArrayList();
         children.add(left.plan);
-        children.add(tapped(keys, right, join.right(), matches, rewriter));
+        children.add(derived ? foundAgain(keys, right, join.right(), matches, derivable) : tapped(keys, right, join.right(), matches, rewriter));
         Join renewed = (Join) join.withNewChildren(Scala.seq(children));
 
         List columns = Scala.list(renewed.output());
@@ -79,6 +82,15 @@ final class SemiJoinFamily extends Family {
     private static LogicalPlan tapped(SemiJoinKeys keys, Rewritten right, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
         List values = values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
         return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
+    }
+
+    /** The right side without a tap: a row of the left side tells the key, and the key the rows. They are numbered, and nobody reads the numbers. */
+    private static LogicalPlan foundAgain(SemiJoinKeys keys, Rewritten right, LogicalPlan original, Boundary boundary, Derivable derivable) {
+        values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
+        boundary.derive(derivable.seconds);
+        boundary.keys = keys.rightKeys;
+        boundary.values = keys.rightValues();
+        return new HiddenProject(original.output(), right.plan, original);
     }
 
     private static List values(Expression key, Expression check, List compared, Rewritten side, Boundary boundary) {

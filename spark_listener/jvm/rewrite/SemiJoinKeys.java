@@ -19,12 +19,14 @@ public final class SemiJoinKeys {
     final Expression left;
     final Expression right;
     final Expression check; // a second hash of the right side's keys; null: the first is the key itself
+    final List rightKeys; // of Expression: the keys themselves
     final ComparedCondition condition; // beyond the keys; null: there is none
 
-    private SemiJoinKeys(Expression left, Expression right, Expression check, ComparedCondition condition) {
+    private SemiJoinKeys(Expression left, Expression right, Expression check, List rightKeys, ComparedCondition condition) {
         this.left = left;
         this.right = right;
         this.check = check;
+        this.rightKeys = rightKeys;
         this.condition = condition;
     }
 
@@ -45,7 +47,16 @@ public final class SemiJoinKeys {
             }
         }
         return new SemiJoinKeys(
-            KeyHash.narrowed(KeyHash.ofJoin(left, name)), KeyHash.narrowed(KeyHash.ofJoin(right, name)), KeyHash.check(right, name), condition);
+            KeyHash.narrowed(KeyHash.ofJoin(left, name)), KeyHash.narrowed(KeyHash.ofJoin(right, name)), KeyHash.check(right, name), right, condition);
+    }
+
+    /** What of the right side is compared beyond the keys: expressions over its columns. */
+    List rightValues() {
+        List result = new ArrayList();
+        for (int i = 0; condition != null && i < condition.right.size(); i++) {
+            result.add(((ComparedValue) condition.right.get(i)).value);
+        }
+        return result;
     }
 
     /** The kind of a join, in words. */
