@@ -47,9 +47,7 @@ def test_matches_in_a_source_that_changed_are_missing(tmp_path: Path) -> None:
     with laboratory_in(tmp_path, budget=1.0) as laboratory:
         read = laboratory.spark.read.parquet
         table = written(tmp_path / "t")
-        read(str(written(tmp_path / "u"))).join(read(str(table)).filter("b"), "k", "left_semi").coalesce(1).write.parquet(
-            str(tmp_path / "out")
-        )
+        _matched(read(str(written(tmp_path / "u"))), read(str(table))).coalesce(1).write.parquet(str(tmp_path / "out"))
         laboratory.publish(laboratory.captured())
         (path,) = (tmp_path / "out").glob("*.parquet")
         whole = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)

@@ -35,7 +35,8 @@ PROGRAMS = {
     "in a semi-join": "SELECT s, i FROM t WHERE k IN (SELECT k FROM t WHERE b AND d >= date '2020-01-02')",
     "in a semi-join with a condition": "SELECT s, m FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.i = t.i AND u.k <> t.k AND u.s = 'cc')",
     "in a semi-join or not": "SELECT s, k FROM t WHERE x > 2.5 OR k IN (SELECT i FROM t WHERE s LIKE 'a%')",
-    "in a semi-join by a folder": "SELECT k FROM p WHERE day IN (SELECT i FROM t WHERE m < 1) AND EXISTS (SELECT 1 FROM p q WHERE q.day = p.day + 1)",
+    "in a semi-join by a folder": "SELECT k FROM p WHERE day IN (SELECT i FROM t WHERE m < 1) "
+    "AND EXISTS (SELECT 1 FROM p q WHERE q.day = p.day + 1)",
     "matches that cannot": "SELECT k FROM t WHERE s IN (SELECT concat(s, 'b') FROM t WHERE k = 1)",
     "matches of text": "SELECT k FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.k = t.k AND u.s <> t.s)",
     "cannot be found again": "SELECT x, substr(s, 1, 1) c, count(*) n FROM t GROUP BY x, substr(s, 1, 1)",
