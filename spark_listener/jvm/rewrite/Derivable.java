@@ -55,13 +55,16 @@ final class Derivable {
 
     final double seconds; // that finding the records of one key again is estimated to take
 
-    private Derivable(double seconds) {
+    final List keys; // of Expression, over what the operator reads
+
+    private Derivable(double seconds, List keys) {
         this.seconds = seconds;
+        this.keys = keys;
     }
 
     /** Of the groups of an aggregate; null where they cannot be found again for sure. */
     static Derivable of(Aggregate aggregate) {
-        return of(aggregate.child(), Scala.list(aggregate.groupingExpressions()));
+        return of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList());
     }
 
     /**
@@ -69,7 +72,10 @@ final class Derivable {
      * one key, which must tell the key; what is compared beyond it must be whole numbers.
      */
     static Derivable of(Join join, SemiJoinKeys keys) {
-        List wanted = new ArrayList(keys.rightKeys);
+        List wanted = new ArrayList();
+        for (int i = 0; i < keys.rightKeys.size(); i++) {
+            wanted.add(KeyHash.widened((Expression) keys.rightKeys.get(i)));
+        }
         if (wanted.size() != 1 || !KeyHash.tells((Expression) wanted.get(0))) {
             return null;
         }
@@ -79,12 +85,12 @@ final class Derivable {
                 return null;
             }
         }
-        wanted.addAll(values);
-        return of(join.right(), wanted);
+        return of(join.right(), wanted, values);
     }
 
-    private static Derivable of(LogicalPlan below, List expressions) {
-        List wanted = new ArrayList(expressions);
+    private static Derivable of(LogicalPlan below, List keys, List values) {
+        List wanted = new ArrayList(keys);
+        wanted.addAll(values);
         Map defined = new HashMap(); // ExprId -> Expression
         LogicalPlan node = below;
         while (!(node instanceof LogicalRelation)) {
@@ -115,7 +121,7 @@ final class Derivable {
                 return null;
             }
         }
-        return new Derivable(relation.location().sizeInBytes() * share(columns, relation) / BYTES_A_SECOND);
+        return new Derivable(relation.location().sizeInBytes() * share(columns, relation) / BYTES_A_SECOND, keys);
     }
 
     /** Whether Spark reads the columns of the files by their names alone, as they are: whoever traces cannot know better. */

@@ -4,6 +4,7 @@ import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.BitwiseXor;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -111,6 +112,14 @@ final class KeyHash {
         values.add(new Literal(Long.valueOf(NULL), DataTypes.LongType));
         Expression present = key.nullable() ? new Coalesce(Scala.seq(values)) : wide;
         return new BitwiseXor(present, new Literal(Long.valueOf(MIXED), DataTypes.LongType));
+    }
+
+    /** What a key is, where it is a whole number that was made wider to be compared: its hash is the same. */
+    static Expression widened(Expression key) {
+        Expression child = key instanceof Cast ? ((Cast) key).child() : null;
+        boolean wider = child != null && isNumber(key.dataType()) && isNumber(child.dataType())
+            && child.dataType().defaultSize() <= key.dataType().defaultSize();
+        return wider ? child : key;
     }
 
     /** Whether the hash of this one key tells the key itself. */

@@ -88,7 +88,7 @@ final class SemiJoinFamily extends Family {
     private static LogicalPlan foundAgain(SemiJoinKeys keys, Rewritten right, LogicalPlan original, Boundary boundary, Derivable derivable) {
         values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
         boundary.derive(derivable.seconds);
-        boundary.keys = keys.rightKeys;
+        boundary.keys = derivable.keys;
         boundary.values = keys.rightValues();
         return new HiddenProject(original.output(), right.plan, original);
     }
