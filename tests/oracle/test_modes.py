@@ -34,7 +34,8 @@ PROGRAMS = {
     "of a folder": "SELECT day, count(*) n FROM p WHERE day > 1 GROUP BY day",
     "in a semi-join": "SELECT s, i FROM t WHERE k IN (SELECT k FROM t WHERE b AND d >= date '2020-01-02')",
     "in a semi-join with a condition": "SELECT s, m FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.i = t.i AND u.k <> t.k AND u.s = 'cc')",
-    "in a semi-join or not": "SELECT s, k FROM t WHERE x > 2.5 OR k IN (SELECT i FROM t WHERE s LIKE 'a%')",
+    "in a semi-join or not": "SELECT s, k FROM t WHERE x > 2.5 OR k IN (SELECT k FROM t WHERE s LIKE 'a%')",
+    "in a semi-join by a number made wider": "SELECT s, m FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.i = t.k AND u.b)",
     "in a semi-join by a folder": "SELECT k FROM p WHERE day IN (SELECT i FROM t WHERE m < 1) "
     "AND EXISTS (SELECT 1 FROM p q WHERE q.day = p.day + 1)",
     "matches that cannot": "SELECT k FROM t WHERE s IN (SELECT concat(s, 'b') FROM t WHERE k = 1)",
