@@ -1,12 +1,7 @@
 import { captionOf, labelOf, type ShownNode, viewScene } from './viewScene';
 
-const node = (
-  id: string,
-  kind: 'DATASET' | 'JOB' | 'PLATFORM',
-  name: string,
-  more: Partial<ShownNode> = {},
-): ShownNode => ({
-  node: { id, kind, name },
+const node = (id: string, kind: ShownNode['node']['kind'], name: string, more: Partial<ShownNode> = {}): ShownNode => ({
+  node: { id, kind, name, containers: [] },
   members: 1,
   focus: false,
   wholly: true,
@@ -40,5 +35,29 @@ test('containers above and below one another can be drawn', () => {
 test('a link that was not counted says so, and one flow needs no number', () => {
   expect(labelOf({ weight: 9, via: null })).toBe('via many');
   expect(labelOf({ weight: 1, via: 0 })).toBe('');
-  expect(captionOf('JOB', 1)).toBe('job');
+  expect(captionOf('job', 1)).toBe('job');
+});
+
+test('versions, files and runs are called by what they are of', () => {
+  const run = '0198a1b2-0000-7000-8000-0000000abcde';
+  const containers = [{ kind: 'JOB' as const, name: 'clean.execute_insert_into_x.weather' }];
+  const inside = (id: string, kind: ShownNode['node']['kind'], name: string): ShownNode => ({
+    ...node(id, kind, name),
+    node: { id, kind, name, containers },
+  });
+  const shown = [
+    node(`version:file:/out/clean/weather:${run}`, 'VERSION', run),
+    node('partition:file%3A/out/clean/weather/part-0.parquet:10:9', 'PARTITION', 'part-0.parquet'),
+    inside(`run:${run}`, 'RUN', run),
+    inside('stage:c:4', 'STAGE', 'stage 4'),
+    node('run:x', 'RUN', 'x'),
+  ];
+  const words = new Map(viewScene(shown, []).nodes.map((box) => [box.id, [box.title, box.caption]]));
+  expect(shown.map(({ node: { id } }) => words.get(id))).toEqual([
+    ['weather', 'version …0abcde'],
+    ['part-0.parquet', 'file in weather'],
+    ['clean', 'run …0abcde'],
+    ['stage 4', 'stage of clean'],
+    ['x', 'run'],
+  ]);
 });

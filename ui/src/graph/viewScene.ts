@@ -1,10 +1,11 @@
 import type { NodeKind } from '../api/generated/graphql';
+import { parseId } from './ids';
 import { layOut } from './layout';
-import { jobTitle, shortNames } from './names';
+import { baseName, jobTitle, shortNames } from './names';
 
 /** A visible node, as the service gives it. */
 export interface ShownNode {
-  node: { id: string; kind: NodeKind; name: string };
+  node: { id: string; kind: NodeKind; name: string; containers: readonly { kind: NodeKind; name: string }[] };
   members: number;
   focus: boolean;
   wholly: boolean;
@@ -53,23 +54,26 @@ export interface ViewScene {
 
 const WIDTH = 196;
 const HEIGHT = 50;
+const PARTS: ReadonlySet<NodeKind> = new Set<NodeKind>(['VERSION', 'PARTITION']);
 const DATA: ReadonlySet<NodeKind> = new Set<NodeKind>(['PLATFORM', 'DATASET', 'VERSION', 'PARTITION', 'COLUMN']);
 
 /** A view in its place, from left to right as data flows; nodes in the order of reading. */
 export function viewScene(shown: readonly ShownNode[], links: readonly ShownLink[]): ViewScene {
-  const short = shortNames(shown.filter(({ node }) => DATA.has(node.kind)).map(({ node }) => [node.id, node.name]));
+  const named = shown.filter(({ node }) => DATA.has(node.kind) && !PARTS.has(node.kind));
+  const short = shortNames(named.map(({ node }) => [node.id, node.name]));
   const shapes = shown.map(({ node }) => ({ id: node.id, width: WIDTH, height: HEIGHT }));
   const { boxes, width, height } = layOut(shapes, links);
   const nodes = shown.map(({ node, members, focus, wholly }): ViewBox => {
     const { x, y } = boxes.get(node.id) ?? { x: 0, y: 0 };
+    const { title, word } = wordsOf(node);
     return {
       id: node.id,
       x,
       y,
       width: WIDTH,
       height: HEIGHT,
-      title: short.get(node.id) ?? jobTitle(node.name),
-      caption: captionOf(node.kind, members),
+      title: short.get(node.id) ?? title,
+      caption: captionOf(word, members),
       name: node.name,
       isData: DATA.has(node.kind),
       focus,
@@ -80,9 +84,35 @@ export function viewScene(shown: readonly ShownNode[], links: readonly ShownLink
   return { nodes, links: links.map(lineOf), width, height };
 }
 
-/** `platform · 3 inside`; a node that stands for itself alone says its kind. */
-export function captionOf(kind: NodeKind, members: number): string {
-  const word = kind.toLowerCase();
+/** What a node is called, and what it is: a version, a file or a run by what it is of, since nobody knows it by its number. */
+function wordsOf({ id, kind, name, containers }: ShownNode['node']): { title: string; word: string } {
+  const { parts } = parseId(id);
+  const job = containers.find((container) => container.kind === 'JOB')?.name;
+  switch (kind) {
+    case 'VERSION':
+      return { title: baseName(parts[1] ?? name), word: `version ${tail(name)}` };
+    case 'PARTITION': {
+      const path = parts[0] ?? name;
+      return { title: baseName(path), word: `file in ${baseName(path.slice(0, path.lastIndexOf('/')))}` };
+    }
+    case 'RUN':
+      return job === undefined ? { title: name, word: 'run' } : { title: jobTitle(job), word: `run ${tail(name)}` };
+    case 'STAGE':
+    case 'TASK':
+    case 'OPERATOR':
+      return { title: name, word: kind.toLowerCase() + (job === undefined ? '' : ` of ${jobTitle(job)}`) };
+    default:
+      return { title: jobTitle(name), word: kind.toLowerCase() };
+  }
+}
+
+/** The end of a run's number: its beginning is the time, which those of one night share. */
+function tail(run: string): string {
+  return `…${run.slice(-6)}`;
+}
+
+/** `platform · 3 inside`; a node that stands for itself alone says what it is. */
+export function captionOf(word: string, members: number): string {
   return members > 1 ? `${word} · ${members.toLocaleString('en')} inside` : word;
 }
 

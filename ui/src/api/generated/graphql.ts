@@ -182,7 +182,7 @@ export type ViewQueryVariables = Exact<{
 }>;
 
 
-export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ members: number, focus: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
+export type ViewQuery = { view: { cursor: string | null, notes: Array<string>, nodes: Array<{ members: number, focus: boolean, wholly: boolean, node: { id: string, kind: NodeKind, name: string, containers: Array<{ kind: NodeKind, name: string }> } }>, edges: Array<{ src: string, dst: string, weight: number, direct: boolean, via: number | null }>, totals: { nodes: number, edges: number, masked: number, beyond: number } } };
 
 export type ViewLinkQueryVariables = Exact<{
   view: ViewInput;
@@ -409,6 +409,10 @@ export const ViewDocument = new TypedDocumentString(`
         id
         kind
         name
+        containers {
+          kind
+          name
+        }
       }
       members
       focus

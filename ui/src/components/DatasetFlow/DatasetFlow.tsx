@@ -35,7 +35,13 @@ function Whole({ dataset }: { dataset: string }) {
     <>
       {isPending && <Skeleton label="Loading the lineage" rows={4} />}
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
-      {data && <LineageGraph graph={data} focus={dataset} />}
+      {data && data.nodes.length > 0 && <LineageGraph graph={data} focus={dataset} />}
+      {data && data.nodes.length === 0 && (
+        <Note>
+          Nothing is known of this dataset: no run that was captured has read or written it. Find another by its name
+          above, or run a job that does with headwater run.
+        </Note>
+      )}
       {data && data.truncated > 0 && (
         <Note tone="warn">{data.truncated} more datasets and jobs lie beyond what is drawn.</Note>
       )}
