@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 from tests.oracle.values import Expression, Row, Value, rank, same
 
@@ -283,7 +284,10 @@ class Aggregate(Plan):
 
 @dataclass(frozen=True)
 class Frame:
-    """`rows` with offsets (None: unbounded), or `range` from the start to the current row and its peers, or the whole partition."""
+    """`rows` with offsets (None: unbounded), or `range` from the start to the current row and its peers, or the whole partition.
+
+    `values`: by the value of the one column of the order, a bigint; a null's bounds are among nulls, which come first.
+    """
 
     unit: str
     start: int | None = None
@@ -295,16 +299,27 @@ class Frame:
             return range(len(peers))
         if self.unit == "range":
             return range(max(n for n, key in enumerate(peers) if key == peers[place]) + 1)
+        if self.unit == "values":
+            within = [n for n, (key,) in enumerate(peers) if self._holds(peers[place][0], key)]
+            return range(within[0], within[-1] + 1) if within else range(0)
         first = 0 if self.start is None else max(0, place + self.start)
         last = len(peers) - 1 if self.end is None else min(len(peers) - 1, place + self.end)
         return range(first, last + 1)
+
+    def _holds(self, own: Any, other: Any) -> bool:
+        """Of two values as they are ordered: (0, …) is null, (1, value) a value."""
+        if own[0] == 0 or other[0] == 0:
+            after = self.start is None or own[0] == other[0]
+            return (after or own[0] == 0) and (self.end is None or own[0] == other[0] or other[0] == 0)
+        return (self.start is None or other[1] >= own[1] + self.start) and (self.end is None or other[1] <= own[1] + self.end)
 
     def sql(self) -> str:
         if self.unit == "whole":
             return ""
         if self.unit == "range":
             return " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-        return f" ROWS BETWEEN {_bound(self.start, 'PRECEDING')} AND {_bound(self.end, 'FOLLOWING')}"
+        unit = "ROWS" if self.unit == "rows" else "RANGE"
+        return f" {unit} BETWEEN {_bound(self.start, 'PRECEDING')} AND {_bound(self.end, 'FOLLOWING')}"
 
 
 @dataclass(eq=False)

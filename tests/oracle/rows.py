@@ -37,11 +37,11 @@ class Values(Plan):
 
 @dataclass(eq=False)
 class Top(Plan):
-    """The rows from `offset` on, `count` of them, in the order of a column without ties."""
+    """The rows from `offset` on, `count` of them (None: all), in the order of a column without ties."""
 
     child: Plan
     order: int
-    count: int
+    count: int | None
     offset: int
 
     @property
@@ -50,10 +50,11 @@ class Top(Plan):
 
     def _rows(self) -> list[Derived]:
         ordered = sorted(self.child.rows, key=lambda row: rank(row.values[self.order]))
-        return ordered[self.offset : self.offset + self.count]
+        return ordered[self.offset :][: self.count]
 
     def sql(self) -> str:
-        return f"SELECT * FROM ({self.child.sql()}) t ORDER BY t.c{self.order} LIMIT {self.count} OFFSET {self.offset}"
+        limit = "" if self.count is None else f" LIMIT {self.count}"
+        return f"SELECT * FROM ({self.child.sql()}) t ORDER BY t.c{self.order}{limit} OFFSET {self.offset}"
 
 
 @dataclass(eq=False)
@@ -62,6 +63,7 @@ class Explode(Plan):
 
     child: Plan
     exploded: Sequence[int]
+    stacked: bool = False  # by stack(…) rather than explode(array(…))
 
     @property
     def width(self) -> int:  # type: ignore[override]
@@ -78,7 +80,8 @@ class Explode(Plan):
 
     def sql(self) -> str:
         listed = ", ".join(f"t.c{place}" for place in self.exploded)
-        return f"SELECT t.*, x AS c{self.child.width} FROM ({self.child.sql()}) t LATERAL VIEW explode(array({listed})) AS x"
+        rows = f"stack({len(self.exploded)}, {listed})" if self.stacked else f"explode(array({listed}))"
+        return f"SELECT t.*, x AS c{self.child.width} FROM ({self.child.sql()}) t LATERAL VIEW {rows} AS x"
 
 
 @dataclass(eq=False)

@@ -157,4 +157,22 @@ class Both:
         return self.left.reads() | self.right.reads()
 
 
-Expression = Column | Literal | Plus | Compare | IsNull | Either | Both
+@dataclass(frozen=True)
+class Python:
+    """A bigint function of the program's own, in Python or in pandas: twice the value."""
+
+    name: str
+    inner: Expression
+
+    def of(self, row: Row) -> Value:
+        value = self.inner.of(row)
+        return None if value is None else 2 * value
+
+    def sql(self, alias: str) -> str:
+        return f"{self.name}({self.inner.sql(alias)})"
+
+    def reads(self) -> frozenset[int]:
+        return self.inner.reads()
+
+
+Expression = Python | Column | Literal | Plus | Compare | IsNull | Either | Both
