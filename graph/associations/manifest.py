@@ -105,7 +105,10 @@ class Source(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryColumn(Wire):
-    """What a long of a boundary's row means: `role` is key, check, ref, branch, partition, frame_end, frame_size, total, value or nulls."""
+    """What a long of a boundary's row means.
+
+    `role` is key, check, ref, branch, partition, frame_end, frame_size, rank, total, value or nulls.
+    """
 
     role: str
     operator: int | None = None

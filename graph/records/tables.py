@@ -2,8 +2,9 @@
 
     sink     file, row, r0 …                       `file` is an index into the files that the capture wrote, by path
     group    key, r0 …, branch7 …
-    window   ref, begin, size, r0 …, end0, size0 …, total, partition3
-                                                    `ref` names the row; its partition is the rows begin … begin + size − 1
+    window   ref, begin, size, r0 …, end0, size0 …, peers, total, partition3
+                                                    `ref` names the row; its partition is the rows begin … begin + size − 1, of which
+                                                    the first `peers` are ranked before it or as it is
     match    key, r0 …, v0 …, nulls
     semi     ref, key, r0 …, v0 …, nulls
     rows     ref, r0 …
@@ -137,6 +138,8 @@ def _roles(boundary: Boundary) -> list[str]:
             names.append(value_name(next(values)))
         elif column.role == "check":
             names.append("checked")
+        elif column.role == "rank":
+            names.append("peers")
         elif column.role in _ABOUT:
             names.append(about_name(column.role, column.operator))
         else:
@@ -152,7 +155,7 @@ def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files:
     if boundary.kind == "sink":
         return _placed(segment, files)
     if boundary.kind == "window":
-        return _partitioned(segment, columns["key"])
+        return _partitioned(segment, columns["key"], columns.get("peers"))
     if boundary.kind in {"semi", "rows"}:
         return {"ref": _numbered(segment)}
     return {}
@@ -175,13 +178,26 @@ def _placed(segment: Segment, files: dict[str, int]) -> dict[str, Longs]:
     return {"file": np.repeat(index[local] if len(local) else local, counts), "row": rows}
 
 
-def _partitioned(segment: Segment, key: Longs) -> dict[str, Longs]:
-    """Own reference of each row, and the range of its partition: the neighbours of equal key."""
+def _partitioned(segment: Segment, key: Longs, rank: Longs | None) -> dict[str, Longs]:
+    """Own reference of each row, the range of its partition, the neighbours of equal key; and how far those of equal rank reach in it."""
     places = np.arange(len(key), dtype=np.int64)
-    starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1]))) if len(key) else places
-    sizes = np.diff(np.append(starts, len(key)))
-    first = _first(segment)
-    return {"ref": first + places, "begin": first + np.repeat(starts, sizes), "size": np.repeat(sizes, sizes)}
+    starts, sizes = _runs(key)
+    first, begin = _first(segment), np.repeat(starts, sizes)
+    known = {"ref": first + places, "begin": first + begin, "size": np.repeat(sizes, sizes)}
+    if rank is not None:
+        alike, counts = _runs(key, rank)
+        known["peers"] = np.repeat(alike + counts, counts) - begin
+    return known
+
+
+def _runs(*columns: Longs) -> tuple[Longs, Longs]:
+    """Where neighbours of equal values begin, and how many they are."""
+    count = len(columns[0])
+    other = np.ones(count, np.bool_)
+    if count:
+        other[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    starts = np.flatnonzero(other).astype(np.int64)
+    return starts, np.diff(np.append(starts, count))
 
 
 def _numbered(segment: Segment) -> Longs:

@@ -163,6 +163,8 @@ class Backward:
         for needed, reaches in opened.witness(picked(operator, at.given)) if self._witness else opened.influence():
             carry = _Carry(needed) if self._witness else _Carry(None, below)
             opened.say_unread(reaches)
+            if self._witness and any(reach.reason for reach in reaches):
+                self._spread(rows, limited(boundary), operator, carry)  # all rows of the partition, those too that a limit dropped
             if whole := [reach for reach in reaches if reach.choose is None]:
                 self._spread_by_branch(opened.frames(whole), boundary, operator, carry)
             for reach in reaches:

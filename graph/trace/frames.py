@@ -20,12 +20,21 @@ _OFFSET = frozenset({"lag", "lead"})
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Rows `lo … hi` of the partition. `reason` says why that may be too many; the aggregate `choose` takes only some of them."""
+    """Rows `lo … hi` of the partition. `reason` says why that may be too many; the aggregate `choose` takes only some of them.
+
+    `beyond` holds where, of a partition that was not read to its end, more rows than those recorded may belong to it.
+    """
 
     lo: str
     hi: str
     reason: str | None = None
     choose: Expression | None = None
+    beyond: str | None = None
+
+    @property
+    def unread(self) -> str:
+        """A condition on a row of whose partition rows were left unread: the range goes beyond those that were read."""
+        return self.beyond or f"{self.hi.replace('w.size', 'w.total')} > {LAST}"
 
 
 WHOLE = Reach(FIRST, LAST)
@@ -47,10 +56,12 @@ def witness(window: Operator, definition: Definition, columns: Collection[str]) 
     if function.fn == "row_number":
         return Reach(FIRST, "w.ref")
     if function.fn in {"rank", "dense_rank"}:
-        peers = next((index for index, frame in enumerate(window.frames) if _until_peers(frame) and f"end{index}" in columns), None)
-        if peers is None:
-            return Reach(FIRST, LAST, f"the peers of {function.text} were not recorded; all rows of the partition are given")
-        return Reach(FIRST, f"(w.begin + w.end{peers} - 1)")
+        peers = next((f"end{index}" for index, frame in enumerate(window.frames) if _until_peers(frame) and f"end{index}" in columns), None)
+        if peers is not None:
+            return Reach(FIRST, f"(w.begin + w.{peers} - 1)")
+        if "peers" in columns:
+            return Reach(FIRST, "(w.begin + w.peers - 1)", beyond="w.peers = w.size")  # whether more peers follow was not read
+        return Reach(FIRST, LAST, f"the peers of {function.text} were not recorded; all rows of the partition are given")
     if function.fn in _RANKING | _OFFSET:
         return influence(window, definition, columns)
     frame = _frame(window, definition, columns)
@@ -87,8 +98,9 @@ def _offset(window: Operator, definition: Definition, function: Expression) -> R
     if frame is None or not isinstance(frame.start, int) or frame.start != frame.end or _ignores_nulls(function):
         return Reach(FIRST, LAST, f"which row {function.text} refers to was not recorded; all rows of the partition are given")
     if frame.start <= 0:
-        return Reach(f"greatest({FIRST}, w.ref - {-frame.start})", "w.ref")
-    return Reach("w.ref", f"least({LAST}, w.ref + {frame.start})")
+        return Reach(f"if(w.ref - {-frame.start} < {FIRST}, w.ref, w.ref - {-frame.start})", "w.ref")
+    unread = f"w.ref + {frame.start} BETWEEN {LAST} + 1 AND {LAST.replace('w.size', 'w.total')}"
+    return Reach("w.ref", f"if(w.ref + {frame.start} > {LAST}, w.ref, w.ref + {frame.start})", beyond=unread)
 
 
 def _frame(window: Operator, definition: Definition, columns: Collection[str]) -> Reach:

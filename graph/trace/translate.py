@@ -84,7 +84,7 @@ class Translator:
             kind = definition.type if definition else _key_type(operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if operator.op == "Window" and definition is not None:
-            raise Untranslatable(f"{definition.name}, the result of {operator.text or 'a window'},")
+            return self._result(operator, definition)
         if operator.op in {"Window", "Join", CACHE} and operator.id in self._columns and self._plan.boundary(operator):
             kind = self._plan.type_below(operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
@@ -96,6 +96,12 @@ class Translator:
             if (found := self._find(attr, child)) is not None:
                 return self._if_present(found, child) if operator.op == "Join" and _nullable(operator, side) else found
         return None
+
+    def _result(self, window: Operator, definition: Definition) -> str:
+        """What a window computed: of aggregates alone, since of ranks and their like only who had part in them is known."""
+        if window.id not in self._columns or not definition.expr.aggregate:
+            raise Untranslatable(f"{definition.name}, the result of {window.text or 'a window'},")
+        return self._leaf(window, definition.attr, definition.type or "", f"{definition.name}, the result of a window,")
 
     def _branch(self, expand: Operator, definition: Definition) -> str:
         """What the projection that made the row put there."""

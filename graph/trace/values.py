@@ -1,4 +1,4 @@
-"""The values that an association's references stand for: columns of a scan, outputs of an inner aggregate, what passes a window.
+"""The values that an association's references stand for: columns of a scan, outputs of an inner aggregate, a window's rows and results.
 
 Source files are read now, and only if they are what the run read.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headwater.graph.associations import NONE, Definition, Expression, Operator
+from headwater.graph.associations import NONE, Boundary, Definition, Expression, Operator
 from headwater.graph.trace.collisions import collided
 from headwater.graph.trace.derive import groups
+from headwater.graph.trace.frames import influence
 from headwater.graph.trace.plan import CACHE, Column, branches, references
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
@@ -61,6 +62,9 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
         raise Untranslatable(f"the rows of {operator.text}")
     columns = references(boundary)
     rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {session.rows(capture, boundary)} w ON w.ref = n.ref")
+    results = [d for d in operator.defines if d.attr in attributes] if operator.op == "Window" else []
+    if results:
+        return _with_results(session, capture, operator, boundary, rows, attributes, results)
     translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
     child = capture.plan.children(operator)[0]
     made = {definition.attr: definition.expr for definition in operator.defines} if operator.op == CACHE else {}
@@ -68,6 +72,35 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
     joins = leaf_tables(session, capture, columns, rows, translator.needed)
     values = "".join(f", {sql} AS a{attr}" for attr, sql in passed.items())
     return session.table(f"SELECT c.ref{values} FROM {rows} c{joins}")
+
+
+def _with_results(
+    session: Session, capture: Capture, operator: Operator, boundary: Boundary, rows: str, attributes: Mapping[int, str],
+    results: Sequence[Definition],
+) -> str:  # fmt: skip
+    """What passes through a window, and what it computed: again, over all rows of the partitions."""
+    counted = {f"{c.role.removeprefix('frame_')}{c.frame}" for c in boundary.columns if c.role.startswith("frame_")}
+    reaches = {definition.attr: influence(operator, definition, counted) for definition in results}
+    whole = session.table(f"SELECT w.* FROM {session.rows(capture, boundary)} w SEMI JOIN {rows} n USING (begin)")
+    for reach in reaches.values():
+        aside = f"{reach.lo} > w.ref OR {reach.hi} < w.ref"  # a frame beside its row: not said in the same way in DuckDB
+        if reach.reason or session.count(f"(SELECT 1 FROM {whole} w WHERE {aside} LIMIT 1)"):
+            raise Untranslatable(f"a result of {operator.text or 'a window'}")
+    if any(column.role == "total" for column in boundary.columns) and session.count(f"(SELECT 1 FROM {whole} WHERE size < total LIMIT 1)"):
+        raise Untranslatable(f"a result of {operator.text or 'a window'}, whose input was not read to its end,")
+    columns = references(boundary)
+    translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
+    child = capture.plan.children(operator)[0]
+    passed = {attr: kind for attr, kind in attributes.items() if attr not in reaches}
+    values = {attr: translator.sql(Expression(fn="attr", attr=attr, type=kind), child) for attr, kind in passed.items()}
+    functions = {definition.attr: _aggregate(translator, definition.expr, child) for definition in results}
+    for attr, reach in reaches.items():
+        lo, hi = (bound.replace("w.", "c.") for bound in (reach.lo, reach.hi))
+        frame = f"PARTITION BY c.begin ORDER BY c.ref RANGE BETWEEN (c.ref - {lo}) PRECEDING AND ({hi} - c.ref) FOLLOWING"
+        values[attr] = f"CAST({functions[attr]} OVER ({frame}) AS {duckdb_type(attributes[attr])})"
+    joins = leaf_tables(session, capture, columns, whole, translator.needed)
+    listed = "".join(f", {sql} AS a{attr}" for attr, sql in values.items())
+    return session.table(f"SELECT c.ref{listed} FROM {whole} c{joins}")
 
 
 def _output(translator: Translator, operator: Operator, child: Operator, attr: int) -> str:

@@ -22,6 +22,7 @@ class WindowRows:
         self._rows = rows
         self._kept = session.rows(capture, boundary)
         self._counted = {f"{c.role.removeprefix('frame_')}{c.frame}" for c in boundary.columns if c.role.startswith("frame_")}
+        self._counted |= {"peers" for c in boundary.columns if c.role == "rank"}
 
     def influence(self) -> Iterator[tuple[Needed, Sequence[Reach]]]:
         """What all functions of the window reach together, whichever columns they read."""
@@ -44,7 +45,7 @@ class WindowRows:
         """A join above may have stopped reading within a partition: a frame that goes beyond is not whole."""
         if not any(column.role == "total" for column in self._boundary.columns):
             return
-        beyond = " OR ".join(f"{reach.hi.replace('w.size', 'w.total')} > {LAST}" for reach in reaches) or "false"
+        beyond = " OR ".join(f"({reach.unread})" for reach in reaches) or "false"
         if self._session.count(f"(SELECT 1 FROM {self._rows} w WHERE w.size < w.total AND ({beyond}) LIMIT 1)"):
             self._session.say(self._operator.text or self._operator.op, UNREAD, "missing")
 

@@ -7,8 +7,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.DenseRank;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Rank;
+import org.apache.spark.sql.catalyst.expressions.RowNumber;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
@@ -22,7 +26,8 @@ import org.apache.spark.sql.types.DataTypes;
 /**
  * Windows. Directly above the operator the rows stand partition after partition, each in the window's order: recording them there, with
  * the partition's hash, says everything about frames of rows. For frames of values the engine counts, in hidden window columns,
- * how far each row's frame reaches. What stands above refers to the window's rows.
+ * how far each row's frame reaches. Of ranks with ties the rank itself is recorded, which tells the peers. What stands above refers to the
+ * window's rows.
  */
 final class WindowFamily extends Family {
     boolean takes(LogicalPlan node) {
@@ -65,6 +70,11 @@ final class WindowFamily extends Family {
                 boundary.column("frame_size", "frame", i);
             }
         }
+        Attribute rank = rank(window, limited);
+        if (rank != null) { // rows of equal rank are peers, which a trace so knows without another frame
+            values.add(Cast$.MODULE$.apply(rank, DataTypes.LongType, false));
+            boundary.column("rank", null, 0L);
+        }
         if (rewriter.hurried()) {
             SpecifiedWindowFrame whole = new SpecifiedWindowFrame(
                 org.apache.spark.sql.catalyst.expressions.RowFrame$.MODULE$,
@@ -85,6 +95,23 @@ final class WindowFamily extends Family {
         List hidden = new ArrayList();
         hidden.add(new Hidden(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), counting, node), hidden);
+    }
+
+    /** A column of the window that is a rank with ties; null where there is none, or where a limit of row numbers below cuts peers apart. */
+    private static Attribute rank(Window window, boolean limited) {
+        Attribute found = null;
+        List columns = Scala.list(window.windowExpressions());
+        for (int i = 0; i < columns.size(); i++) {
+            Expression function = columns.get(i) instanceof Alias ? ((Alias) columns.get(i)).child() : null;
+            function = function instanceof WindowExpression ? ((WindowExpression) function).windowFunction() : null;
+            if (limited && function instanceof RowNumber) {
+                return null;
+            }
+            if (function instanceof Rank || function instanceof DenseRank) {
+                found = ((Alias) columns.get(i)).toAttribute();
+            }
+        }
+        return found;
     }
 
     /** Adds a hidden window column with the number of rows in a frame; gives its attribute. */

@@ -8,6 +8,8 @@ import pytest
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as f
 
+from headwater.graph.trace import Semantics
+
 pytestmark = pytest.mark.spark
 
 
@@ -30,6 +32,35 @@ def test_a_rank_is_of_its_whole_partition(spark: SparkSession, table: Any, write
     found = captured.ids("id", "k")
     assert found
     assert found == {(i, k): [partition(k)] for i, k in found}
+
+
+@pytest.mark.parametrize("limit", [2, 100])
+@pytest.mark.parametrize("function", ["row_number", "rank", "dense_rank"])
+def test_the_witness_of_a_rank_is_what_is_ranked_before_it_or_as_it_is(
+    spark: SparkSession, table: Any, write: Any, traced: Any, function: str, limit: int
+) -> None:
+    window = Window.partitionBy("k").orderBy(*(["v", "id"] if function == "row_number" else ["v"]))
+    frame = spark.read.parquet(table("scores", scores(), files=4))
+    captured = write(frame.withColumn("n", getattr(f, function)().over(window)).filter(f"n <= {limit}"))
+    found, said = traced(captured, "id", semantics=Semantics.WITNESS)
+    rows = {row["id"]: row for row in scores()}
+
+    def is_before(row: dict[str, Any], own: dict[str, Any]) -> bool:
+        peer = row["v"] == own["v"] and (function != "row_number" or row["id"] <= own["id"])
+        return row["k"] == own["k"] and (row["v"] < own["v"] or peer)
+
+    assert said == set()
+    assert found
+    assert found == {(i,): [frozenset(row["id"] for row in scores() if is_before(row, rows[i]))] for (i,) in found}
+
+
+def test_a_rank_whose_peers_another_rank_has_dropped_is_a_superset(spark: SparkSession, table: Any, write: Any, traced: Any) -> None:
+    window = Window.partitionBy("k").orderBy("v")
+    frame = spark.read.parquet(table("scores", [{"id": i, "k": i % 2, "v": i // 10} for i in range(40)], files=4))
+    ranked = frame.withColumn("r", f.rank().over(window)).withColumn("n", f.row_number().over(window)).filter("n <= 2")
+    found, said = traced(write(ranked), "id", "k", semantics=Semantics.WITNESS)
+    assert {effect for _, effect in said} == {"superset"}
+    assert found == {(i, k): [frozenset(range(k, 40, 2))] for i, k in found}
 
 
 def test_a_rank_over_everything(spark: SparkSession, table: Any, write: Any) -> None:
