@@ -25,6 +25,10 @@ final class AggregateFamily extends Family {
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Aggregate aggregate = (Aggregate) node;
         Rewriter.check(node);
+        if (OuterValues.are(aggregate, rewriter.capture)) {
+            rewriter.unfollowed(aggregate.child());
+            return new Rewritten(aggregate, new ArrayList());
+        }
         Derivable derivable = rewriter.capture.derives() ? Derivable.of(aggregate) : null;
         if (derivable != null && derivable.seconds <= rewriter.capture.budget) {
             return derived(aggregate, operator, rewriter, derivable);

@@ -98,7 +98,7 @@ final class LateralLimit {
         return false;
     }
 
-    private static boolean defines(LogicalPlan node, NamedExpression column) {
+    static boolean defines(LogicalPlan node, NamedExpression column) {
         List output = Scala.list(node.output());
         for (int i = 0; i < output.size(); i++) {
             if (((NamedExpression) output.get(i)).exprId().equals(column.exprId())) {
