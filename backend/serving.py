@@ -6,7 +6,6 @@ usual port is taken the next free one is used; a port that was asked for is not 
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import socket
@@ -22,6 +21,7 @@ import headwater
 from headwater.backend.api.credentials import Credentials
 from headwater.backend.app import create_app
 from headwater.backend.home import ServiceRecord
+from headwater.backend.memory import settle
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.errors import ConfigurationError, UnavailableError
 
@@ -71,7 +71,7 @@ class LocalService:
             # uvicorn shuts down and then raises the signal again: SIGTERM would end us before the announcement is taken back.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         # What was imported stays: else each full collection goes through all of it, and holds an answer up by tens of milliseconds.
-        gc.freeze()
+        settle()
         try:
             self._server.run(sockets=[self._socket])
         except KeyboardInterrupt:

@@ -43,10 +43,10 @@ def neo4j_lake(nodes: int) -> Path:
     return kept(f"graph-neo4j-{nodes}", make)
 
 
-def started(folder: Path) -> tuple[GraphStore, subprocess.Popen[bytes]]:
-    """The store of a filled server, started again (not yet open), and the server's process."""
+def started(folder: Path, *, index_bytes: int = 0) -> tuple[GraphStore, subprocess.Popen[bytes]]:
+    """The store of a server, filled and started again, or new (not yet open), and the server's process."""
     server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE)
-    return _store(server), process
+    return _store(server, index_bytes), process
 
 
 def foci(nodes: int) -> list[str]:
@@ -103,5 +103,5 @@ async def _opened(store: GraphStore) -> AsyncIterator[GraphStore]:
         await store.close()
 
 
-def _store(server: Neo4jServer) -> GraphStore:
-    return open_store(server.uri, user=server.user, password=server.password)
+def _store(server: Neo4jServer, index_bytes: int = 0) -> GraphStore:
+    return open_store(server.uri, user=server.user, password=server.password, index_bytes=index_bytes)

@@ -16,7 +16,7 @@ from typing import Any
 
 from headwater.graph.model import EdgeKind, kind_of
 from headwater.graph.stores import GraphStore
-from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP, label
+from headwater.graph.stores.neo4j.vocabulary import LABEL, RELATIONSHIP
 from headwater.graph.stores.paging import fold
 from headwater.graph.stores.protocol import Portion
 from tests.neo4j_server import fetch
@@ -64,7 +64,7 @@ async def _write(portions: AsyncIterator[Portion], tenant: str, nodes: Path, edg
 
 def _node(tenant: str, identifier: str, name: str, properties: str, stamps: str) -> list[str]:
     kind = kind_of(identifier)
-    return [identifier, f"Container;{label(kind)}", tenant, kind.value, name, fold(name), properties, stamps]
+    return [identifier, f"Container;{LABEL[kind]}", tenant, kind.value, name, fold(name), properties, stamps]
 
 
 def _edge(src: str, dst: str, kind: str, properties: str, stamps: str, first: str, last: str) -> list[Any]:

@@ -45,13 +45,12 @@ def collect(batches: Iterable[GraphBatch]) -> Changes:
     alike: dict[tuple[int, int, int], Facts] = {}
     for node, stamp in latest.nodes.values():
         _collect_node(changes, node, stamp)
-    for number, (edge, stamp) in latest.edges.items():
-        _collect_edge(changes, edge, stamp, latest.seen.get(number), alike)
+    _collect_edges(changes, [(edge, stamp, latest.seen.get(number)) for number, (edge, stamp) in latest.edges.items()], alike)
     for block, stamp in latest.blocks.items():
         for node in block.nodes:
             _collect_node(changes, node, stamp)
-        for edge in block.edges:
-            _collect_edge(changes, edge, stamp, latest.seen.get(id(block)), alike)
+        seen = latest.seen.get(id(block))
+        _collect_edges(changes, [(edge, stamp, seen) for edge in block.edges], alike)
     return changes
 
 
@@ -97,26 +96,38 @@ def _collect_node(changes: Changes, node: Node, stamp: Stamp) -> None:
     facts.state_all(node.properties, node.ranks, stamp)
 
 
-def _collect_edge(changes: Changes, edge: Edge, stamp: Stamp, seen: Sequence[str] | None, alike: dict[tuple[int, int, int], Facts]) -> None:
-    """`alike` holds the facts of edges that were made with the same properties: they are merged, and written as text, once."""
-    for end in (edge.src, edge.dst):
-        if end not in changes.nodes:
-            kind_of(end)
-            changes.nodes[end] = Facts()
-    key = (edge.src, edge.dst, edge.kind)
-    known = changes.edges.get(key)
-    if not edge.properties:
-        if known is None:
-            changes.edges[key] = NO_FACTS
-    elif known is None or known is NO_FACTS:
-        place = (id(edge.properties), id(edge.ranks) if edge.ranks else 0, id(stamp))
-        facts = alike.get(place)
-        if facts is None:
-            facts = alike[place] = Facts()
-            facts.state_all(edge.properties, edge.ranks, stamp)
-        changes.edges[key] = facts
-    else:
-        facts = changes.edges[key] = known.copy()
-        facts.state_all(edge.properties, edge.ranks, stamp)
-    if seen:
-        changes.see(key, *seen)
+def _collect_edges(
+    changes: Changes, stated: Iterable[tuple[Edge, Stamp, Sequence[str] | None]], alike: dict[tuple[int, int, int], Facts]
+) -> None:
+    """Edges, each with its stamp and the first and last instant at which it was stated.
+
+    `alike` holds the facts of edges that were made with the same properties: they are merged, and written as text, once.
+    """
+    nodes, edges, when = changes.nodes, changes.edges, changes.seen
+    for edge, stamp, seen in stated:  # the most that a batch consists of: written out, since a call an edge costs as much as its work
+        src, dst, properties = edge.src, edge.dst, edge.properties
+        if src not in nodes:
+            kind_of(src)
+            nodes[src] = Facts()
+        if dst not in nodes:
+            kind_of(dst)
+            nodes[dst] = Facts()
+        key = (src, dst, edge.kind)
+        known = edges.get(key)
+        if not properties:
+            if known is None:
+                edges[key] = NO_FACTS
+        elif known is None or known is NO_FACTS:
+            place = (id(properties), id(edge.ranks) if edge.ranks else 0, id(stamp))
+            facts = alike.get(place)
+            if facts is None:
+                facts = alike[place] = Facts()
+                facts.state_all(properties, edge.ranks, stamp)
+            edges[key] = facts
+        else:
+            facts = edges[key] = known.copy()
+            facts.state_all(properties, edge.ranks, stamp)
+        if seen:
+            first, last = seen
+            before = when.get(key)
+            when[key] = (first, last) if before is None else (min(before[0], first), max(before[1], last))

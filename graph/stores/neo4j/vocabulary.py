@@ -24,9 +24,28 @@ RELATIONSHIP: dict[EdgeKind, LiteralString] = {
 KIND = {relationship: kind for kind, relationship in RELATIONSHIP.items()}
 
 
-def label(kind: NodeKind) -> str:
-    """The label that a node bears beside `Container`, for people who look at the database: `Dataset`."""
-    return kind.value.capitalize()
+# The label that a node bears beside `Container`, for people who look at the database.
+LABEL: dict[NodeKind, LiteralString] = {
+    NodeKind.PLATFORM: "Platform",
+    NodeKind.DATASET: "Dataset",
+    NodeKind.VERSION: "Version",
+    NodeKind.PARTITION: "Partition",
+    NodeKind.COLUMN: "Column",
+    NodeKind.SYSTEM: "System",
+    NodeKind.PIPELINE: "Pipeline",
+    NodeKind.JOB: "Job",
+    NodeKind.RUN: "Run",
+    NodeKind.STAGE: "Stage",
+    NodeKind.TASK: "Task",
+    NodeKind.OPERATOR: "Operator",
+    NodeKind.TYPE: "Type",
+    NodeKind.ACTOR: "Actor",
+    NodeKind.DATA: "Data",
+    NodeKind.OWNER: "Owner",
+    NodeKind.TAG: "Tag",
+    NodeKind.TERM: "Term",
+    NodeKind.CHECK: "Check",
+}
 
 
 def any_of(kinds: Sequence[EdgeKind]) -> LiteralString:
