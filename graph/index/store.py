@@ -129,6 +129,9 @@ class IndexedStore:
             await self._read()
         except HeadwaterError as error:  # the store is away: the next walk tells, or begins again
             _log.warning("the graph cannot be indexed now: %s", error)
+        except Exception as error:  # noqa: BLE001 - whatever its fault: walks go on in the store, and do not begin it each time
+            _log.exception("reading the index failed")
+            self._refuse(f"{type(error).__name__}: {error}")
         finally:
             self._reading = None
 
