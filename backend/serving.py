@@ -6,6 +6,7 @@ usual port is taken the next free one is used; a port that was asked for is not 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
