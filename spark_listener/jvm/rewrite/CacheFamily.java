@@ -29,6 +29,6 @@ final class CacheFamily extends Family {
         output.add(column);
         List hidden = new ArrayList();
         hidden.add(new Hidden(column, operator));
-        return new Rewritten(relation.withOutput(Scala.seq(output)), hidden);
+        return new Rewritten(HiddenCache.of(relation, Scala.seq(output)), hidden);
     }
 }

@@ -42,7 +42,7 @@ final class CacheRewrite {
 
     private static boolean isRewritten(LogicalPlan plan) {
         List columns = Scala.list(plan.output());
-        return !columns.isEmpty() && ((Attribute) columns.get(columns.size() - 1)).name().startsWith("_headwater_");
+        return !columns.isEmpty() && ((Attribute) columns.get(columns.size() - 1)).name().startsWith(Hidden.PREFIX);
     }
 
     static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {

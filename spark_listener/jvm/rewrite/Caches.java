@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
@@ -36,7 +37,7 @@ public final class Caches {
         if (KNOWN.size() >= MOST) {
             return false;
         }
-        KNOWN.put("_headwater_" + column(capture), new WeakReference(capture));
+        KNOWN.put(Hidden.PREFIX + column(capture), new WeakReference(capture));
         return true;
     }
 
@@ -54,10 +55,36 @@ public final class Caches {
 
     /** The capture of what a relation reads; null if there is none. */
     public static Capture of(InMemoryRelation relation) {
-        List columns = Scala.list(relation.cacheBuilder().cachedPlan().output());
-        String last = columns.isEmpty() ? "" : ((Attribute) columns.get(columns.size() - 1)).name();
-        WeakReference known = (WeakReference) KNOWN.get(last);
+        WeakReference known = (WeakReference) KNOWN.get(last(relation));
         return known == null ? null : (Capture) known.get();
+    }
+
+    /** The name of the last column that is cached. */
+    private static String last(InMemoryRelation relation) {
+        List columns = Scala.list(relation.cacheBuilder().cachedPlan().output());
+        return columns.isEmpty() ? "" : ((Attribute) columns.get(columns.size() - 1)).name();
+    }
+
+    /** The plan with caches whose size is said without their hidden columns: also of a query that nobody captures. */
+    static LogicalPlan sized(LogicalPlan plan) {
+        return KNOWN.isEmpty() ? plan : resized(plan);
+    }
+
+    private static LogicalPlan resized(LogicalPlan node) {
+        if (node instanceof InMemoryRelation) {
+            InMemoryRelation relation = (InMemoryRelation) node;
+            boolean hides = !(relation instanceof HiddenCache) && last(relation).startsWith(Hidden.PREFIX + COLUMN);
+            return hides ? HiddenCache.of(relation, relation.output()) : node;
+        }
+        List children = Scala.list(node.children());
+        boolean changed = false;
+        for (int i = 0; i < children.size(); i++) {
+            LogicalPlan child = (LogicalPlan) children.get(i);
+            LogicalPlan renewed = resized(child);
+            changed |= renewed != child;
+            children.set(i, renewed);
+        }
+        return changed ? (LogicalPlan) node.withNewChildren(Scala.seq(children)) : node;
     }
 
     /** Forgets what was cached by the application whose segments lie there. */

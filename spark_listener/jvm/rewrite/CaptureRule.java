@@ -34,7 +34,7 @@ public final class CaptureRule extends Rule {
 
     private LogicalPlan captured(LogicalPlan plan) {
         if (!WriteRewrite.takes(plan)) {
-            return CacheRewrite.takes(plan) ? cached(plan) : plan;
+            return CacheRewrite.takes(plan) ? cached(plan) : Caches.sized(plan);
         }
         if (plan.getTagValue(SEEN).isDefined()) {
             return plan;

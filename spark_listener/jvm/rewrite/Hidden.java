@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
  * records, or `branch`, by which projection of the operator (an Expand) the row was made, or (an existence join) whether it needs no match.
  */
 public final class Hidden {
+    static final String PREFIX = "_headwater_"; // of the names of hidden columns
     public static final String REF = "ref";
     public static final String BRANCH = "branch";
 

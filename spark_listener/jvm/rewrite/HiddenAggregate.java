@@ -8,7 +8,7 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /** An aggregate that puts out its key's hash too, and reports the original's statistics. */
-public final class HiddenAggregate extends Aggregate {
+public final class HiddenAggregate extends Aggregate implements HiddenNode {
     private final Aggregate original;
 
     public HiddenAggregate(Seq keys, Seq outputs, LogicalPlan child, Option hint, Aggregate original) {
@@ -17,7 +17,15 @@ public final class HiddenAggregate extends Aggregate {
     }
 
     public Statistics stats() {
-        return original.stats();
+        return VisibleStatistics.of(this);
+    }
+
+    public LogicalPlan original() {
+        return original;
+    }
+
+    public LogicalPlan visible(LogicalPlan over) {
+        return new Aggregate(groupingExpressions(), VisibleStatistics.visible(aggregateExpressions()), over, hint());
     }
 
     public Aggregate withNewChildInternal(LogicalPlan child) {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import scala.collection.immutable.Seq;
 
 /** An Expand with hidden columns that reports the original's statistics. */
-public final class HiddenExpand extends Expand {
+public final class HiddenExpand extends Expand implements HiddenNode {
     private final Expand original;
 
     public HiddenExpand(Seq projections, Seq output, LogicalPlan child, Expand original) {
@@ -16,7 +16,15 @@ public final class HiddenExpand extends Expand {
     }
 
     public Statistics stats() {
-        return original.stats();
+        return VisibleStatistics.of(this);
+    }
+
+    public LogicalPlan original() {
+        return original;
+    }
+
+    public LogicalPlan visible(LogicalPlan over) {
+        return new Expand(projections(), VisibleStatistics.visible(output()), over);
     }
 
     public Expand withNewChildInternal(LogicalPlan child) {

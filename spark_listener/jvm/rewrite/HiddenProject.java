@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import scala.collection.immutable.Seq;
 
 /** A projection with hidden columns that reports the original's statistics: eight bytes more a row would flip join strategies. */
-public final class HiddenProject extends Project {
+public final class HiddenProject extends Project implements HiddenNode {
     private final LogicalPlan original;
 
     public HiddenProject(Seq columns, LogicalPlan child, LogicalPlan original) {
@@ -16,7 +16,15 @@ public final class HiddenProject extends Project {
     }
 
     public Statistics stats() {
-        return original.stats();
+        return VisibleStatistics.of(this);
+    }
+
+    public LogicalPlan original() {
+        return original;
+    }
+
+    public LogicalPlan visible(LogicalPlan over) {
+        return new Project(VisibleStatistics.visible(projectList()), over);
     }
 
     public Project withNewChildInternal(LogicalPlan child) {

@@ -200,7 +200,7 @@ public final class Rewriter {
 
     static Alias alias(Expression expression, String name) {
         return new Alias(
-            expression, "_headwater_" + name, NamedExpression$.MODULE$.newExprId(), Scala.empty(), Scala.none(), Scala.empty());
+            expression, Hidden.PREFIX + name, NamedExpression$.MODULE$.newExprId(), Scala.empty(), Scala.none(), Scala.empty());
     }
 
     /** The columns of a plan without its hidden ones. */

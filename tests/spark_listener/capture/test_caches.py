@@ -224,3 +224,25 @@ def test_what_cannot_be_captured_is_cached_as_it_is(cached: Cache, source: DataF
     assert (problem["operator"], problem["kind"]) == ("InMemoryRelation", "refused")
     assert "FlatMapGroupsInPandas" in problem["reason"]
     assert [described["path"].rsplit("/", 1)[-1] for described in written.event["plan"]["sources"]] == ["source"]
+
+
+@pytest.mark.parametrize("writes", [True, False])
+@pytest.mark.parametrize("filled", [True, False])
+def test_the_size_of_a_cache_is_that_of_the_programs_own_columns(
+    spark: SparkSession, cached: Cache, table: Table, write: Run, conf: Callable[..., None], writes: bool, filled: bool
+) -> None:
+    conf(adaptive__enabled=False, autoBroadcastJoinThreshold=12_000 if filled else 10_000_000)
+    rows = [{"id": number, "key": number % 7} for number in range(1_000)]
+    kept = cached(spark.read.parquet(table("many", rows)).select(f.col("id").alias("other")))
+    if filled:
+        kept.count()  # now it counts 8,000 bytes; with references it would be 16,000
+    joined = spark.read.parquet(table("all", rows)).join(kept, f.col("id") == f.col("other"))
+    if writes:
+        written = write(joined)
+        assert written.lineage is not None
+        plan = str(spark._jsparkSession.sharedState().statusStore().execution(written.event["execution"]).get().physicalPlanDescription())
+    else:
+        plan = str(joined._jdf.queryExecution().executedPlan().toString())
+    assert "BroadcastHashJoin" in plan, plan
+    size = joined._jdf.queryExecution().optimizedPlan().collectLeaves().apply(1).stats().sizeInBytes()
+    assert not filled or int(str(size)) == 8_000

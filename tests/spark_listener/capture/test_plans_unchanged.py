@@ -83,6 +83,10 @@ def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
         "explode": facts.select("id", f.explode(f.array("k", "v")).alias("x")).groupBy("x").count(),
         "ranks": facts.withColumn("n", f.row_number().over(Window.partitionBy("k").orderBy("v", "id"))).filter("n <= 3").select("id", "n"),
         "first": facts.withColumn("n", f.row_number().over(Window.orderBy("v", "id"))).filter("n <= 3").select("id", "n"),
+        "few": facts.join(per_k.filter("t > 5"), "k").select("id", "t"),
+        "few windows": facts.join(per_k.withColumn("r", f.max("t").over(Window.partitionBy("k"))), "k").groupBy("k", "r").count(),
+        "first of few": facts.join(per_k.withColumn("n", f.rank().over(Window.orderBy("t"))).filter("n < 3"), "k").select("id", "n"),
+        "pivot": facts.join(facts.groupBy("k").pivot("part", [0, 1]).agg(f.sum("v")), "k").groupBy("k").count(),
         "union": facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
     }
 
@@ -90,13 +94,27 @@ def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
 @pytest.mark.parametrize("aqe", [True, False])
 @pytest.mark.parametrize("query", QUERIES)
 def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, aqe: bool) -> None:
+    _compare(spark, bridge, tmp_path, table, query, {"adaptive.enabled": str(aqe).lower()})
+
+
+@pytest.mark.parametrize("query", ["twice", "few", "few windows", "first of few", "pivot"])
+def test_joins_that_turn_out_to_be_small_are_broadcast_as_without_capture(
+    spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str
+) -> None:
+    operators = _compare(spark, bridge, tmp_path, table, query, {"adaptive.enabled": "true", "autoBroadcastJoinThreshold": "1500"})
+    assert any(name.startswith("BroadcastHashJoin") for name in operators), "nothing turned out to be small: this shows nothing"
+
+
+def _compare(spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, settings: dict[str, str]) -> list[str]:
+    """The operators of a query's plan, which are the same with capture and without."""
     facts = str(tmp_path / "facts")
     numbers = spark.range(4000).selectExpr("id", "id % 5 k", "id * 7 % 101 v", "id % 3 part")
     numbers.sortWithinPartitions("v").write.partitionBy("part").option("parquet.block.size", 4096).parquet(facts)
     small = table("names", [{"k": i, "name": f"n{i}"} for i in range(5)])
     plain = spark.newSession()
     for session in (spark, plain):
-        session.conf.set("spark.sql.adaptive.enabled", str(aqe).lower())
+        for name, value in settings.items():
+            session.conf.set(f"spark.sql.{name}", value)
         session.conf.set("spark.sql.shuffle.partitions", "3")
     try:
         plain_end, without, pushed = executed(plain, bridge, tmp_path / "out", frames(plain, facts, small)[query])
@@ -104,10 +122,12 @@ def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path,
         end, captured, still_pushed = executed(spark, bridge, tmp_path / "out", frames(spark, facts, small)[query])
         answer = sorted(plain.read.parquet(str(tmp_path / "out")).collect(), key=str)
     finally:
-        spark.conf.unset("spark.sql.adaptive.enabled")
+        for name in settings:
+            spark.conf.unset(f"spark.sql.{name}")
     assert (plain_end["capture"], end["capture"]["status"]) == (None, "complete")
     assert answer == expected
     assert captured == without
     assert still_pushed == pushed
     assert rows_read(spark, end) == rows_read(plain, plain_end) != []
     assert end["metrics"]["rows"] == plain_end["metrics"]["rows"]
+    return without
