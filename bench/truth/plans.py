@@ -58,6 +58,8 @@ def _operators(text: str) -> Iterable[str]:
     adaptive = re.search(r"== (?:Final|Current) Plan ==(.*?)== Initial Plan ==", text, re.DOTALL)
     tree = adaptive[1] if adaptive else text.split("\n\n", maxsplit=1)[0]
     for line in tree.splitlines():
+        if "(unknown)" in line:
+            continue  # of a logical plan: what was found to be empty, and did not run
         name = re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip()
         if any(kept in name for kept in _KEPT):
             yield name

@@ -67,12 +67,14 @@ def summary(found: Sequence[Finding]) -> dict[str, int]:
         "exact": sum(finding.exact for finding in found),
         "wrong": sum(bool(finding.wrong) for finding in found),
         "same_plan": sum(not finding.plan for finding in found),
+        "plan_varies": sum(finding.varies for finding in found),
         "rows_traced": sum(finding.traced for finding in found),
     }
 
 
 def _line(finding: Finding) -> str:
     shown = {"exact": finding.exact, "rows": finding.rows, "traced": finding.traced, **finding.records}
+    shown |= {"plans vary": True} if finding.varies else {}
     lines = [f"{finding.query}: {finding.status} " + ", ".join(f"{name} {value}" for name, value in shown.items())]
     for name, entries in (("refused", finding.refused), ("WRONG", finding.wrong), ("told", finding.told), ("plan", finding.plan)):
         lines += [f"    {name}: {entry}" for entry in entries]
