@@ -36,6 +36,19 @@ public final class HiddenCache extends InMemoryRelation {
         return result;
     }
 
+    /** Else Spark would take it for the relation that it stands for, and leave that where it is. */
+    public boolean canEqual(Object other) {
+        return other instanceof HiddenCache;
+    }
+
+    public boolean equals(Object other) {
+        return other instanceof HiddenCache && super.equals(other);
+    }
+
+    public int hashCode() {
+        return super.hashCode();
+    }
+
     public String nodeName() {
         return "InMemoryRelation";
     }
