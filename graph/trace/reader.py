@@ -7,7 +7,7 @@ it reads is the file as it is now: whoever asks has made sure that it is the one
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -26,6 +26,7 @@ from headwater.graph.trace.types import INTEGERS, duckdb_type
 FILE, ROW, LINE = "__file", "__row", "__line"
 _HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name
 _PATTERN = re.compile(r"[\[\]*?]")
+_FEW = 16  # files that are scanned one by one
 _numbers = count()
 
 
@@ -49,16 +50,27 @@ class Reader:
         """Where the records of a text file lie."""
         return self._lines.get(file.path, file.block, LineRules.of(shape.format, dict(shape.options)))
 
-    def table(self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None = None) -> str:
+    def table(
+        self,
+        database: duckdb.DuckDBPyConnection,
+        shape: Shape,
+        files: Sequence[ReadFile],
+        wanted: str | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> str:
         """Make a temporary table of records: `__file`, `__row`, `__line` (null for Parquet) and the dataset's columns.
 
-        `wanted` is a table with columns `file` and `row`; without it, all records are read.
+        `wanted` is a table with columns `file` and `row`; without it, all records are read. Of Parquet only `columns` are, if they are given.
         """
         name = f"records_{next(_numbers)}"
         if shape.format == "parquet":
             _check_names(shape)
-            select = self._parquet(shape, wanted, self._places(database, shape, files))
-            database.execute(f"CREATE TEMP TABLE {name} AS {select}", [[exactly(file.path) for file in files]])
+            if wanted and 0 < len(files) <= _FEW:
+                select, parameters = _few(shape, files, wanted)
+            else:
+                select, parameters = self._many(database, shape, files, wanted)
+            named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
+            database.execute(f"CREATE TEMP TABLE {name} AS SELECT {named} FROM ({select})", parameters)
             return name
         source = self._texts(database, shape, files, wanted)
         types = dict(shape.columns)
@@ -68,12 +80,17 @@ class Reader:
         database.unregister(source)
         return name
 
-    def _parquet(self, shape: Shape, wanted: str | None, places: str) -> str:
+    def _many(
+        self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None
+    ) -> tuple[str, list[object]]:
+        """Records of any number of Parquet files, as one scan; and the parameters of the query."""
         join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
-        return (
+        select = (
             f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{self._extra(shape)} "
-            f"FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p JOIN {places} ON m.place = p.file_index{join}"
+            "FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p "
+            f"JOIN {self._places(database, shape, files)} ON m.place = p.file_index{join}"
         )
+        return select, [[exactly(file.path) for file in files]]
 
     def _texts(self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> str:
         """Register the records of text files, still as text."""
@@ -115,6 +132,21 @@ class Reader:
     @staticmethod
     def _extra(shape: Shape) -> str:
         return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
+
+
+def _few(shape: Shape, files: Sequence[ReadFile], wanted: str) -> tuple[str, list[object]]:
+    """Wanted records of a few Parquet files, each a scan of its own: so only row groups that hold one are read. And the parameters."""
+    parts: list[str] = []
+    parameters: list[object] = []
+    for file in files:
+        extra = "".join(f", CAST(? AS {duckdb_type(kind) or 'VARCHAR'}) AS {quoted(column)}" for column, kind in shape.partitions)
+        parts.append(
+            f"SELECT {file.number}::BIGINT AS {FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{extra} "
+            f"FROM read_parquet(?, hive_partitioning = false) p "
+            f"WHERE p.file_row_number IN (SELECT row FROM {wanted} WHERE file = {file.number})"
+        )
+        parameters += [*(file.partition[column] for column, _ in shape.partitions), exactly(file.path)]
+    return " UNION ALL BY NAME ".join(parts), parameters
 
 
 def exactly(path: Path) -> str:
