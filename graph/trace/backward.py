@@ -29,7 +29,7 @@ Skip = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a step reached: for each scan, and what is needed of it, tables `origin, ref`; and the number of records that it knows."""
+    """What a step reached: for each scan, and what is needed of it, queries `origin, ref` (of no rows, maybe); how many rows it knows."""
 
     scans: dict[tuple[int, Needed], list[str]]
     records: int
@@ -92,10 +92,11 @@ class Backward:
         while self._states:
             at = min(self._states, key=lambda at: (self._plan.order[at.operator], sorted(at.skip), sorted(at.given or ())))
             operator, parts = self._plan.operators[at.operator], self._states.pop(at)
-            state = parts[0] if len(parts) == 1 else self._session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
             if operator.op == "Scan":
-                scans.setdefault((operator.id, at.given), []).append(state)
-            elif self._plan.match(operator) is not None:
+                scans.setdefault((operator.id, at.given), []).extend(parts)
+                continue
+            state = parts[0] if len(parts) == 1 else self._session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
+            if self._plan.match(operator) is not None:
                 self._match(operator, state, at)
             elif operator.op == "Window":
                 self._window(operator, state, at)
@@ -252,8 +253,10 @@ class Backward:
                     continue  # the row needs none of its matches
                 needed = self._without_match(operator, needed)
             present = f"{column.name} >= 0" if operator.op in {"Scan", "Window"} else f"{column.name} <> {NONE}"
-            table = self._session.table(f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}")
-            if self._session.count(table):
+            select = f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}"
+            # What goes no further in this step is read once more only, so it needs no table of its own.
+            table = f"({select})" if operator.op == "Scan" else self._session.table(select)
+            if operator.op == "Scan" or self._session.count(table):
                 skip = carry.skip & self._plan.skippable(operator) if operator.op in WINDOWED else frozenset()
                 self._states.setdefault(_At(operator.id, self._relevant(operator, needed), skip), []).append(table)
 

@@ -40,6 +40,7 @@ class Found:
     hops: Hops
     vague: Collection[int] = ()
     blurred: Sequence[str] = ()  # which origins (`origin, file`) have records in the files of `vague`
+    end_files: Collection[int] | None = None  # the files of `ends`, where the walk told
 
 
 async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> TraceAnswer:
@@ -95,7 +96,7 @@ def walk(
     if not request.forward:
         up = Upstream(session, Goal(to=to, follows=follows), witness=request.semantics is Semantics.WITNESS)
         up.run(begin, names)
-        return Found(begin, selected, up.reached, up.ends, up.hops, up.vague, up.blurred)
+        return Found(begin, selected, up.reached, up.ends, up.hops, up.vague, up.blurred, up.end_files)
     down = Downstream(session, to=to, follows=follows)
     down.run(begin)
     if request.semantics is Semantics.WITNESS:
@@ -151,8 +152,9 @@ async def lifted_of(
     """Where the trace goes on by datasets, from where the walk over records ended."""
     if graph is None:
         return Lifted()
-    tables = found.ends if not forward else [*found.ends, found.begin]
-    numbers = await asyncio.to_thread(_files_of, session, tables)
+    numbers = found.end_files
+    if numbers is None or forward:
+        numbers = await asyncio.to_thread(_files_of, session, [*found.ends, found.begin] if forward else found.ends)
     datasets = {session.files[number].dataset for number in {*numbers, *found.vague}}
     if forward:
         datasets |= {output for capture in found.hops.captures() if (output := datasets_of(capture)[0])}
@@ -199,7 +201,7 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
         return [], 0
     ordered = sorted((session.files[number] for number in shown), key=lambda file: (file.dataset, file.block.path))
     rank = mapped("file", {file.number: place for place, file in enumerate(ordered)})
-    union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables)
+    union = " UNION ALL ".join(f"SELECT file, row FROM {table}" for table in tables)
     table = session.table(f"SELECT DISTINCT file, row, {rank} AS rank FROM ({union}) WHERE rank IS NOT NULL")
     return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count(table)
 

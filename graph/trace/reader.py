@@ -60,7 +60,7 @@ class Reader:
     ) -> str:
         """Make a temporary table of records: `__file`, `__row`, `__line` (null for Parquet) and the dataset's columns.
 
-        `wanted` is a table with columns `file` and `row`; without it, all records are read. Of Parquet only `columns` are, if they are given.
+        `wanted` is a table with columns `file` and `row`; without it, all records are read. `columns` are those of Parquet to read.
         """
         name = f"records_{next(_numbers)}"
         if shape.format == "parquet":

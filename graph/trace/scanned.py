@@ -37,7 +37,8 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
         wanted_columns = {names[attr]: kind for attr, kind in attributes.items() if names[attr].lower() not in split}
         check_columns(session.database, [exactly(file.path) for file in files], wanted_columns)
     try:
-        table = session.reader.table(session.database, shape, files, located, dict.fromkeys(names[attr] for attr in attributes)) if files else None
+        needed = dict.fromkeys(names[attr] for attr in attributes)
+        table = session.reader.table(session.database, shape, files, located, needed) if files else None
     except UnsupportedError as error:
         raise Untranslatable(error.message) from error
     if table is None:

@@ -6,7 +6,7 @@ the walk is `origin, file, row`, `file` being a number of the session.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -48,6 +48,7 @@ class Upstream:
         self.hops = Hops()
         self.reached: list[str] = []  # records of the goal's dataset, or its targets
         self.ends: list[str] = []  # records that nobody known wrote
+        self.end_files: set[int] = set()  # the files that hold them
         self.vague: set[int] = set()  # files of which it cannot be told any more which record it was
         self.blurred: list[str] = []  # tables `origin, file` of them
         self._session = session
@@ -58,7 +59,7 @@ class Upstream:
 
     def run(self, begin: str, names: Names) -> None:
         """From a table of records; `names` are the columns of a witness."""
-        self._sort(begin, lambda _: names, None, first=True)
+        self._sort(begin, self._met([begin])[0], lambda _: names, None, first=True)
         while self._waiting:
             key = max(self._waiting, key=lambda key: (self._session.capture(key[0]).manifest.ended, key[0], sorted(key[1] or ())))
             tables = self._waiting.pop(key)
@@ -75,17 +76,40 @@ class Upstream:
         columns = attributes_of(sink, names) if self._witness else None
         step = Backward(session, capture, witness=self._witness, columns=columns, towards=capture.plan.above(wanted))
         reached = step.run(begin, {session.written(capture, place).number: place for place in range(len(capture.files))})
-        self.hops.add(capture, begin, {scan for scan, _ in reached.scans})
-        for (scan, given), parts in reached.scans.items():
-            operator = capture.plan.operators[scan]
-            source = capture.source(operator.source)
-            references = parts[0] if len(parts) == 1 else session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
-            needed = needed_names(operator, given) if self._witness else None
-            self._sort(session.located(capture, source, references), partial(_at_writer, source, needed), capture, source)
+        sources = {scan: capture.source(capture.plan.operators[scan].source) for scan, _ in reached.scans}
+        located = [session.located(capture, sources[scan], _union(parts)) for (scan, _), parts in reached.scans.items()]
+        self.hops.add(capture, begin, {scan for (scan, _), table in zip(reached.scans, located, strict=True) if session.count(table)})
+        kept = [self._wanted(table) for table in located]
+        for (scan, given), table, met in zip(reached.scans, kept, self._met(kept), strict=True):
+            needed = needed_names(capture.plan.operators[scan], given) if self._witness else None
+            self._sort(table, met, partial(_at_writer, sources[scan], needed), capture, sources[scan])
+
+    def _wanted(self, table: str) -> str:
+        """Of a step's records those that are to be followed; the goal's targets among them are reached."""
+        session, goal = self._session, self._goal
+        if not goal.targets:
+            return table
+        self.reached.append(
+            session.table(f"SELECT DISTINCT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.targets} USING (file, row)")
+        )
+        return session.table(f"SELECT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.within} USING (file, row)")
+
+    def _met(self, tables: Sequence[str]) -> list[dict[int, bool]]:
+        """Of each table the files that it has records of, and whether it is not known of some of these which they are."""
+        met: list[dict[int, bool]] = [{} for _ in tables]
+        if tables:
+            rows = " UNION ALL ".join(
+                f"SELECT {part} AS part, file, row IS NULL AS vague FROM {table}" for part, table in enumerate(tables)
+            )
+            query = f"SELECT part, file, bool_or(vague) FROM ({rows}) GROUP BY part, file ORDER BY part, file"
+            for part, file, vague in self._session.database.execute(query).fetchall():
+                met[part][file] = vague
+        return met
 
     def _sort(
         self,
         table: str,
+        met: Mapping[int, bool],
         names: Callable[[Capture], Names],
         reader: Capture | None,
         source: Source | None = None,
@@ -94,17 +118,11 @@ class Upstream:
     ) -> None:
         """Hand records on: to the goal, to the captures that wrote them, or to the ends."""
         session, goal = self._session, self._goal
-        if goal.targets and not first:
-            self.reached.append(
-                session.table(f"SELECT DISTINCT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.targets} USING (file, row)")
-            )
-            table = session.table(f"SELECT r.origin, r.file, r.row FROM {table} r SEMI JOIN {goal.within} USING (file, row)")
-        met = session.database.execute(f"SELECT file, bool_or(row IS NULL) FROM {table} GROUP BY file ORDER BY file").fetchall()
-        vague = {number for number, unknown in met if unknown}
+        vague = {number for number, unknown in met.items() if unknown}
         self.vague |= vague
         if vague:
             self.blurred.append(session.table(f"SELECT DISTINCT origin, file FROM {table} WHERE row IS NULL"))
-        numbers = [number for number, _ in met]
+        numbers = list(met)
         here = {number for number in numbers if goal.to is not None and not first and session.files[number].dataset == goal.to}
         if here:
             self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
@@ -118,6 +136,7 @@ class Upstream:
             self._waiting.setdefault((writer, needed), []).append(self._only(table, files, not vague and len(files) == len(numbers)))
         ends = {file.number for file in onward} - found.keys()
         if ends:
+            self.end_files |= ends
             self.ends.append(self._only(table, ends, not vague and len(ends) == len(numbers)))
             for number in ends if reader else ():
                 say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
@@ -151,6 +170,11 @@ class Upstream:
             return None
         self._seen.setdefault(key, []).append(table)
         return table
+
+
+def _union(queries: Sequence[str]) -> str:
+    """The rows of several tables or queries, each once."""
+    return queries[0] if len(queries) == 1 else f"({' UNION '.join(f'FROM {query}' for query in queries)})"
 
 
 def _at_writer(source: Source, needed: Names, writer: Capture) -> Names:
