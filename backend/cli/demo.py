@@ -24,6 +24,7 @@ from headwater.backend.home import Home
 from headwater.backend.logs import configure
 from headwater.backend.serving import LocalService, link_to
 from headwater.backend.settings import load_settings
+from headwater.errors import HeadwaterError
 
 app = typer.Typer(add_completion=False)
 _DONE = "pipeline.done"
@@ -101,11 +102,15 @@ def _tell(screen: Console, story: Story, folder: Path, home: Home) -> None:
     touched = story.forward(record)
     screen.print(f"Forward, that record reached {', '.join(_place(entry) for entry in touched['records'][:5])}.")
     screen.print("\nRunning the pipeline again [bold]without it[/], beside the real data …")
-    replay = story.replay_without([record])
-    _tell_replay(screen, replay)
     export = folder / "report.prov.json"
     command = [sys.executable, "-m", "headwater", "export", "prov", str(story.out / "report"), "--home", str(home.path), "-o", str(export)]
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    # Written while the jobs run again, which it has nothing to do with.
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as exporting:
+        replay = story.replay_without([record])
+        _tell_replay(screen, replay)
+        _, said = exporting.communicate()
+    if exporting.returncode:
+        raise HeadwaterError(f"The export failed: {said.strip()}")
     screen.print(f"\nProvenance for an auditor, as PROV-JSON: {export} ({export.stat().st_size:,} bytes)")
 
 
