@@ -67,6 +67,7 @@ class _StoreArm:
 
     def __init__(self, name: str, folder: Path, sizes: Sequence[int]) -> None:
         self._full = sizes[0] >= _NODES  # a small lake has no so large lineages; then growth says nothing
+        settle()  # as the service does
         self._loop = asyncio.new_event_loop()
         self._servers = []
         self._lakes: list[tuple[GraphStore, list[str]]] = []
@@ -88,7 +89,6 @@ class _StoreArm:
         else:
             self._empty = open_store(f"sqlite:///{folder / f'{name}.db'}")
         self._wait(self._empty.open())
-        settle()  # as the service does
 
     def run(self, case: str, turn: int) -> Sample:
         if case == "events":
