@@ -28,7 +28,7 @@ def _encoder() -> Callable[[Any], str]:
     That costs more than to encode the two or three properties that most elements have.
     """
     whole = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
-    make = json.encoder.c_make_encoder
+    make = getattr(json.encoder, "c_make_encoder", None)  # written in C; not every Python has it
     if make is None:
         return whole.encode
     inner = make(None, whole.default, _quoted, None, ":", ",", True, False, False)
