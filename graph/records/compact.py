@@ -22,7 +22,7 @@ from headwater.graph.records.ordering import collided, ordered
 from headwater.graph.records.tables import batches, files_written, order_of, schema_of
 
 _ROW_GROUP = 32_768
-_IN_MEMORY = 16_000_000  # longs: with the places that sort them and a copy, less than what DuckDB may take
+_IN_MEMORY = 32_000_000  # longs: with copies and what sorts them, less than what DuckDB may take
 _MEMORY = "1GB"
 # Of the two hashes of each group only those are kept that tell of two keys in one: as good as never any.
 _COLLIDED = "(SELECT key, unnest([min(checked), max(checked)]) AS checked FROM unsorted GROUP BY key HAVING min(checked) <> max(checked))"
@@ -55,13 +55,18 @@ def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequ
     unsorted = batches(boundary, segments, files)
     target = folder / boundary_name(boundary.boundary)
     if sum(segment.footer.rows for segment in segments) * len(schema) <= _IN_MEMORY:
-        _write(_ordered(boundary, pa.Table.from_batches(unsorted, schema)).to_batches(), schema, target)
+        parts = sorted((batch for batch in unsorted if batch.num_rows), key=lambda batch: _first(boundary, batch))  # often that is all
+        _write(_ordered(boundary, pa.Table.from_batches(parts, schema)).to_batches(), schema, target)
         return
     with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
         database.register("unsorted", pa.RecordBatchReader.from_batches(schema, unsorted))
         rows = _COLLIDED if boundary.kind == "check" else "unsorted"
         keep_sorted(boundary, database, rows, target)
+
+
+def _first(boundary: Boundary, batch: pa.RecordBatch) -> list[int]:
+    return [batch.column(name)[0].as_py() for name in order_of(boundary)]
 
 
 def _ordered(boundary: Boundary, table: pa.Table) -> pa.Table:

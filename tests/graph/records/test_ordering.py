@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.graph.associations import NONE, pack
 from headwater.graph.records import compact
+from headwater.graph.records.narrow import sorted_rows
 from headwater.graph.records.ordering import collided, in_order, ordered
 from headwater.graph.records.staging import FOLDER
 from tests.graph.jobs import TENANT
 from tests.graph.records.test_store import staged  # noqa: F401  # a fixture
 
-LONGS = st.one_of(st.integers(-2, 2), st.integers(-(2**63), 2**63 - 1))
+REFERENCES = st.one_of(st.just(NONE), st.builds(pack, st.integers(0, 3), st.integers(5, 9)), st.just(pack(2**23 - 1, 2**40 - 1)))
+LONGS = st.one_of(st.integers(-2, 2), st.integers(-(2**63), 2**63 - 1), REFERENCES)
 ROWS = st.lists(st.tuples(LONGS, LONGS, LONGS), max_size=30)
 
 
@@ -27,6 +30,20 @@ def columns(rows, width: int):
 def test_rows_are_sorted_by_the_first_column_first(rows) -> None:
     made = ordered(columns(rows, 3), columns(rows, 3))
     assert list(zip(*(column.tolist() for column in made), strict=True)) == sorted(rows)
+
+
+@given(st.lists(st.tuples(REFERENCES, st.integers(-3, 3), REFERENCES), max_size=30))
+def test_references_are_sorted_as_longs(rows) -> None:
+    made = ordered(columns(rows, 3), columns(rows, 3))
+    assert list(zip(*(column.tolist() for column in made), strict=True)) == sorted(rows)
+
+
+def test_what_is_narrow_is_sorted_as_one_column_and_hashes_are_not() -> None:
+    small = [(pack(1, 7), 3), (NONE, 4), (pack(0, 9), 3)]
+    made = sorted_rows(columns(small, 2))
+    assert made is not None
+    assert list(zip(*(column.tolist() for column in made), strict=True)) == sorted(small)
+    assert sorted_rows(columns([(2**62, 0), (-(2**62), 0)], 2)) is None
 
 
 @given(ROWS)

@@ -1,0 +1,78 @@
+"""Several columns of longs as one, where what tells them apart fits into 63 bits: sorting that is many times cheaper than sorting rows.
+
+References are small once the gap between ordinal and position is taken out, and so are whole numbers that stand for keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.graph.associations import NONE
+from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
+from headwater.graph.records.decode import Longs
+
+_BITS = 63
+
+
+@dataclass(frozen=True, slots=True)
+class _Narrow:
+    """How a column is told by fewer bits: 0 for none, else 1 + the upper part above its least, then the lower part above its least."""
+
+    upper: int
+    lower: int
+    upper_bits: int
+    lower_bits: int
+
+    @property
+    def bits(self) -> int:
+        return self.upper_bits + self.lower_bits
+
+    def code(self, column: Longs) -> Longs:
+        upper = (column >> POSITION_BITS) - (self.upper - 1)
+        code = (upper << self.lower_bits) | ((column & POSITION_MASK) - self.lower)
+        none = column == NONE
+        if none.any():
+            code[none] = 0
+        return code
+
+    def column(self, code: Longs) -> Longs:
+        upper = (code >> self.lower_bits) + (self.upper - 1)
+        column = (upper << POSITION_BITS) | ((code & ((1 << self.lower_bits) - 1)) + self.lower)
+        column[code == 0] = NONE
+        return column
+
+
+def sorted_rows(columns: Sequence[Longs]) -> list[Longs] | None:
+    """The rows sorted by all columns, the first of them counting most; None where they are not narrow enough."""
+    forms: list[_Narrow] = []
+    for column in columns:
+        form = _form(column)
+        if form is None or form.bits + sum(other.bits for other in forms) > _BITS:
+            return None
+        forms.append(form)
+    codes = np.zeros(len(columns[0]), np.int64)
+    for form, column in zip(forms, columns, strict=True):
+        codes <<= form.bits
+        codes |= form.code(column)
+    codes.sort()
+    made: list[Longs] = []
+    for form in reversed(forms):
+        made.append(form.column(codes & ((1 << form.bits) - 1)))
+        codes >>= form.bits
+    return made[::-1]
+
+
+def _form(column: Longs) -> _Narrow | None:
+    present = column[column != NONE] if (column == NONE).any() else column
+    if not len(present):
+        return _Narrow(0, 0, 1, 0)
+    upper, highest = int(present.min()) >> POSITION_BITS, int(present.max()) >> POSITION_BITS
+    upper_bits = (highest - upper + 1).bit_length()
+    if upper_bits > _BITS - POSITION_BITS:
+        return None  # hashes
+    lower = present & POSITION_MASK
+    least = int(lower.min())
+    return _Narrow(upper, least, upper_bits, (int(lower.max()) - least).bit_length())
