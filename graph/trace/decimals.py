@@ -7,11 +7,22 @@ scale, and rounds. DuckDB never rounds here; what overflows is an error there, w
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+from headwater.graph.associations import Expression
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(-?\d+)\)")
 _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19}
 _MOST = 38
 _OF_64_BITS = 18
+
+
+def summed(expression: Expression) -> Expression:
+    """Short decimals Spark sums as whole numbers, `makedecimal(sum(unscaledvalue(x)))`: that is `sum(x)`. Any other expression as it is."""
+    inner = expression.args[0] if expression.fn == "makedecimal" and expression.args else expression
+    if inner is expression or inner.fn != "sum" or len(inner.args) != 1 or inner.args[0].fn != "unscaledvalue":
+        return expression
+    return replace(inner, args=inner.args[0].args, type=expression.type)
 
 
 def shape_of(kind: str | None) -> tuple[int, int] | None:

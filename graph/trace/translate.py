@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
-from headwater.graph.trace.decimals import computed, widens
+from headwater.graph.trace.decimals import computed, summed, widens
 from headwater.graph.trace.plan import CACHE, Plan
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.types import INTEGERS, duckdb_type
@@ -99,7 +99,7 @@ class Translator:
 
     def _result(self, window: Operator, definition: Definition) -> str:
         """What a window computed: of aggregates alone, since of ranks and their like only who had part in them is known."""
-        if window.id not in self._columns or not definition.expr.aggregate:
+        if window.id not in self._columns or not summed(definition.expr).aggregate:
             raise Untranslatable(f"{definition.name}, the result of {window.text or 'a window'},")
         return self._leaf(window, definition.attr, definition.type or "", f"{definition.name}, the result of a window,")
 

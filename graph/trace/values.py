@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Boundary, Definition, Expression, Operator
 from headwater.graph.trace.collisions import collided
+from headwater.graph.trace.decimals import summed
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import influence
 from headwater.graph.trace.plan import CACHE, Column, branches, references
@@ -93,7 +94,7 @@ def _with_results(
     child = capture.plan.children(operator)[0]
     passed = {attr: kind for attr, kind in attributes.items() if attr not in reaches}
     values = {attr: translator.sql(Expression(fn="attr", attr=attr, type=kind), child) for attr, kind in passed.items()}
-    functions = {definition.attr: _aggregate(translator, definition.expr, child) for definition in results}
+    functions = {definition.attr: _aggregate(translator, summed(definition.expr), child) for definition in results}
     for attr, reach in reaches.items():
         lo, hi = (bound.replace("w.", "c.") for bound in (reach.lo, reach.hi))
         frame = f"PARTITION BY c.begin ORDER BY c.ref RANGE BETWEEN (c.ref - {lo}) PRECEDING AND ({hi} - c.ref) FOLLOWING"
@@ -110,9 +111,10 @@ def _output(translator: Translator, operator: Operator, child: Operator, attr: i
         return f"any_value({translator.sql(key, child)})"
     if not any(part.aggregate for part in definition.expr.walk()):
         return f"any_value({translator.sql(definition.expr, child)})"  # of keys alone, so the same in every row of the group
-    if not definition.expr.aggregate:
+    function = summed(definition.expr)
+    if not function.aggregate:
         raise Untranslatable(definition.expr.text)
-    return _aggregate(translator, definition.expr, child)
+    return _aggregate(translator, function, child)
 
 
 def _aggregate(translator: Translator, function: Expression, child: Operator) -> str:

@@ -34,7 +34,8 @@ def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> Typed:
     makers += [grouping_sets, explode, unpivot, pivot, drop_duplicates, ranking]
     if is_numbered(child):
         makers += [window, window, _top, ranked, chosen_by_place]
-    return draw(draw(st.sampled_from(makers))(child, types))
+    made: Typed = draw(draw(st.sampled_from(makers))(child, types))
+    return made
 
 
 @st.composite

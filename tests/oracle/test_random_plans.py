@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import pandas_udf
+from pyspark.sql.pandas.functions import pandas_udf
 
 from headwater.graph.trace import Semantics, TraceAnswer
 from tests.oracle.drawn import TYPES, Tables, tables
