@@ -103,13 +103,13 @@ class Origins:
         leaves = plan.collectLeaves()
         for i in range(leaves.size()):
             leaf = leaves.apply(i)
-            kind = leaf.getClass().getSimpleName()
-            if kind == "LogicalRelation" and leaf.relation().getClass().getSimpleName() == "HadoopFsRelation":
+            names = _class_names(leaf)
+            if "LogicalRelation" in names and leaf.relation().getClass().getSimpleName() == "HadoopFsRelation":
                 roots = leaf.relation().location().rootPaths()
                 yield from (str(roots.apply(j).toString()) for j in range(roots.size()))
-            elif kind == "InMemoryRelation":
+            elif "InMemoryRelation" in names:
                 yield from self._roots_of(leaf.cacheBuilder().logicalPlan())
-            elif kind == "LogicalRDD":
+            elif "LogicalRDD" in names:
                 columns = leaf.output()
                 yield from self.of_columns(int(columns.apply(j).exprId().id()) for j in range(columns.size()))
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,15 @@ def test_a_program_behaves_as_under_python(name: str, folder: Path) -> None:
     assert (ours.returncode, ours.stdout, ours.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What is started here heeds SIGINT, also where the tests themselves run in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_from_outside_ends_it_as_under_python(folder: Path) -> None:
     script = folder / "waits.py"
     script.write_text("import time\nprint('ready', flush=True)\ntime.sleep(30)\n")

@@ -58,7 +58,7 @@ final class RunningStages {
         StageLog log = (StageLog) logs.remove(Long.valueOf(execution));
         List ids = log == null ? null : log.announced();
         for (int i = 0; ids != null && i < ids.size(); i++) {
-            owners.remove(ids.get(i));
+            owners.remove(ids.get(i), log); // another execution that shares the stage may have it by now
         }
         return log;
     }

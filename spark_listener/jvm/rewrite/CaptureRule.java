@@ -32,9 +32,10 @@ public final class CaptureRule extends Rule {
         }
     }
 
-    private LogicalPlan captured(LogicalPlan plan) {
+    private LogicalPlan captured(LogicalPlan optimized) {
+        LogicalPlan plan = Caches.sized(optimized); // first, so that what is refused or not followed has it too
         if (!WriteRewrite.takes(plan)) {
-            return CacheRewrite.takes(plan) ? cached(plan) : Caches.sized(plan);
+            return CacheRewrite.takes(plan) ? cached(plan) : plan;
         }
         if (plan.getTagValue(SEEN).isDefined()) {
             return plan;

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec;
 import scala.collection.immutable.Seq;
 import scala.math.BigInt;
 
@@ -37,7 +38,9 @@ final class VisibleStatistics {
     private static Statistics measured(LogicalPlan node, HiddenNode hidden) {
         try {
             return hidden.visible(weighed((LogicalPlan) node.children().apply(0))).stats();
-        } catch (RuntimeException fault) { // an estimate is not worth a query
+        } catch (Exception fault) { // an estimate is not worth a query
+            return hidden.original().stats();
+        } catch (AssertionError fault) { // what Scala's assert throws
             return hidden.original().stats();
         }
     }
@@ -91,9 +94,10 @@ final class VisibleStatistics {
         return ((LogicalPlan) node.withNewChildren(Scala.seq(children))).stats();
     }
 
-    /** What a stage counted, without the bytes of its hidden columns. */
+    /** What a stage counted, without the bytes of its hidden columns. Before it has run, it has an estimate, which is without them already. */
     private static Statistics discounted(LogicalQueryStage node) {
-        return without(node.stats(), hiddenColumns(node.physicalPlan()));
+        Statistics known = node.stats();
+        return known.isRuntime() ? without(known, hiddenColumns(node.physicalPlan())) : known;
     }
 
     /** What was counted, without so many hidden columns of each row. */
@@ -107,6 +111,9 @@ final class VisibleStatistics {
     }
 
     private static long hiddenColumns(SparkPlan plan) {
+        if (plan instanceof TableCacheQueryStageExec) {
+            return 0L; // HiddenCache says its size without them
+        }
         if (plan instanceof QueryStageExec) {
             List output = Scala.list(plan.output());
             return output.size() - visible(plan.output()).size();

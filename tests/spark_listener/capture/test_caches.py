@@ -15,7 +15,7 @@ from pyspark.sql.window import Window
 
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
-from tests.spark_listener.capture.conftest import Run, Table, Traced
+from tests.spark_listener.capture.conftest import Captured, Run, Table, Traced
 
 pytestmark = pytest.mark.spark
 Trace = Callable[..., Traced]
@@ -227,21 +227,26 @@ def test_what_cannot_be_captured_is_cached_as_it_is(cached: Cache, source: DataF
     assert [described["path"].rsplit("/", 1)[-1] for described in written.event["plan"]["sources"]] == ["source"]
 
 
-@pytest.mark.parametrize("writes", [True, False])
+@pytest.mark.parametrize(("writes", "how"), [(True, "inner"), (True, "left_anti"), (False, "inner")])
 def test_the_size_of_a_cache_is_that_of_the_programs_own_columns(
-    spark: SparkSession, cached: Cache, table: Table, write: Run, conf: Callable[..., None], writes: bool
+    spark: SparkSession, cached: Cache, table: Table, write: Run, conf: Callable[..., None], writes: bool, how: str
 ) -> None:
     conf(adaptive__enabled=False, autoBroadcastJoinThreshold=12_000)
     rows = [{"id": number, "text": hashlib.sha256(str(number).encode()).hexdigest()} for number in range(1_000)]
     everything = spark.read.parquet(table("all", rows))  # of more than 60,000 bytes
     kept = cached(everything.select(f.col("id").alias("other")))
     kept.count()  # now it counts 8,000 bytes; with references it would be 16,000
-    joined = everything.join(kept, f.col("id") == f.col("other"))
+    joined = everything.join(kept, f.col("id") == f.col("other"), how)
     if writes:
         written = write(joined)
         assert written.lineage is not None
-        plan = str(spark._jsparkSession.sharedState().statusStore().execution(written.event["execution"]).get().physicalPlanDescription())
+        plan = _plan_that_ran(spark, written)
     else:
         plan = str(joined._jdf.queryExecution().executedPlan().toString())
         assert str(joined._jdf.queryExecution().optimizedPlan().collectLeaves().apply(1).stats().sizeInBytes()) == "8000"
     assert "BroadcastHashJoin" in plan, plan
+
+
+def _plan_that_ran(spark: SparkSession, written: Captured) -> str:
+    executions = spark._jsparkSession.sharedState().statusStore()
+    return str(executions.execution(written.event["execution"]).get().physicalPlanDescription())
