@@ -15,7 +15,7 @@ from headwater.errors import HeadwaterError
 from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
 from headwater.graph.index.build import Builder, refuse_early
 from headwater.graph.index.edges import far_of, near_of
-from headwater.graph.index.source import Source, UnindexableError
+from headwater.graph.index.source import Rows, Source, UnindexableError
 from headwater.graph.index.walks import IndexGround, Reached, reach
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.bulk import edges_of, nodes_of
@@ -40,6 +40,7 @@ class IndexedStore:
         self._reading: asyncio.Task[None] | None = None
         self._refused = False
         self._advancing = asyncio.Lock()
+        self._changing: asyncio.Task[None] | None = None
 
     async def ready(self) -> Adjacency | None:
         """Wait until the index has been read; None: there is no room for it."""
@@ -92,6 +93,8 @@ class IndexedStore:
         if self._graph is None and not await self._begin():
             return None
         async with self._advancing:
+            if self._changing is not None and not self._changing.done():  # of a walk that was given up meanwhile
+                await asyncio.wait([self._changing])
             graph = self._graph
             if graph is None:
                 return None
@@ -104,13 +107,20 @@ class IndexedStore:
                 self._graph = None
                 return None
             if news.revision > graph.revision:
-                graph = await asyncio.to_thread(graph.changed, news.rows, news.revision)
-                if graph.size > self._room:
-                    self._refuse(f"no room, it has grown to {graph.size:,} bytes of {self._room:,}")
+                self._changing = asyncio.create_task(self._change(graph, news.rows, news.revision))
+                await asyncio.shield(self._changing)
+                if (graph := self._graph) is None:
                     return None
-                self._graph = graph
         start = graph.numbers(news.focus)
         return graph, start[start != UNKNOWN]
+
+    async def _change(self, graph: Adjacency, rows: Rows, revision: int) -> None:
+        """Bring the index up to a revision, in a task of its own: a thread goes on when whoever began it is cancelled."""
+        changed = await asyncio.to_thread(graph.changed, rows, revision)
+        if changed.size > self._room:
+            self._refuse(f"no room, it has grown to {changed.size:,} bytes of {self._room:,}")
+        else:
+            self._graph = changed
 
     async def _begin(self) -> bool:
         """Have the index read, and wait for it if it is small; whether it is there."""
@@ -163,6 +173,8 @@ class IndexedStore:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
+        if self._changing is not None:
+            await asyncio.gather(self._changing, return_exceptions=True)
         self._graph = None
         await self._source.close()
 

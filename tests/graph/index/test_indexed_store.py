@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -256,3 +258,60 @@ async def test_containers_come_from_the_index_too(store: IndexedStore, monkeypat
 
 def test_every_kind_of_edge_has_a_code_that_a_key_can_hold() -> None:
     assert len(source.KINDS) <= 16
+
+
+class Held:
+    """`Adjacency.changed`, which waits until it is let go on; `most` counts the threads that were in it at once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.entered, self.go = threading.Event(), threading.Event()
+        self.most = self._within = 0
+        changed = adjacency.Adjacency.changed
+
+        def held(graph: adjacency.Adjacency, rows: source.Rows, revision: int) -> adjacency.Adjacency:
+            self._within += 1
+            self.most = max(self.most, self._within)
+            self.entered.set()
+            self.go.wait(10)
+            self._within -= 1
+            return changed(graph, rows, revision)
+
+        monkeypatch.setattr(adjacency.Adjacency, "changed", held)
+
+
+async def cancelled_walk(store: IndexedStore, held: Held) -> None:
+    walk = asyncio.create_task(upstream(store, "t", dataset("out")))
+    assert await asyncio.to_thread(held.entered.wait, 10)
+    walk.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await walk
+
+
+async def test_a_walk_given_up_leaves_its_change_to_the_next(store: IndexedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    await store.apply("t", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    await store.apply("t", [GraphBatch(stamp(2), edges=[reads("more", "report")])])
+    held = Held(monkeypatch)
+    await cancelled_walk(store, held)
+    await store.apply("t", [GraphBatch(stamp(3), edges=[reads("still-more", "report")])])
+    following = asyncio.create_task(upstream(store, "t", dataset("out")))
+    await asyncio.sleep(0.2)
+    held.go.set()
+    assert seen(await following) == seen(await upstream(store._source, "t", dataset("out")))
+    assert held.most == 1
+
+
+async def test_closing_waits_for_the_change_of_a_walk_given_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = indexed(url)
+    await store.open()
+    await store.apply("t", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    await store.apply("t", [GraphBatch(stamp(2), edges=[reads("more", "report")])])
+    held = Held(monkeypatch)
+    await cancelled_walk(store, held)
+    closing = asyncio.create_task(store.close())
+    done, _ = await asyncio.wait([closing], timeout=0.2)
+    held.go.set()
+    await closing
+    assert not done
+    assert store._graph is None
