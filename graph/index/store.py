@@ -116,7 +116,12 @@ class IndexedStore:
 
     async def _change(self, graph: Adjacency, rows: Rows, revision: int) -> None:
         """Bring the index up to a revision, in a task of its own: a thread goes on when whoever began it is cancelled."""
-        changed = await asyncio.to_thread(graph.changed, rows, revision)
+        try:
+            changed = await asyncio.to_thread(graph.changed, rows, revision)
+        except Exception as error:  # noqa: BLE001 - whatever its fault: it would be that of every walk to come
+            _log.exception("changing the index failed")
+            self._refuse(f"{type(error).__name__}: {error}")
+            return
         if changed.size > self._room:
             self._refuse(f"no room, it has grown to {changed.size:,} bytes of {self._room:,}")
         else:

@@ -315,3 +315,18 @@ async def test_closing_waits_for_the_change_of_a_walk_given_up(url: str, monkeyp
     await closing
     assert not done
     assert store._graph is None
+
+
+async def test_an_index_that_cannot_be_changed_is_given_up_and_the_log_says_so(
+    store: IndexedStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> adjacency.Adjacency:
+        raise ValueError("a fault")
+
+    await store.apply("t", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    monkeypatch.setattr(adjacency.Adjacency, "changed", broken)
+    await store.apply("t", [GraphBatch(stamp(2), edges=[reads("more", "report")])])
+    for _ in range(2):
+        assert len((await upstream(store, "t", dataset("out"))).nodes) == 9
+    assert "ValueError: a fault" in caplog.text
