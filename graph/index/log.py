@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Collection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headwater.graph.index.source import TOUCHED
 from headwater.graph.model.changes import Changes
 
 T = TypeVar("T", int, str)
 
+_AGAIN = 10  # so many times `TOUCHED` nodes may be named: most of them again and again, which costs the time to unpack them
 _LEVEL = 1  # a third smaller at the best level, for thrice the time
 
 
@@ -33,3 +34,22 @@ def unpack(packed: bytes) -> list[int] | list[str]:
     """The inverse of `pack`."""
     nodes: list[int] | list[str] = json.loads(zlib.decompress(packed))
     return nodes
+
+
+class Touched:
+    """The nodes that the transactions after a revision touched, by owner, in the order of the log, and no more than it is worth."""
+
+    def __init__(self, after: int) -> None:
+        self.revision = after
+        self.nodes: dict[str, set[Any]] = {}
+        self._named = 0
+
+    def take(self, revision: int, packed: bytes | None, owner: str = "") -> bool:
+        """Take the next transaction in; False: the log does not tell what changed, or it is so much that all is to be read."""
+        if revision != self.revision + 1 or packed is None:
+            return False
+        self.revision = revision
+        named = unpack(packed)
+        self._named += len(named)
+        self.nodes.setdefault(owner, set()).update(named)
+        return self._named <= _AGAIN * TOUCHED and sum(map(len, self.nodes.values())) <= TOUCHED

@@ -16,7 +16,7 @@ from headwater.graph.stores.protocol import GraphStore
 
 # How many of the last transactions the log holds: who asks after fewer of them reads what changed, who asks later reads all.
 LOGGED = 256
-# A transaction that touches more than these is logged as one after which all is to be read.
+# A transaction that touches more than these is logged as one after which all is to be read; so is all read where several did together.
 TOUCHED = 100_000
 
 # An edge of the index says its kind by its place here, which is not kept anywhere.
@@ -48,7 +48,7 @@ class News:
     """What a store answers before a walk.
 
     `focus` holds the refs of those of the ids asked for that exist, in their order. `rows` are the nodes that were touched and the edges
-    into them; None: the log does not reach back so far, or the graph was dropped since.
+    into them; None: the log does not reach back so far, or names too many, or the graph was dropped since.
     """
 
     revision: int

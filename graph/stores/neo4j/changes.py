@@ -12,13 +12,14 @@ from typing import Any, LiteralString
 from neo4j import AsyncManagedTransaction
 
 from headwater.graph.index import Census, News, Rows
-from headwater.graph.index.log import pack, unpack
+from headwater.graph.index.log import Touched, pack
 from headwater.graph.index.source import CODES, LOGGED, UnindexableError
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP
 
 _PORTION = 10_000
+_TRANSACTIONS = 64  # of the log, read at a time: one that touched much is megabytes
 _CODES = {relationship: CODES[kind] for kind, relationship in RELATIONSHIP.items()}
 
 _REVISION: LiteralString = "OPTIONAL MATCH (r:HeadwaterRevision {name: 'graph'}) WITH coalesce(r.number, 0) AS revision "
@@ -29,6 +30,9 @@ _LOG: LiteralString = """
     CREATE (:HeadwaterChange {revision: r.number, tenant: $tenant, nodes: $nodes})
     WITH r MATCH (c:HeadwaterChange) WHERE c.revision <= r.number - $logged DELETE c
     """
+_LOGGED: LiteralString = (
+    "MATCH (c:HeadwaterChange) WHERE $after < c.revision <= $upto RETURN c.revision, c.nodes, c.tenant ORDER BY c.revision"
+)
 # Most edges were first and last stated at once: that need not travel twice.
 _ROW: LiteralString = """
     elementId(n), n.id, n.name, [(n)<-[e]-(m:Container) | [elementId(m), type(e), coalesce(e.first, ''),
@@ -90,18 +94,14 @@ async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant:
     start = [elements.ref(element) for element in found]
     if revision == after:
         return News(revision, start, Rows())
-    logged = await rows(
-        transaction,
-        "MATCH (c:HeadwaterChange) WHERE c.revision > $after RETURN c.revision, c.tenant, c.nodes ORDER BY c.revision",
-        after=after,
-    )
-    if not logged or logged[0][0] != after + 1 or any(nodes is None for _, _, nodes in logged):
-        return News(revision, start, None)
-    touched: dict[str, set[Any]] = {}
-    for _, owner, nodes in logged:
-        touched.setdefault(owner, set()).update(unpack(nodes))
+    log = Touched(after)
+    while log.revision != revision:
+        upto = min(log.revision + _TRANSACTIONS, revision)
+        logged = await rows(transaction, _LOGGED, after=log.revision, upto=upto)
+        if not all(log.take(*row) for row in logged) or log.revision != upto:
+            return News(revision, start, None)
     read: list[list[Any]] = []
-    for owner, ids in touched.items():
+    for owner, ids in log.nodes.items():
         read += await rows(transaction, _TOUCHED, ids=sorted(ids), tenant=owner)
     return News(revision, start, _rows(read, elements))
 

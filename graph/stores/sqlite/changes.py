@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from headwater.graph.index import Census, News, Rows
-from headwater.graph.index.log import pack, unpack
+from headwater.graph.index.log import Touched, pack
 from headwater.graph.index.source import CODES, LOGGED
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
@@ -51,10 +51,11 @@ def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], afte
     revision = _revision(connection)
     if revision == after:
         return News(revision, start, Rows())
-    logged = connection.execute("SELECT revision, nodes FROM change WHERE revision > ? ORDER BY revision", (after,)).fetchall()
-    if not logged or logged[0][0] != after + 1 or any(nodes is None for _, nodes in logged):
+    log = Touched(after)
+    logged = connection.execute("SELECT revision, nodes FROM change WHERE revision > ? ORDER BY revision", (after,))
+    if not all(log.take(*row) for row in logged) or log.revision != revision:
         return News(revision, start, None)
-    touched = json.dumps(sorted({key for _, nodes in logged for key in unpack(nodes)}))
+    touched = json.dumps(sorted(log.nodes[""]))
     nodes = connection.execute(f"SELECT {_NODES} FROM json_each(?) AS t CROSS JOIN node AS n ON n.key = t.value", (touched,))
     edges = connection.execute(f"SELECT {_EDGES} FROM json_each(?) AS t CROSS JOIN edge AS e ON e.dst = t.value", (touched,))
     return News(revision, start, _rows(nodes.fetchall(), edges.fetchall()))

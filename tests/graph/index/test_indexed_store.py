@@ -158,6 +158,19 @@ async def test_a_transaction_that_touches_too_much_is_read_as_a_whole(
     assert len((await upstream(store, "t", dataset("out"))).nodes) == 13
 
 
+async def test_transactions_that_touch_too_much_together_are_not_gathered(
+    store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.apply("t", [PIPELINE])
+    graph = await store.ready()
+    assert graph is not None
+    monkeypatch.setattr("headwater.graph.index.log.TOUCHED", 6)
+    for number, rows in enumerate((True, True, True, True, True, False)):
+        await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report")])])
+        news = await store._source.news("t", [dataset("out")], after=graph.revision)
+        assert (news.rows is not None, len(news.focus)) == (rows, 1)
+
+
 async def test_a_large_graph_is_walked_in_its_store_until_it_has_been_read(store: IndexedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexed_store, "_SMALL", 0)
     await store.apply("t", [PIPELINE])

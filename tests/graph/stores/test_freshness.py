@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headwater.graph.model import Edge, EdgeKind, GraphBatch
 from headwater.graph.stores import Direction, GraphStore, Subgraph
 from tests.graph.stores.samples import FLOWS, PIPELINE, dataset, job, node, reads, stamp, writes
@@ -38,3 +40,18 @@ async def test_a_dropped_graph_reaches_nothing_and_may_come_again(store: GraphSt
     for _ in range(2):
         assert (await upstream(store, tenant)).distance == {dataset("out"): 0, job("new"): 1}
         assert len((await upstream(store, f"{tenant}-other")).nodes) == 8
+
+
+@pytest.mark.parametrize("touched", [3, 8, 100])
+async def test_many_transactions_that_touch_much_together_are_in_the_next_walk(
+    store: GraphStore, tenant: str, touched: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the index reads the log in portions, or is read as a whole because of them."""
+    monkeypatch.setattr("headwater.graph.stores.neo4j.changes._TRANSACTIONS", 2)
+    await store.apply(tenant, [PIPELINE])
+    await upstream(store, tenant)
+    monkeypatch.setattr("headwater.graph.index.log.TOUCHED", touched)
+    for number in range(5):
+        await store.apply(tenant, [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report")])])
+    for _ in range(2):
+        assert len((await upstream(store, tenant)).nodes) == 13
