@@ -15,7 +15,9 @@ from headwater.graph.model import EdgeKind
 from headwater.graph.stores.protocol import GraphStore
 
 # How many of the last transactions the log holds: who asks after fewer of them reads what changed, who asks later reads all.
-LOGGED = 256
+# There are to be more than are made while all is read, or the reading would never do: minutes, of some transactions a second.
+# It costs half a kilobyte a transaction of 200 nodes; what trims the log takes the one that fell out by its number.
+LOGGED = 8192
 # A transaction that touches more than these is logged as one after which all is to be read; so is all read where several did together.
 TOUCHED = 100_000
 

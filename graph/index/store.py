@@ -1,7 +1,8 @@
 """A graph store whose walks run in memory, over another that keeps the graph.
 
 What is asked of one step goes to the store, as does everything while there is no index: until it has been read, where there is no room for
-it, and after a change that its log no longer tells.
+it, and after a change that its log no longer tells. A graph that is not small is read again no sooner than ten times as long after as the
+last reading took, so that reading takes a tenth of the time at most, whatever is written.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subg
 _log = logging.getLogger("headwater.graph.index")
 
 _SMALL = 20_000  # nodes and edges that are read while the first walk waits: a tenth of a second
+_PAUSE = 10  # so many times what a reading took, until the next
 _KINDS = {kind.value: kind for kind in NodeKind}
 
 
@@ -38,6 +40,7 @@ class IndexedStore:
         self._room = room
         self._graph: Adjacency | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._paused = 0.0  # until then, by the clock of the process
         self._refused = False
         self._advancing = asyncio.Lock()
         self._changing: asyncio.Task[None] | None = None
@@ -131,7 +134,7 @@ class IndexedStore:
         """Have the index read, and wait for it if it is small; whether it is there."""
         if self._refused:
             return False
-        if self._reading is None:
+        if self._reading is None and time.monotonic() >= self._paused:
             census = await self._source.census()
             if census.nodes + census.edges <= _SMALL:
                 await self._read()
@@ -140,6 +143,7 @@ class IndexedStore:
         return self._graph is not None
 
     async def _read_aside(self) -> None:
+        began = time.monotonic()
         try:
             await self._read()
         except HeadwaterError as error:  # the store is away: the next walk tells, or begins again
@@ -149,6 +153,8 @@ class IndexedStore:
             self._refuse(f"{type(error).__name__}: {error}")
         finally:
             self._reading = None
+            ended = time.monotonic()
+            self._paused = ended + _PAUSE * (ended - began)
 
     async def _read(self) -> None:
         began = time.perf_counter()

@@ -181,6 +181,47 @@ async def test_a_large_graph_is_walked_in_its_store_until_it_has_been_read(store
     assert len((await upstream(store, "t", dataset("out"))).nodes) == 8
 
 
+async def test_a_large_graph_is_not_read_again_and_again(store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the log of changes never reaches back to when a reading began, it would be."""
+    monkeypatch.setattr(indexed_store, "_SMALL", 0)
+    monkeypatch.setattr(changes, "LOGGED", 1)
+    readings = 0
+    scan = store._source.scan
+
+    async def counted() -> AsyncIterator[source.Rows]:
+        nonlocal readings
+        readings += 1
+        async for rows in scan():
+            yield rows
+        await asyncio.sleep(0.1)
+        for number in range(3):
+            await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{readings}-{number}", "report")])])
+
+    monkeypatch.setattr(store._source, "scan", counted)
+    await store.apply("t", [PIPELINE])
+    for _ in range(6):
+        await upstream(store, "t", dataset("out"))
+        if store._reading is not None:
+            await asyncio.wait([store._reading])
+    assert readings == 1
+    monkeypatch.setattr(store._source, "scan", scan)
+    store._paused = 0.0  # as if the time had passed
+    await upstream(store, "t", dataset("out"))
+    await asyncio.wait_for(store.ready(), 10)
+    forbid_walks(store, monkeypatch)
+    assert len((await upstream(store, "t", dataset("out"))).nodes) == 11
+
+
+async def test_what_is_written_while_a_graph_is_read_is_taken_from_the_log(store: IndexedStore, other: GraphStore) -> None:
+    """As many transactions as there are in a minute or two."""
+    await store.apply("t", [PIPELINE])
+    graph = await store.ready()
+    assert graph is not None
+    for number in range(1_000):
+        await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{number % 9}", "report")])])
+    assert (await store._source.news("t", [], after=graph.revision)).rows is not None
+
+
 @pytest.mark.parametrize("seen_early", [True, False])
 async def test_without_room_the_store_walks_and_the_log_says_so(
     url: str, seen_early: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
