@@ -28,8 +28,8 @@ final class OuterValues {
         if (written != null && (!readsOuter(written) || LateralLimit.defines(written, firstOf(aggregate)))) {
             return false;
         }
-        if (written != null && !defines(written)) {
-            return true;
+        if (written != null && !defines(written) && isJoined(capture.original, false, aggregate)) {
+            return true; // rows are always joined back to it
         }
         if (written != null || isJoined(capture.original, false, aggregate)) {
             String reason = "it may be of the values that rows give to a LATERAL or correlated query, whose own rows alone would be given";
