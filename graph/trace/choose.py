@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import duckdb
 
 from headwater.errors import SourceChangedError
-from headwater.graph.associations import Expression, Operator
+from headwater.graph.associations import Definition, Expression, Operator
 from headwater.graph.trace.order import order_of
 from headwater.graph.trace.plan import Column, branches
 from headwater.graph.trace.session import Capture, Session
@@ -24,6 +24,7 @@ from headwater.graph.trace.values import leaf_tables
 _GREATEST = frozenset({"max", "bool_or", "some", "any"})
 _LEAST = frozenset({"min", "bool_and", "every"})
 _MADE_UP = 1 << 52  # the columns of a pivot have numbers from here on (docs: capture format)
+_PIVOT = "pivotfirst"  # a pivot's array as such: of more values than are described one by one, or in a capture of an older Headwater
 _FREE = frozenset({"first", "last", "any_value", "first_value", "last_value"})
 
 
@@ -44,6 +45,8 @@ class Chooser:
 
         With `first_at_least`, a group of which nothing is chosen gives its first row.
         """
+        for function in (function for function in functions if function.fn == _PIVOT):
+            self._superset(function, "of which of its values the column is was not recorded")
         if any(_takes_all(function) for function in functions):
             return candidates
         ordered = self._ordered(candidates)
@@ -62,7 +65,7 @@ class Chooser:
 
     def _say_pivot(self, without: str) -> None:
         """A pivot's rows are groups: of one that has none of the pivot's values, the witness of its first group is not its first row."""
-        if any(definition.attr >= _MADE_UP for definition in self._operator.defines) and self._session.count(without):
+        if any(map(_pivots, self._operator.defines)) and self._session.count(without):
             reason = "of a row that has none of its values, a record of the first group is given, which need not be the first record"
             self._session.say("Pivot", reason, "missing")
 
@@ -132,6 +135,11 @@ class Chooser:
 def aggregates(expressions: Sequence[Expression]) -> list[Expression]:
     """The aggregate functions in expressions."""
     return [part for expression in expressions for part in expression.walk() if part.aggregate]
+
+
+def _pivots(definition: Definition) -> bool:
+    """Whether a column is one of a pivot's."""
+    return definition.attr >= _MADE_UP or any((part.fn, part.name) == ("first", "pivot") for part in definition.expr.walk())
 
 
 def _takes_all(function: Expression) -> bool:

@@ -96,7 +96,7 @@ final class ExpressionText {
         if (expression instanceof ScalarSubquery) {
             return of((Expression) ((LogicalPlan) ((ScalarSubquery) expression).plan()).output().apply(0)); // what it reads is that column
         }
-        Map element = pivots.element(expression);
+        Map element = pivots.element(expression, this);
         if (element != null) {
             return element;
         }

@@ -69,6 +69,38 @@ def test_pivot(spark: SparkSession, table: Any, write: Any) -> None:
     assert write(frame).ids("b") == {(b,): [of(..., b)] for b in range(4)}
 
 
+def _pivoted(spark: SparkSession, path: str, column: str) -> Any:
+    """One column of a pivot: Spark takes it of the array in the aggregate that makes the array."""
+    return spark.read.parquet(path).groupBy("b").pivot("w", [1, 2, 7]).agg(f.max("v")).select("b", f.col(column).alias("m"))
+
+
+def test_a_witness_of_the_one_column_that_is_taken_of_a_pivot_has_the_rows_of_its_value(
+    spark: SparkSession, table: Any, write: Any, traced: Any
+) -> None:
+    captured = write(_pivoted(spark, table("sales", sales()), "2"))
+    greatest = {b: max((r for r in sales() if (r["b"], r["w"]) == (b, 2)), key=lambda r: r["v"])["id"] for b in range(4)}
+    assert traced(captured, "b", semantics=Semantics.WITNESS) == ({(b,): [frozenset({greatest[b]})] for b in range(4)}, set())
+    assert traced(captured, "b") == ({(b,): [of(..., b)] for b in range(4)}, set())
+
+
+def test_a_witness_of_a_pivots_row_that_has_none_of_the_value_says_that_it_need_not_be_the_first_record(
+    spark: SparkSession, table: Any, write: Any, traced: Any
+) -> None:
+    found, said = traced(write(_pivoted(spark, table("sales", sales()), "7")), "b", semantics=Semantics.WITNESS)
+    assert {b: [len(records) for records in rows] for (b,), rows in found.items()} == {b: [1] for b in range(4)}
+    assert all(records < of(..., b) for (b,), rows in found.items() for records in rows)
+    assert {effect for _, effect in said} == {"missing"}
+
+
+def test_a_witness_says_where_the_column_of_a_pivot_was_not_recorded(spark: SparkSession, table: Any, write: Any, traced: Any) -> None:
+    captured = write(_pivoted(spark, table("sales", sales()), "2"))
+    (pivot,) = [d["expr"] for o in captured.capture["operators"] for d in o.get("defines", ()) if d["expr"].get("name") == "pivot"]
+    pivot["args"].append(pivot.pop("filter")["args"][0])
+    pivot["fn"] = pivot.pop("name") + "first"  # as Headwater described it before
+    _, said = traced(captured, "b", semantics=Semantics.WITNESS)
+    assert {effect for _, effect in said} == {"superset"}
+
+
 def test_unpivot(spark: SparkSession, table: Any, write: Any) -> None:
     frame = spark.read.parquet(table("sales", sales())).unpivot("id", ["v", "w"], "name", "value")
     assert write(frame).ids("id", "name") == {(i, name): [frozenset({i})] for i in range(120) for name in ("v", "w")}
