@@ -13,8 +13,11 @@ _SEARCHED = 500
 
 
 def fold(name: str) -> str:
-    """The form in which names are searched and ordered. Both stores keep it, so that both order alike."""
-    return name.casefold()[:_SEARCHED].encode("utf-8", "replace").decode()
+    """The form in which names are searched and ordered. Both stores keep it, so that both order alike.
+
+    Without NUL, behind which SQLite's index of letters does not look.
+    """
+    return name.casefold()[:_SEARCHED].encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def encode_cursor(folded: str, identifier: str) -> str:

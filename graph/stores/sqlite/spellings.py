@@ -32,7 +32,7 @@ def drop_spellings(connection: sqlite3.Connection, tenant: str) -> None:
 
 def spelt_with(connection: sqlite3.Connection, tenant: str, part: str, most: int) -> list[str] | None:
     """The spellings that hold a part, in their order; None where the index does not help: the part is too short, or more than `most` do."""
-    if len(part) < _LETTERS or "\0" in part:
+    if len(part) < _LETTERS:
         return None
     # Letters beside each other, of which every third triple and the last cover the part; the rest is compared.
     starts = {*range(0, len(part) - _LETTERS + 1, _LETTERS), len(part) - _LETTERS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import InvalidQueryError
@@ -42,6 +42,7 @@ async def test_search_is_by_part_of_the_name_whatever_the_case(store: GraphStore
     part=st.text("abcAÄß\"'-%_ \x00", max_size=6),
     kinds=st.lists(st.sampled_from([NodeKind.DATASET, NodeKind.JOB]), unique=True),
 )
+@example(names=["\0Aß"], part="Aß", kinds=[])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_search_finds_what_looking_at_each_name_finds(store: GraphStore, names: list[str], part: str, kinds: list[NodeKind]) -> None:
     tenant = uuid4().hex
