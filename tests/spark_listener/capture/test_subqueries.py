@@ -93,6 +93,28 @@ def test_correlated_ones(spark: SparkSession, write: Any, traced: Any) -> None:
     assert traced(captured, "v") == (single, set())
 
 
+@pytest.mark.usefixtures("tables")
+def test_grouped_lateral_ones_whose_rows_have_a_subquery_of_their_own(spark: SparkSession, write: Any, traced: Any) -> None:
+    matching = {k: frozenset(row["id"] for row in others() if row["k"] == k) for k in range(4)}
+    rows_of_four = "(select v, k x, (select min(w) from b where b.k = a.k) m from a where v < 4)"
+    lateral = "left join lateral (select sum(w) s from b where b.k = t.x) on true"
+    captured = write(spark.sql(f"select v, x, m, s from {rows_of_four} t {lateral}"))
+    assert traced(captured, "v") == ({(v,): [matching[v % 4] | {f"a{v:02}"}] for v in range(4)}, set())
+
+
+@pytest.mark.usefixtures("tables")
+def test_distinct_rows_of_the_query_itself_are_followed_beside_lateral_ones(spark: SparkSession, write: Any, traced: Any) -> None:
+    captured = write(
+        spark.sql("select x, s from (select distinct k x from a) t left join lateral (select sum(w) s from b where b.k = t.x) on true")
+    )
+    found, said = traced(captured, "x")
+    for (x,), sets in found.items():
+        whole = frozenset(row["id"] for row in [*rows(), *others()] if row["k"] == x)
+        assert [whole <= records for records in sets] == [True], x
+        assert said == {"superset"} or sets == [whole]
+    assert found
+
+
 def _shifted(value: int) -> int:
     return value + 1
 
