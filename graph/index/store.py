@@ -33,7 +33,7 @@ _KINDS = {kind.value: kind for kind in NodeKind}
 
 
 class IndexedStore:
-    """`source` with an index of at most `room` bytes; reading it takes about twice as much for a while."""
+    """`source` with an index of at most `room` bytes; reading it takes more for a while."""
 
     def __init__(self, source: Source, *, room: int) -> None:
         self._source = source

@@ -114,7 +114,7 @@ async def drop_tenant(connections: Connections, tenant: str) -> None:
 async def _write_nodes(transaction: AsyncManagedTransaction, tenant: str, nodes: Mapping[str, Facts]) -> dict[str, _Locked]:
     locked: dict[str, _Locked] = {}
     updates: list[list[str]] = []
-    # Sorted, ids of one kind follow one another; a label that stands in the statement is set at a third of the price.
+    # Sorted, ids of one kind follow one another, and a statement can name their label.
     for kind, of_kind in groupby(sorted(nodes), key=kind_of):
         lock: LiteralString = _LOCK + LABEL[kind] + _LOCKED
         for portion in _portions(of_kind):
