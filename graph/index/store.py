@@ -54,9 +54,8 @@ class IndexedStore:
     async def reach(
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
-        asked = {"direction": direction, "kinds": kinds, "depth": depth, "limit": limit}
         if by_columns(focus, kinds) or (current := await self._current(tenant, focus)) is None:
-            return await self._source.reach(tenant, focus, **asked)  # type: ignore[arg-type]
+            return await self._source.reach(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
         graph, start = current
         found = await asyncio.to_thread(reach, graph, start, direction, kinds, depth, limit)
         told = found.steps.into[found.steps.told]

@@ -74,9 +74,9 @@ class Reader:
             return name
         source = self._texts(database, shape, files, wanted)
         types = dict(shape.columns)
-        columns = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
+        values = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
         join = f" JOIN {self._places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
-        database.execute(f"CREATE TEMP TABLE {name} AS SELECT {FILE}, {ROW}, {LINE}{columns}{self._extra(shape)} FROM {source}{join}")
+        database.execute(f"CREATE TEMP TABLE {name} AS SELECT {FILE}, {ROW}, {LINE}{values}{self._extra(shape)} FROM {source}{join}")
         database.unregister(source)
         return name
 

@@ -35,7 +35,7 @@ final class OuterValues {
             return areTheirOwn(aggregate, capture);
         }
         LogicalPlan written = capture.writtenIfKnown();
-        if (written != null && (!readsOuter(written) || LateralLimit.defines(written, firstOf(aggregate)))) {
+        if (written != null && (outerOf(written).isEmpty() || LateralLimit.defines(written, firstOf(aggregate)))) {
             return false;
         }
         if (written != null && !defines(written) && isJoined(capture.original, false, aggregate)) {
@@ -81,14 +81,20 @@ final class OuterValues {
 
     /** Whether subqueries read all these columns from the query around them. */
     private static boolean areOuter(List columns, LogicalPlan written) {
-        Set outer = new HashSet();
-        addOuter(written, outer);
+        Set outer = outerOf(written);
         for (int i = 0; i < columns.size(); i++) {
             if (!outer.contains(((NamedExpression) columns.get(i)).exprId())) {
                 return false;
             }
         }
         return true;
+    }
+
+    /** The columns that subqueries read of the query around them. */
+    private static Set outerOf(LogicalPlan written) {
+        Set outer = new HashSet();
+        addOuter(written, outer);
+        return outer;
     }
 
     private static void addOuter(LogicalPlan node, Set outer) {
@@ -105,9 +111,7 @@ final class OuterValues {
     private static void addOuter(Expression expression, Set outer) {
         List read = expression instanceof SubqueryExpression ? Scala.list(((SubqueryExpression) expression).getOuterAttrs()) : new ArrayList();
         for (int i = 0; i < read.size(); i++) {
-            if (read.get(i) instanceof NamedExpression) {
-                outer.add(((NamedExpression) read.get(i)).exprId());
-            }
+            outer.add(read.get(i) instanceof NamedExpression ? (Object) ((NamedExpression) read.get(i)).exprId() : read.get(i));
         }
         List children = Scala.list(expression.children());
         for (int i = 0; i < children.size(); i++) {
@@ -159,36 +163,6 @@ final class OuterValues {
         List inner = inner(node);
         for (int i = 0; i < inner.size(); i++) {
             if (defines((LogicalPlan) inner.get(i))) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Whether a subquery reads columns of the query around it. */
-    private static boolean readsOuter(LogicalPlan node) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            if (readsOuter((Expression) expressions.get(i))) {
-                return true;
-            }
-        }
-        List inner = inner(node);
-        for (int i = 0; i < inner.size(); i++) {
-            if (readsOuter((LogicalPlan) inner.get(i))) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static boolean readsOuter(Expression expression) {
-        if (expression instanceof SubqueryExpression && !((SubqueryExpression) expression).getOuterAttrs().isEmpty()) {
-            return true;
-        }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (readsOuter((Expression) children.get(i))) {
                 return true;
             }
         }

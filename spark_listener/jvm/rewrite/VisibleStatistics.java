@@ -25,12 +25,9 @@ final class VisibleStatistics {
     private VisibleStatistics() {}
 
     static Statistics of(LogicalPlan node) {
-        HiddenNode hidden = (HiddenNode) node;
-        if (!isMeasured(node)) {
-            return hidden.original().stats();
-        }
-        if (node.statsCache().isEmpty()) {
-            node.statsCache_$eq(Scala.some(measured(node, hidden)));
+        if (node.statsCache().isEmpty()) { // adaptive execution empties it when a stage has run
+            HiddenNode hidden = (HiddenNode) node;
+            node.statsCache_$eq(Scala.some(isMeasured(node) ? measured(node, hidden) : hidden.original().stats()));
         }
         return (Statistics) node.statsCache().get();
     }

@@ -193,7 +193,7 @@ async def test_a_large_graph_is_not_read_again_and_again(store: IndexedStore, ot
         readings += 1
         async for rows in scan():
             yield rows
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # so that the pause, ten times what a reading takes, is longer than the test
         for number in range(3):
             await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{readings}-{number}", "report")])])
 
@@ -349,7 +349,7 @@ async def test_a_walk_given_up_leaves_its_change_to_the_next(store: IndexedStore
     await cancelled_walk(store, held)
     await store.apply("t", [GraphBatch(stamp(3), edges=[reads("still-more", "report")])])
     following = asyncio.create_task(upstream(store, "t", dataset("out")))
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0.2)  # time enough for it to begin a change of its own, if nothing kept it from that
     held.go.set()
     assert seen(await following) == seen(await upstream(store._source, "t", dataset("out")))
     assert held.most == 1

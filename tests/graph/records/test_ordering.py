@@ -15,7 +15,6 @@ from headwater.graph.records.narrow import sorted_rows
 from headwater.graph.records.ordering import collided, in_order, ordered
 from headwater.graph.records.staging import FOLDER
 from tests.graph.jobs import TENANT
-from tests.graph.records.test_store import staged  # noqa: F401  # a fixture
 
 REFERENCES = st.one_of(st.just(NONE), st.builds(pack, st.integers(0, 3), st.integers(5, 9)), st.just(pack(2**23 - 1, 2**40 - 1)))
 LONGS = st.one_of(st.integers(-2, 2), st.integers(-(2**63), 2**63 - 1), REFERENCES)
@@ -69,7 +68,7 @@ def test_hashes_of_two_keys_are_those_that_are_kept(rows) -> None:
 
 
 @pytest.mark.parametrize("boundary", [0, 1])
-def test_what_does_not_fit_is_kept_in_the_same_way(staged, monkeypatch, tmp_path, boundary) -> None:  # noqa: F811  # the fixture
+def test_what_does_not_fit_is_kept_in_the_same_way(staged, monkeypatch, tmp_path, boundary) -> None:
     store, manifest = staged
     segments = store.root / TENANT / FOLDER
     shutil.copytree(segments, tmp_path / "again")

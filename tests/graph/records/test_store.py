@@ -12,8 +12,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore, block_of
 from headwater.graph.records.staging import Staging
 from tests.graph.jobs import TENANT, Job, write_csv
-
-COLUMNS = {"k": "string", "v": "int"}
+from tests.graph.records.conftest import COLUMNS, run
 
 
 @pytest.fixture
@@ -21,36 +20,6 @@ def store(tmp_path: Path):
     opened = AssociationStore(tmp_path / "associations")
     yield opened
     opened.close()
-
-
-class Held(AssociationStore):
-    """Keeps what a job publishes for the test to publish."""
-
-    held: Manifest
-
-    def publish(self, tenant, manifest):
-        self.held = manifest
-        return []
-
-
-@pytest.fixture
-def staged(tmp_path: Path):
-    """A store in which one capture is staged and not published, and its manifest."""
-    held = Held(tmp_path / "associations")
-    run(held, tmp_path)
-    held.close()
-    opened = AssociationStore(tmp_path / "associations")
-    yield opened, held.held
-    opened.close()
-
-
-def run(store: AssociationStore, root: Path, clock: int = 1) -> Manifest:
-    raw = write_csv(root / "raw" / "t.csv", list(COLUMNS), [[key, n] for n, key in enumerate("abcab")])
-    job = Job(store, "sums", clock)
-    scan = job.scan(raw, "csv", COLUMNS, {"header": "true", "nullvalue": "NA"})
-    total = job.aggregation("sum", job.attr(scan, "v"))
-    grouped = job.aggregate(scan, ["k"], {"total": (total, lambda rows: sum(r.values["v"] for r in rows), "bigint")})
-    return job.write(grouped, root / "out", "parquet", ["k", "total"])
 
 
 def test_a_published_capture_is_kept_sorted_and_its_segments_are_gone(staged) -> None:
