@@ -10,6 +10,7 @@ from bench.truth.replay import Record
 from headwater.graph.records import block_of
 from headwater.graph.trace import Semantics
 from headwater.graph.trace.backward import Backward
+from headwater.graph.trace.places import placed
 from headwater.graph.trace.tracer import tracer_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def records_by_scan(store: AssociationStore, tenant: str, capture: str, file: Pa
         for (scan, _), tables in step.run(begin, {number: place}).scans.items():
             source = known.source(known.plan.operators[scan].source)
             for table in tables:
-                located = session.located(known, source, table)
+                located = placed(session, known, source, table)
                 rows = session.database.execute(f"SELECT file, row FROM {located}").fetchall()
                 found[scan] |= {(session.files[number].block.path, row) for number, row in rows}
         paths = {scan: known.source(known.plan.operators[scan].source).path.removeprefix("file:") for scan in scans}

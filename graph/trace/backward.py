@@ -15,12 +15,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Boundary, Operator
+from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.choose import Chooser, aggregates
 from headwater.graph.trace.collisions import say_collided
 from headwater.graph.trace.derive import groups
+from headwater.graph.trace.held import distinct, taken
+from headwater.graph.trace.lookup import at_places, grouped, named, of_groups
 from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
-from headwater.graph.trace.plan import CACHE, WINDOWED, Column, Made, Needed, branches, limited, listed, needs_of, picked, references
-from headwater.graph.trace.session import Capture, Session, mapped
+from headwater.graph.trace.plan import CACHE, WINDOWED, Column, Made, Needed, branches, limited, listed, names, needs_of, picked, references
+from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.sets import is_set, on_side, sides
 from headwater.graph.trace.windows import WindowRows
 
@@ -77,10 +80,7 @@ class Backward:
         if sink is None:
             return Step({}, 0)
         columns = references(sink)
-        rows = self._session.table(
-            f"SELECT b.origin, b.file, b.row{listed('s', [*columns, *branches(sink)])} FROM {begin} b "
-            f"JOIN {self._session.rows(self._capture, sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
-        )
+        rows = at_places(self._session, self._capture, sink, begin, places, names([*columns, *branches(sink)]))
         known, asked = self._session.count(rows), self._session.count(begin)
         if known < asked:
             self._session.say(
@@ -95,7 +95,7 @@ class Backward:
             if operator.op == "Scan":
                 scans.setdefault((operator.id, at.given), []).extend(parts)
                 continue
-            state = parts[0] if len(parts) == 1 else self._session.table(" UNION ".join(f"SELECT * FROM {part}" for part in parts))
+            state = parts[0] if len(parts) == 1 else self._session.united(parts, ["origin", "ref"])
             if self._plan.match(operator) is not None:
                 self._match(operator, state, at)
             elif operator.op == "Window":
@@ -116,20 +116,17 @@ class Backward:
                 self._side(operator, boundary, state, side, mixed=mixed)
             return
         columns, known = references(boundary), [*references(boundary), *branches(boundary)]
-        kept = groups(self._session, self._capture, boundary, state)
         if not self._witness or operator.op != "Aggregate":
-            rows = self._session.table(f"SELECT s.origin{listed('g', columns)} FROM {state} s JOIN {kept} g ON g.key = s.ref")
+            rows = named(self._session, self._capture, boundary, state, names(columns), by="key")
             self._say_lost(operator, rows)
             self._spread(rows, columns, operator, _Carry(None, at.skip))
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
-        candidates = self._session.table(
-            f"SELECT g.key AS grp{listed('g', known)} FROM (SELECT DISTINCT ref FROM {state}) s JOIN {kept} g ON g.key = s.ref"
-        )
+        candidates = grouped(self._session, self._capture, boundary, state, names(known))
         self._say_lost(operator, candidates)
         if not mixed:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
-        rows = self._session.table(f"SELECT s.origin{listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
+        rows = of_groups(self._session, state, candidates, names(known))
         self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given)))
 
     def _say_lost(self, operator: Operator, rows: str) -> None:
@@ -145,8 +142,8 @@ class Backward:
         )
         if self._witness and not mixed:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
-        rows = f"SELECT s.origin{listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
-        self._spread(f"({rows})", columns, operator, _Carry(needs_of(operator, frozenset())))
+        rows = of_groups(self._session, state, candidates, names(columns))
+        self._spread(rows, columns, operator, _Carry(needs_of(operator, frozenset())))
 
     def _window(self, operator: Operator, state: str, at: _At) -> None:
         boundary = self._boundary(operator)
@@ -174,9 +171,7 @@ class Backward:
 
     def _named(self, state: str, boundary: Boundary) -> str:
         """A table `origin, …` of the rows of a boundary that the references of a state name."""
-        return self._session.table(
-            f"SELECT s.origin, w.* FROM {state} s JOIN {self._session.rows(self._capture, boundary)} w ON w.ref = s.ref"
-        )
+        return named(self._session, self._capture, boundary, state, schema_of(boundary).names, by="ref")
 
     def _cached(self, operator: Operator, state: str, at: _At) -> None:
         """What a cached row was made of."""
@@ -206,20 +201,17 @@ class Backward:
             if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.tells(operator):
                 reason = "whether another branch of the condition held was not recorded; the first match is given"
                 self._session.say(operator.text or operator.op, reason, "superset")
-        found = f"SELECT s.origin{listed('c', known)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref"
-        self._spread_by_branch(f"({found})", boundary, operator, _Carry(_read(operator, at.given)))
+        found = of_groups(self._session, state, candidates, names(known))
+        self._spread_by_branch(found, boundary, operator, _Carry(_read(operator, at.given)))
 
     def _candidates(self, operator: Operator, boundary: Boundary, rows: str, *, filtered: bool) -> str:
         """A table `grp, <ref columns>` of the rows that match those of a table with references `ref`."""
-        names = listed(MATCH, [*references(boundary), *branches(boundary)])
-        wanted = f"(SELECT key AS ref FROM {rows})" if filtered else rows
-        matches = f"{groups(self._session, self._capture, boundary, wanted)} {MATCH}"
+        columns = [*references(boundary), *branches(boundary)]
         if not filtered:
-            return self._session.table(
-                f"SELECT r.ref AS grp{names} FROM (SELECT DISTINCT ref FROM {rows}) r JOIN {matches} ON m.key = r.ref"
-            )
+            return grouped(self._session, self._capture, boundary, rows, names(columns))
+        matches = f"{groups(self._session, self._capture, boundary, f'(SELECT key AS ref FROM {rows})')} {MATCH}"
         unique = self._session.table(f"SELECT DISTINCT ON (ref) * FROM {rows}")
-        query = f"SELECT {ROW}.ref AS grp{names} FROM {unique} {ROW} JOIN {matches} ON "
+        query = f"SELECT {ROW}.ref AS grp{listed(MATCH, columns)} FROM {unique} {ROW} JOIN {matches} ON "
         return matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
 
     @staticmethod
@@ -234,7 +226,7 @@ class Backward:
         if not self._witness or not ways or (carry.inputs is None and expands):
             self._spread(rows, columns, above, carry)
             return
-        rows = self._session.table(f"FROM {rows}")
+        rows = self._session.table(f"FROM {rows}") if rows.startswith("(") else rows
         for numbers in self._session.database.execute(f"SELECT DISTINCT {', '.join(way.name for way in ways)} FROM {rows}").fetchall():
             same = " AND ".join(f"{way.name} = {number}" for way, number in zip(ways, numbers, strict=True))
             made = tuple((way.operator, number) for way, number in zip(ways, numbers, strict=True) if number >= 0)
@@ -252,13 +244,22 @@ class Backward:
                 if self._plan.boundary(operator) is None:
                     continue  # the row needs none of its matches
                 needed = self._without_match(operator, needed)
-            present = f"{column.name} >= 0" if operator.op in {"Scan", "Window"} else f"{column.name} <> {NONE}"
-            select = f"SELECT DISTINCT origin, {column.name} AS ref FROM {rows} WHERE {present}"
-            # What goes no further in this step is read once more only, so it needs no table of its own.
-            table = f"({select})" if operator.op == "Scan" else self._session.table(select)
+            table = self._referred(rows, column.name, operator)
             if operator.op == "Scan" or self._session.count(table):
                 skip = carry.skip & self._plan.skippable(operator) if operator.op in WINDOWED else frozenset()
                 self._states.setdefault(_At(operator.id, self._relevant(operator, needed), skip), []).append(table)
+
+    def _referred(self, rows: str, column: str, operator: Operator) -> str:
+        """A table (or query) `origin, ref` of the references to an operator that a column of rows holds, each once."""
+        held_rows = self._session.columns(rows)
+        if held_rows is not None:
+            refs = held_rows[column]
+            present = refs >= 0 if operator.op in {"Scan", "Window"} else refs != NONE
+            return self._session.hold(distinct(taken({"origin": held_rows["origin"], "ref": refs}, present)))
+        kept = f"{column} >= 0" if operator.op in {"Scan", "Window"} else f"{column} <> {NONE}"
+        select = f"SELECT DISTINCT origin, {column} AS ref FROM {rows} WHERE {kept}"
+        # What goes no further in this step is read once more only, so it needs no table of its own.
+        return f"({select})" if operator.op == "Scan" else self._session.table(select)
 
     def _without_match(self, join: Operator, given: Needed) -> Needed:
         """C of an existence join without the column that tells whether there is a match."""

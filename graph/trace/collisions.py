@@ -7,7 +7,10 @@ key was recorded beside (docs: capture format, role `check`); two keys of one ha
 from __future__ import annotations
 
 from headwater.graph.associations import Boundary, Operator
+from headwater.graph.trace.lookup import second_hashes
 from headwater.graph.trace.session import Capture, Session
+
+_BY_KEY = frozenset({"group", "match", "check"})  # kept in the order of their keys
 
 
 def collided(session: Session, capture: Capture, operator: Operator, rows: str) -> bool:
@@ -15,6 +18,9 @@ def collided(session: Session, capture: Capture, operator: Operator, rows: str) 
     boundary = _checked(capture, operator)
     if boundary is None:
         return False
+    refs = session.columns(rows) if boundary.kind in _BY_KEY else None
+    if refs is not None and (told := second_hashes(session, capture, boundary, refs)) is not None:
+        return told
     query = (
         f"SELECT 1 FROM {session.rows(capture, boundary)} c WHERE c.key IN (SELECT ref FROM {rows}) "
         "GROUP BY c.key HAVING min(c.checked) <> max(c.checked) LIMIT 1"

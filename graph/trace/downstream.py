@@ -13,6 +13,7 @@ from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.trace.forward import Forward
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import counts_alike, datasets_of, readers, say_counted_otherwise, scans_of, writers
+from headwater.graph.trace.places import first_of_split
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.shapes import Shape
 
@@ -123,7 +124,7 @@ class Downstream:
         if not splits or (len(splits) == 1 and splits[0][0] == 0):
             return [(number, splits[0][1] if splits else entry.ordinal, 0, _WITHOUT_END)]
         shape = Shape.of_source(source)
-        lows = [0 if start == 0 else self._session.first_of_split(file, shape, start) for start, _ in splits]
+        lows = [0 if start == 0 else first_of_split(self._session, file, shape, start) for start, _ in splits]
         if None in lows:
             return []
         known = [low for low in lows if low is not None]

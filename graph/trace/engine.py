@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.trace import held
 from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, readable_files, shape_of
 from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.held import Columns
 from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, closure, lift
 from headwater.graph.trace.links import Names, datasets_of
@@ -200,11 +202,23 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
     if not tables:
         return [], 0
     ordered = sorted((session.files[number] for number in shown), key=lambda file: (file.dataset, file.block.path))
-    rank = mapped("file", {file.number: place for place, file in enumerate(ordered)})
+    ranks = {file.number: place for place, file in enumerate(ordered)}
+    known = [session.columns(table) for table in tables]
+    if all(columns is not None for columns in known):
+        return _held_places([columns for columns in known if columns is not None], ranks, limit)
+    rank = mapped("file", ranks)
     union = " UNION ALL ".join(f"SELECT file, row FROM {table}" for table in tables)
     each_once = "DISTINCT " if len(tables) > 1 else ""  # as one table has them; another look at millions takes longer than the walk
     table = session.table(f"SELECT {each_once}file, row, {rank} AS rank FROM ({union}) WHERE rank IS NOT NULL")
     return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count(table)
+
+
+def _held_places(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
+    """The same, of tables in memory."""
+    ranked = [{"rank": held.mapped(columns["file"], ranks), **held.chosen(columns, ["file", "row"])} for columns in tables]
+    places = held.united([held.taken(columns, columns["rank"] >= 0) for columns in ranked])
+    first = zip(places["file"][:limit].tolist(), places["row"][:limit].tolist(), strict=True)
+    return list(first), held.count(places)
 
 
 def _vague(session: Session, number: int) -> TracedRecord:

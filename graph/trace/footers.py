@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import duckdb
-
+from headwater.graph.trace.held import Database
 from headwater.graph.trace.translate import Untranslatable
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
@@ -23,7 +22,7 @@ _LEGACY = "org.apache.spark.legacyDateTime"  # dates of the calendar before 1582
 _VERSION = "org.apache.spark.version"
 
 
-def check_columns(database: duckdb.DuckDBPyConnection, paths: Sequence[str], wanted: Mapping[str, str]) -> None:
+def check_columns(database: Database, paths: Sequence[str], wanted: Mapping[str, str]) -> None:
     """Check columns, name → Spark's type, in files (as `read_parquet` names them).
 
     Raises:
@@ -68,7 +67,7 @@ def _alike(given: str | None, wanted: str | None) -> bool:
     return given == wanted or (given, wanted) in _WIDER or (wanted in INTEGERS and given in _INTEGERS)
 
 
-def _check_calendar(database: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
+def _check_calendar(database: Database, paths: Sequence[str]) -> None:
     said = database.execute("SELECT decode(key), decode(value) FROM parquet_kv_metadata(?)", [list(paths)]).fetchall()
     if any(key == _LEGACY or (key == _VERSION and value < "3") for key, value in said):
         raise Untranslatable("a date in a file of the calendar that Spark used before version 3")

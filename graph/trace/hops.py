@@ -57,14 +57,13 @@ def _hop(session: Session, visit: Visit, names: Names) -> Hop:
     output, inputs = datasets_of(visit.capture)
     between = visit.capture.plan.above(visit.scans)
     operators = sorted((visit.capture.plan.operators[identifier] for identifier in between), key=lambda o: visit.capture.plan.order[o.id])
-    rows = " UNION ".join(f"SELECT file, row FROM {table}" for table in visit.records)
     return Hop(
         job=node_id(NodeKind.JOB, manifest.run.namespace, manifest.run.job),
         run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
         operations=[readable(operator.text or operator.op) for operator in operators if operator.op not in _UNSAID],
-        records=session.count(f"({rows})"),
+        records=session.count(session.united(visit.records, ["file", "row"])),
         grain=Grain.RECORD,
         expressions=steps_of(visit.capture, operators, names),
     )

@@ -46,7 +46,7 @@ def _keep(session: Session, capture: Capture, boundary: Boundary) -> bool:
     target = session.kept(capture, boundary.boundary)
     draft = target.with_name(f".{target.name}.{uuid4().hex}")
     try:
-        keep_sorted(boundary, session.database, table, draft)
+        keep_sorted(boundary, session.database.holding(table), table, draft)
         draft.rename(target)
         sync(target.parent)
     finally:

@@ -170,6 +170,11 @@ def listed(alias: str, columns: Iterable[Column]) -> str:
     return "".join(f", {alias}.{column.name}" for column in columns)
 
 
+def names(columns: Iterable[Column]) -> list[str]:
+    """The names of columns."""
+    return [column.name for column in columns]
+
+
 def limited(boundary: Boundary) -> list[Column]:
     """The `partition` columns of a window: its row's partition, as it was before a limit of ranks dropped rows of it."""
     named = (column.operator for column in boundary.columns if column.role == "partition")

@@ -13,11 +13,12 @@ from typing import Any
 import duckdb
 
 from headwater.errors import InvalidQueryError
+from headwater.graph.trace.held import Database
 
 _FRAME = "SELECT 1 FROM t WHERE (\n{}\n)"
 
 
-def checked(database: duckdb.DuckDBPyConnection, where: str) -> str:
+def checked(database: Database, where: str) -> str:
     """The predicate, in parentheses.
 
     Raises:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
 from headwater.graph.trace.delimited import texts
+from headwater.graph.trace.held import Database
 from headwater.graph.trace.lines import LineCache, LineRules, Lines
 from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.types import INTEGERS, duckdb_type
@@ -52,7 +52,7 @@ class Reader:
 
     def table(
         self,
-        database: duckdb.DuckDBPyConnection,
+        database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
         wanted: str | None = None,
@@ -80,9 +80,7 @@ class Reader:
         database.unregister(source)
         return name
 
-    def _many(
-        self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None
-    ) -> tuple[str, list[object]]:
+    def _many(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> tuple[str, list[object]]:
         """Records of any number of Parquet files, as one scan; and the parameters of the query."""
         join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
         select = (
@@ -92,7 +90,7 @@ class Reader:
         )
         return select, [[exactly(file.path) for file in files]]
 
-    def _texts(self, database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> str:
+    def _texts(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> str:
         """Register the records of text files, still as text."""
         names = [column for column, _ in shape.columns]
         asked = _asked(database, wanted) if wanted else None
@@ -115,7 +113,7 @@ class Reader:
         return source
 
     @staticmethod
-    def _places(database: duckdb.DuckDBPyConnection, shape: Shape, files: Sequence[ReadFile]) -> str:
+    def _places(database: Database, shape: Shape, files: Sequence[ReadFile]) -> str:
         """A relation `m` of the files: their place in the list, number, and the values of partition columns."""
         if not shape.partitions and files:
             values = ", ".join(f"({place}, {file.number})" for place, file in enumerate(files))
@@ -191,7 +189,7 @@ def typed(column: str, spark: str) -> str:
     return f"TRY_CAST({column} AS {kind})"
 
 
-def _asked(database: duckdb.DuckDBPyConnection, wanted: str) -> dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _asked(database: Database, wanted: str) -> dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
     found = database.execute(f"SELECT DISTINCT file, row FROM {wanted} ORDER BY file, row").fetchnumpy()
     files, rows = np.asarray(found["file"], np.int64), np.asarray(found["row"], np.int64)
     return {int(file): rows[files == file] for file in np.unique(files)}

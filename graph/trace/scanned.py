@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator
 from headwater.graph.trace.footers import check_columns
+from headwater.graph.trace.held import values
+from headwater.graph.trace.places import placed
 from headwater.graph.trace.reader import exactly, quoted
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.shapes import Shape
@@ -25,10 +27,8 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
         Untranslatable: it is not known any more which records they were, or their files hold something else than Spark read of them.
     """
     source = capture.source(operator.source)
-    located = session.located(capture, source, wanted)
-    numbers = [row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {located}").fetchall()]
-    if session.database.execute(f"SELECT count(*) FROM {located} WHERE row IS NULL").fetchone() != (0,):
-        raise Untranslatable("records of a file that has changed")
+    located = placed(session, capture, source, wanted)
+    numbers = _files(session, located)
     files = [session.files[number].readable() for number in numbers]
     shape = Shape.of_source(source)
     names = {column.attr: column.name for column in operator.attributes}
@@ -44,5 +44,15 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     if table is None:
         empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
         return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")
-    values = "".join(f", CAST(t.{quoted(names[attr])} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
-    return session.table(f"SELECT l.ref{values} FROM {located} l JOIN {table} t ON t.__file = l.file AND t.__row = l.row")
+    listed = "".join(f", CAST(t.{quoted(names[attr])} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
+    return session.table(f"SELECT l.ref{listed} FROM {located} l JOIN {table} t ON t.__file = l.file AND t.__row = l.row")
+
+
+def _files(session: Session, located: str) -> list[int]:
+    """The files of located records, by number."""
+    known = session.columns(located)
+    if known is not None:
+        return [int(file) for file in values(known["file"])]
+    if session.count(f"(SELECT 1 FROM {located} WHERE row IS NULL LIMIT 1)"):
+        raise Untranslatable("records of a file that has changed")
+    return [row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {located}").fetchall()]

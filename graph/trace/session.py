@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import duckdb
+import numpy as np
 
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Boundary, Manifest, Source
-from headwater.graph.associations.references import POSITION_MASK
 from headwater.graph.model import node_id
-from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path, uri_of
+from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path
+from headwater.graph.records.kept import KeptTables
+from headwater.graph.trace import held
 from headwater.graph.trace.answer import Incomplete
+from headwater.graph.trace.held import Columns, Database
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.reader import Reader, ReadFile, kept_rows
 from headwater.graph.trace.shapes import Shape, partition_values
 
-_FEW = 16
+_FETCHED = 50_000  # rows of a table of the database that are looked at in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +81,28 @@ class KnownFile:
 
 
 class Session:
-    """What the steps of one trace share. Every table that they make is a temporary one of `database`."""
+    """What the steps of one trace share. Every table that they make is a temporary one of `database`, or held in memory.
+
+    Of a table beyond `most` rows nothing is held.
+    """
 
     def __init__(
-        self, store: AssociationStore, tenant: str, database: duckdb.DuckDBPyConnection, reader: Reader, captures: dict[str, Capture]
+        self,
+        store: AssociationStore,
+        tenant: str,
+        database: duckdb.DuckDBPyConnection,
+        reader: Reader,
+        kept_tables: KeptTables,
+        captures: dict[str, Capture],
+        *,
+        most: int,
     ) -> None:
         self.store = store
         self.tenant = tenant
-        self.database = database
+        self.database = Database(database)
         self.reader = reader
+        self.kept_tables = kept_tables
+        self.most = most
         self.files: list[KnownFile] = []
         self.incomplete: dict[Incomplete, None] = {}
         self._numbers: dict[FileBlock, int] = {}
@@ -102,6 +118,29 @@ class Session:
         self._counts[name] = int(made[0]) if made else 0
         self._made.append(name)
         return name
+
+    def hold(self, columns: Columns) -> str:
+        """Hold a table in memory; its name."""
+        name = self.database.hold(columns)
+        self._counts[name] = held.count(columns)
+        return name
+
+    def columns(self, table: str) -> Columns | None:
+        """The columns of a table of longs, in memory; None where it is large, or no table but a query, or holds nulls."""
+        known = self.database.held(table)
+        if known is not None or self._counts.get(table, self.most) >= min(self.most, _FETCHED):
+            return known
+        fetched = self.database.execute(f"FROM {table}").fetchnumpy()
+        if any(np.ma.is_masked(column) for column in fetched.values()):
+            return None
+        return {name: np.ma.getdata(column).astype(np.int64, copy=False) for name, column in fetched.items()}
+
+    def united(self, tables: Sequence[str], names: Sequence[str]) -> str:
+        """A table of these columns of several tables (or queries), each row once."""
+        known = [self.columns(table) for table in tables]
+        if all(columns is not None for columns in known):
+            return self.hold(held.united([held.chosen(columns, names) for columns in known if columns is not None]))
+        return self.table(" UNION ".join(f"SELECT {', '.join(names)} FROM {table}" for table in tables))
 
     def name(self) -> str:
         """A name for a table that nobody has."""
@@ -163,44 +202,6 @@ class Session:
         sink = capture.manifest.sink
         assert sink is not None  # noqa: S101 - a capture without a sink wrote no file
         return self.known(capture.files[index].block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
-
-    def located(self, capture: Capture, source: Source, references: str) -> str:
-        """References to a scan's records as places: a table `origin, ref, file, row`; `row` is null where it cannot be known any more."""
-        ordinals = self._ordinals(source, references)
-        places = [(ordinal, *place) for ordinal in ordinals if (place := self._place(capture, source, ordinal))]
-        file = mapped("(r.ref >> 40)", {ordinal: number for ordinal, number, _ in places})
-        base = mapped("(r.ref >> 40)", {ordinal: first for ordinal, _, first in places})
-        known = f" WHERE {file} IS NOT NULL" if len(places) < len(ordinals) else ""
-        return self.table(f"SELECT r.origin, r.ref, {file} AS file, {base} + (r.ref & {POSITION_MASK}) AS row FROM {references} r{known}")
-
-    def _ordinals(self, source: Source, references: str) -> list[int]:
-        """The ordinals that occur. A few files are all taken, unasked: a query costs more than they do."""
-        if source.format == "parquet" and len(source.files) <= _FEW and all(file.ordinals == 1 for file in source.files):
-            return [file.ordinal for file in source.files]
-        return [row[0] for row in self.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
-
-    def _place(self, capture: Capture, source: Source, ordinal: int) -> tuple[int, int | None] | None:
-        """File of an ordinal, and the number of the record with which its positions begin."""
-        entry = next((file for file in source.files if file.ordinal <= ordinal < file.ordinal + file.ordinals), None)
-        if entry is None:
-            self.say(f"capture {capture.id}", f"its source {source.path} has no file of ordinal {ordinal}", "missing")
-            return None
-        dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
-        block = FileBlock(uri_of(entry.path), entry.length, entry.modified)
-        file = self.known(block, dataset, Shape.of_source(source), entry.partition)
-        split = next((split for split in source.splits if split.ordinal == ordinal), None)
-        if source.format == "parquet" or split is None or split.start == 0:
-            return file.number, 0
-        return file.number, self.first_of_split(file, Shape.of_source(source), split.start)
-
-    def first_of_split(self, file: KnownFile, shape: Shape, start: int) -> int | None:
-        """The number of the first record of a split; None, and said, where the file no longer tells."""
-        try:
-            return self.reader.lines(file.readable(), shape).before(start)
-        except (SourceChangedError, UnsupportedError, OSError) as error:
-            reason = error.message if isinstance(error, SourceChangedError | UnsupportedError) else str(error)
-            self.say(file.block.path, f"which record it was cannot be told any more: {reason}", "unreadable")
-            return None
 
 
 def mapped(value: str, values: Mapping[int, int | None]) -> str:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import duckdb
 
 from headwater.graph.records import AssociationStore
+from headwater.graph.records.kept import KeptTables
 from headwater.graph.trace.reader import Reader
 from headwater.graph.trace.session import Capture, Session
 
@@ -17,17 +18,21 @@ _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyD
 _LOCK = threading.Lock()
 _MAX_PLANS = 512
 _MEMORY = "2GB"  # beyond it DuckDB spills
+_HELD = 2_000_000  # rows of a table that is held in memory instead: about 64 MB
 _LITTLE = "32MB"  # where the answer is read in one pass, what waits for its turn may as well wait on disk
 
 
 class Tracer:
     """Opens sessions over one store. Safe to use from several threads; a session belongs to one trace."""
 
-    def __init__(self, store: AssociationStore, **config: str | int) -> None:
+    def __init__(self, store: AssociationStore, *, held: int = _HELD, **config: str | int) -> None:
         self._store = weakref.ref(store)
+        self._held = held
         self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(store.root / ".spill"), **config})
         self._database.execute("SET parquet_metadata_cache = true")
+        self._database.execute("SET GLOBAL TimeZone = 'UTC'")
         self._reader = Reader()
+        self._kept_tables = KeptTables()
         self._captures: dict[str, dict[str, Capture]] = {}
 
     def close(self) -> None:
@@ -43,15 +48,14 @@ class Tracer:
         if len(captures) > _MAX_PLANS:
             captures.clear()
         with self._database.cursor() as cursor:
-            cursor.execute("SET TimeZone = 'UTC'")
             cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-            yield Session(store, tenant, cursor, self._reader, captures)
+            yield Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
 
 
 @contextmanager
 def sparing_session(store: AssociationStore, tenant: str) -> Iterator[Session]:
     """A session on a database of its own, which keeps little in memory and is gone afterwards: for a trace of any size, read once."""
-    tracer = Tracer(store, memory_limit=_LITTLE, threads=1)
+    tracer = Tracer(store, held=0, memory_limit=_LITTLE, threads=1)
     try:
         with tracer.session(tenant) as session:
             yield session

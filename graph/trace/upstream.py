@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from headwater.graph.associations import Source
+from headwater.graph.trace import held
 from headwater.graph.trace.backward import Backward
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
@@ -24,7 +27,10 @@ from headwater.graph.trace.links import (
     say_overwritten,
     writers,
 )
+from headwater.graph.trace.places import placed
 from headwater.graph.trace.session import Capture, Session
+
+_PLACED = ["origin", "file", "row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ class Upstream:
         step = Backward(session, capture, witness=self._witness, columns=columns, towards=capture.plan.above(wanted))
         reached = step.run(begin, {session.written(capture, place).number: place for place in range(len(capture.files))})
         sources = {scan: capture.source(capture.plan.operators[scan].source) for scan, _ in reached.scans}
-        located = [session.located(capture, sources[scan], _union(parts)) for (scan, _), parts in reached.scans.items()]
+        located = [placed(session, capture, sources[scan], self._one(parts)) for (scan, _), parts in reached.scans.items()]
         self.hops.add(capture, begin, {scan for (scan, _), table in zip(reached.scans, located, strict=True) if session.count(table)})
         kept = [self._wanted(table) for table in located]
         for (scan, given), table, met in zip(reached.scans, kept, self._met(kept), strict=True):
@@ -96,11 +102,11 @@ class Upstream:
 
     def _met(self, tables: Sequence[str]) -> list[dict[int, bool]]:
         """Of each table the files that it has records of, and whether it is not known of some of these which they are."""
-        met: list[dict[int, bool]] = [{} for _ in tables]
-        if tables:
-            rows = " UNION ALL ".join(
-                f"SELECT {part} AS part, file, row IS NULL AS vague FROM {table}" for part, table in enumerate(tables)
-            )
+        known = [self._session.columns(table) for table in tables]
+        met = [dict.fromkeys(held.values(columns["file"]).tolist(), False) if columns else {} for columns in known]
+        parts = [(part, table) for part, (table, columns) in enumerate(zip(tables, known, strict=True)) if columns is None]
+        if parts:
+            rows = " UNION ALL ".join(f"SELECT {part} AS part, file, row IS NULL AS vague FROM {table}" for part, table in parts)
             query = f"SELECT part, file, bool_or(vague) FROM ({rows}) GROUP BY part, file ORDER BY part, file"
             for part, file, vague in self._session.database.execute(query).fetchall():
                 met[part][file] = vague
@@ -158,23 +164,29 @@ class Upstream:
         """The records in some files, each once."""
         if all_of_it:
             return table
+        known = self._session.columns(table)
+        if known is not None:
+            return self._session.hold(held.distinct(held.taken(held.chosen(known, _PLACED), np.isin(known["file"], list(files)))))
         listed = ", ".join(map(str, sorted(files)))
         return self._session.table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({listed})")
 
+    def _one(self, queries: Sequence[str]) -> str:
+        """The rows `origin, ref` of several tables or queries, each once."""
+        if len(queries) == 1:
+            return queries[0]
+        if all(self._session.columns(query) is not None for query in queries):
+            return self._session.united(queries, ["origin", "ref"])
+        return f"({' UNION '.join(f'FROM {query}' for query in queries)})"
+
     def _fresh(self, key: tuple[str, Names], tables: list[str]) -> str | None:
         """Records that have not gone through this capture for these columns before."""
-        union = " UNION ".join(f"SELECT origin, file, row FROM {table}" for table in tables)
         known = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in self._seen.get(key, ()))
-        table = self._session.table(f"({union}){known}") if known or len(tables) > 1 else tables[0]
+        table = tables[0] if len(tables) == 1 else self._session.united(tables, _PLACED)
+        table = self._session.table(f"SELECT origin, file, row FROM {table}{known}") if known else table
         if not self._session.count(table):
             return None
         self._seen.setdefault(key, []).append(table)
         return table
-
-
-def _union(queries: Sequence[str]) -> str:
-    """The rows of several tables or queries, each once."""
-    return queries[0] if len(queries) == 1 else f"({' UNION '.join(f'FROM {query}' for query in queries)})"
 
 
 def _at_writer(source: Source, needed: Names, writer: Capture) -> Names:

@@ -6,6 +6,7 @@ import pytest
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceRequest, trace
+from headwater.graph.trace.tracer import _TRACERS, Tracer
 from tests.graph.jobs import TENANT
 from tests.graph.trace.conftest import records
 from tests.graph.trace.pipeline import build
@@ -13,11 +14,14 @@ from tests.graph.trace.pipeline import build
 REPORT = ["origin", "hours", "max_wind", "min_visib", "peak", "flights", "max_delay", "carriers", "late"]
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[(1, True), (2, True), (2, False)], ids=["1", "2", "2, all in the database"])
 def pipeline(request, tmp_path_factory):
+    seed, in_memory = request.param
     root = tmp_path_factory.mktemp("pipeline")
     store = AssociationStore(root / "associations")
-    yield store, build(store, root, request.param)
+    if not in_memory:
+        _TRACERS[store] = Tracer(store, held=0)
+    yield store, build(store, root, seed)
     store.close()
 
 

@@ -1,0 +1,166 @@
+"""Reading rows of a kept table by its key: the few row groups that can hold them, and a binary search in each.
+
+For traces, which ask a table for a handful of keys, again and again. What a footer says and the row groups last read stay in memory, by
+the file as it is: its inode, length and modification time. A key is the column by which the table is sorted; of a sink the file and row.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from headwater.graph.associations.references import POSITION_BITS
+from headwater.graph.records.decode import Longs
+
+PLACE = ["file", "row"]  # the columns of a sink that are its key
+_FOOTERS = 256
+_BYTES = 64 << 20
+_MOST_GROUPS = 128  # row groups read for one question; who needs more of a table is better served by a scan of it
+
+_Key = tuple[str, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Footer:
+    """What a footer says: for each row group the least and the greatest key that it may hold."""
+
+    metadata: pq.FileMetaData
+    names: Sequence[str]
+    least: Longs
+    greatest: Longs
+
+    @property
+    def by_place(self) -> bool:
+        return list(self.names[:2]) == PLACE
+
+
+class KeptTables:
+    """See the module's docstring. Safe to use from several threads."""
+
+    def __init__(self, *, most_bytes: int = _BYTES) -> None:
+        self._lock = threading.Lock()
+        self._footers: OrderedDict[_Key, _Footer | None] = OrderedDict()
+        self._read: OrderedDict[tuple[_Key, int, str], Longs] = OrderedDict()
+        self._bytes = 0
+        self._most_bytes = most_bytes
+
+    def find(self, path: Path, keys: Longs, columns: Sequence[str], *, most: int) -> tuple[Longs, dict[str, Longs]] | None:
+        """The rows of these keys (ascending, each once), in the table's order: the key of each, and `columns`.
+
+        A sink's keys are `place_key`s. None where that would be more than `most` rows, or too large a part of the table to be read so.
+        """
+        status = path.stat()
+        file = (str(path), status.st_ino, status.st_size, status.st_mtime_ns)
+        footer = self._footer(file)
+        if footer is None:
+            return None
+        groups = np.flatnonzero(np.searchsorted(keys, footer.least, "left") < np.searchsorted(keys, footer.greatest, "right"))
+        if len(groups) > _MOST_GROUPS:
+            return None
+        found: list[Longs] = []
+        parts: dict[str, list[Longs]] = {name: [] for name in columns}
+        count = 0
+        for group in groups.tolist():
+            held = self._keys(file, footer, group)
+            rows = _among(held, keys)
+            count += len(rows)
+            if count > most:
+                return None
+            if len(rows):
+                found.append(held[rows])
+                for name, column in zip(columns, self._columns(file, footer, group, columns), strict=True):
+                    parts[name].append(column[rows])
+        return _joined(found), {name: _joined(arrays) for name, arrays in parts.items()}
+
+    @property
+    def bytes_kept(self) -> int:
+        """How much of tables is in memory."""
+        return self._bytes
+
+    def _footer(self, file: _Key) -> _Footer | None:
+        """None: the statistics do not tell where keys are."""
+        with self._lock:
+            if file in self._footers:
+                self._footers.move_to_end(file)
+                return self._footers[file]
+        footer = _footer_of(pq.read_metadata(file[0]))
+        with self._lock:
+            self._footers[file] = footer
+            while len(self._footers) > _FOOTERS:
+                self._footers.popitem(last=False)
+        return footer
+
+    def _keys(self, file: _Key, footer: _Footer, group: int) -> Longs:
+        if not footer.by_place:
+            return self._columns(file, footer, group, footer.names[:1])[0]
+        files, rows = self._columns(file, footer, group, PLACE)
+        return place_key(files, rows)
+
+    def _columns(self, file: _Key, footer: _Footer, group: int, names: Sequence[str]) -> list[Longs]:
+        found: dict[str, Longs] = {}
+        with self._lock:
+            for name in names:
+                if (key := (file, group, name)) in self._read:
+                    self._read.move_to_end(key)
+                    found[name] = self._read[key]
+        if absent := [name for name in names if name not in found]:
+            with pq.ParquetFile(file[0], metadata=footer.metadata, memory_map=True) as opened:
+                table = opened.read_row_group(group, columns=absent, use_threads=False)
+            found |= {name: table.column(name).to_numpy() for name in absent}
+            with self._lock:
+                for name in absent:
+                    self._keep((file, group, name), found[name])
+        return [found[name] for name in names]
+
+    def _keep(self, key: tuple[_Key, int, str], column: Longs) -> None:
+        if key in self._read:
+            return  # another thread was quicker
+        self._read[key] = column
+        self._bytes += column.nbytes
+        while self._bytes > self._most_bytes:
+            _, dropped = self._read.popitem(last=False)
+            self._bytes -= dropped.nbytes
+
+
+def place_key(file: Longs, row: Longs) -> Longs:
+    """A record's place as one number."""
+    return (file << POSITION_BITS) | row
+
+
+def _footer_of(metadata: pq.FileMetaData) -> _Footer | None:
+    names = [metadata.schema.column(place).name for place in range(metadata.num_columns)]
+    keys = 2 if names[:2] == PLACE else 1
+    bounds = np.empty((2, metadata.num_row_groups, keys), np.int64)
+    for group in range(metadata.num_row_groups):
+        for place in range(keys):
+            told = metadata.row_group(group).column(place).statistics
+            if not metadata.row_group(group).num_rows:
+                bounds[:, group, place] = 1, 0  # no key lies between
+            elif told is None or not told.has_min_max:
+                return None
+            else:
+                bounds[:, group, place] = told.min, told.max
+    if keys == 1:
+        return _Footer(metadata, names, *bounds[:, :, 0])
+    # A row's bounds hold for all files of its group together, so these are wider than need be, never too narrow.
+    return _Footer(metadata, names, *(place_key(end[:, 0], end[:, 1]) for end in bounds))
+
+
+def _among(held: Longs, keys: Longs) -> Longs:
+    """The places in `held`, which ascends, of what is among `keys`."""
+    if len(keys) == 1:
+        low, high = np.searchsorted(held, keys[0], "left"), np.searchsorted(held, keys[0], "right")
+        return np.arange(low, high, dtype=np.int64)
+    places = np.searchsorted(keys, held)
+    places[places == len(keys)] = 0
+    return np.flatnonzero(keys[places] == held).astype(np.int64)
+
+
+def _joined(arrays: Sequence[Longs]) -> Longs:
+    return np.concatenate(arrays) if arrays else np.empty(0, np.int64)

@@ -1,0 +1,151 @@
+"""Small tables of a trace, held in memory as columns of longs.
+
+A statement of the database takes a millisecond or two however few rows it is about, and a trace of one record is about few rows many times
+over. So a table that is small is held as numpy arrays under its name, and comes into the database only when a statement names it. What is
+here are the few things that the steps of a trace do with such tables; whatever is more goes through the database.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import duckdb
+import numpy as np
+
+from headwater.graph.records.decode import Longs
+
+Columns = Mapping[str, Longs]
+
+_NAME = re.compile(r"\bh\d+\b")
+_BITS = 63
+
+
+class Database:
+    """The database of one trace, where a statement may name tables that are held."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._held: dict[str, Columns] = {}
+        self._waiting: set[str] = set()
+
+    def execute(self, query: str, parameters: Sequence[object] | None = None) -> duckdb.DuckDBPyConnection:
+        """As a connection does."""
+        return self.holding(query).execute(query, parameters)
+
+    def holding(self, query: str) -> duckdb.DuckDBPyConnection:
+        """The connection, with the held tables that a query names in it."""
+        if self._waiting:
+            for name in self._waiting.intersection(_NAME.findall(query)):
+                self._connection.register(name, dict(self._held[name]))
+                self._waiting.remove(name)
+        return self._connection
+
+    def register(self, name: str, table: object) -> None:
+        """Make a table of another kind known under a name."""
+        self._connection.register(name, table)
+
+    def unregister(self, name: str) -> None:
+        """Forget it."""
+        self._connection.unregister(name)
+
+    def hold(self, columns: Columns) -> str:
+        """Hold a table; its name."""
+        name = f"h{len(self._held)}"
+        self._held[name] = columns
+        self._waiting.add(name)
+        return name
+
+    def held(self, name: str) -> Columns | None:
+        """The columns of a table that is held."""
+        return self._held.get(name)
+
+
+def count(columns: Columns) -> int:
+    """Number of rows."""
+    return len(next(iter(columns.values())))
+
+
+def chosen(columns: Columns, names: Sequence[str]) -> Columns:
+    """Some of the columns."""
+    return {name: columns[name] for name in names}
+
+
+def taken(columns: Columns, rows: Longs | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Columns:
+    """Some of the rows: by their places, or where a mask holds."""
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def united(tables: Sequence[Columns]) -> Columns:
+    """The rows of several tables of equal columns, each once."""
+    if len(tables) == 1:
+        return distinct(tables[0])
+    return distinct({name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
+
+
+def distinct(columns: Columns) -> Columns:
+    """The rows, each once, in order."""
+    if not count(columns):
+        return columns
+    code = _code(columns)
+    if code is not None:
+        if (code[1:] > code[:-1]).all():
+            return columns
+        return taken(columns, np.unique(code, return_index=True)[1])
+    order = np.lexsort(list(columns.values())[::-1])
+    ordered = taken(columns, order)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in ordered.values()])
+    return taken(ordered, new)
+
+
+def values(column: Longs) -> Longs:
+    """The values of a column, each once, ascending."""
+    steps = column[1:] != column[:-1]
+    if (column[1:] >= column[:-1]).all():
+        return column[np.concatenate(([True], steps))] if len(column) else column
+    return np.unique(column)
+
+
+def ascending(columns: Columns, by: str) -> Columns:
+    """The rows, ascending by a column."""
+    column = columns[by]
+    return columns if (column[1:] >= column[:-1]).all() else taken(columns, column.argsort(kind="stable"))
+
+
+def mapped(column: Longs, values: Mapping[int, int]) -> Longs:
+    """What each value is mapped to; −1 where it is not."""
+    if not values:
+        return np.full(len(column), -1, np.int64)
+    keys = np.array(sorted(values), np.int64)
+    places = np.minimum(np.searchsorted(keys, column), len(keys) - 1)
+    to = np.array([values[key] for key in sorted(values)], np.int64)
+    return np.where(keys[places] == column, to[places], -1)
+
+
+def matched(refs: Longs, keys: Longs) -> tuple[Longs, Longs]:
+    """The pairs of equal `refs` and `keys`, which ascend, as places in both."""
+    low, high = np.searchsorted(keys, refs, "left"), np.searchsorted(keys, refs, "right")
+    counts = high - low
+    left = np.repeat(np.arange(len(refs), dtype=np.int64), counts)
+    within = np.arange(len(left), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
+    return left, np.repeat(low, counts) + within
+
+
+def _code(columns: Columns) -> Longs | None:
+    """The rows as one long each, in the same order, where what tells them apart fits."""
+    parts: list[tuple[Longs, int, int]] = []
+    for column in columns.values():
+        least = int(column.min())
+        bits = (int(column.max()) - least).bit_length()
+        if bits:
+            parts.append((column, least, bits))
+    if len(parts) == 1:
+        return parts[0][0]
+    if sum(bits for _, _, bits in parts) > _BITS:
+        return None
+    code = np.zeros(count(columns), np.int64)
+    for column, least, bits in parts:
+        code <<= bits
+        code |= column - least
+    return code

@@ -1,0 +1,102 @@
+"""The rows of a boundary that references name: in memory where they are few, else by the database.
+
+This is the one place where a step over kept associations chooses between the two; both give the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from headwater.graph.associations import Boundary
+from headwater.graph.records.kept import place_key
+from headwater.graph.trace import held
+from headwater.graph.trace.derive import groups, is_derived
+from headwater.graph.trace.held import Columns
+from headwater.graph.trace.session import Capture, Session, mapped
+
+
+def named(session: Session, capture: Capture, boundary: Boundary, state: str, columns: Sequence[str], *, by: str) -> str:
+    """A table `origin, <columns>` of the rows that a state (a table `origin, ref`) names by their column `by`."""
+    kept, refs = _kept(session, capture, boundary, state, columns, by), session.columns(state)
+    if not isinstance(kept, str) and refs is not None:
+        return session.hold(_beside(refs, "origin", kept, by, columns))
+    return session.table(f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {kept} g ON g.{by} = s.ref")
+
+
+def grouped(session: Session, capture: Capture, boundary: Boundary, wanted: str, columns: Sequence[str], *, by: str = "key") -> str:
+    """A table `grp, <columns>` of the rows that the references `ref` in a table name; each row once."""
+    kept, refs = _kept(session, capture, boundary, wanted, columns, by), session.columns(wanted)
+    if not isinstance(kept, str) and refs is not None:
+        once = {"ref": held.values(refs["ref"])}
+        return session.hold(_beside(once | {"grp": once["ref"]}, "grp", kept, by, columns))
+    return session.table(
+        f"SELECT s.ref AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {wanted}) s JOIN {kept} g ON g.{by} = s.ref"
+    )
+
+
+def of_groups(session: Session, state: str, candidates: str, columns: Sequence[str]) -> str:
+    """A table `origin, <columns>` of the candidates (a table `grp, <columns>`) that a state (a table `origin, ref`) names."""
+    refs, rows = session.columns(state), session.columns(candidates)
+    if refs is not None and rows is not None:
+        return session.hold(_beside(refs, "origin", held.ascending(rows, "grp"), "grp", columns))
+    return session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
+
+
+def at_places(session: Session, capture: Capture, sink: Boundary, begin: str, places: Mapping[int, int], columns: Sequence[str]) -> str:
+    """A table `origin, file, row, <columns>` of a sink's rows at the places in a table `origin, file, row`.
+
+    `places` maps a file of the session to its place among the capture's files.
+    """
+    asked = session.columns(begin)
+    if asked is not None:
+        index = held.mapped(asked["file"], places)
+        known = held.taken(asked, index >= 0)
+        keys = place_key(index[index >= 0], known["row"])
+        found = session.kept_tables.find(session.kept(capture, sink.boundary), held.values(keys), columns, most=session.most)
+        if found is not None:
+            left, right = held.matched(keys, found[0])
+            return session.hold({**held.taken(known, left), **held.taken(found[1], right)})
+    return session.table(
+        f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b "
+        f"JOIN {session.rows(capture, sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
+    )
+
+
+def second_hashes(session: Session, capture: Capture, boundary: Boundary, refs: Columns) -> bool | None:
+    """Whether one of the keys that references name has two second hashes in a boundary; None where that is for the database."""
+    path = session.kept(capture, boundary.boundary)
+    found = session.kept_tables.find(path, held.values(refs["ref"]), ["checked"], most=session.most)
+    if found is None:
+        return None
+    keys, checked = found[0], found[1]["checked"]
+    if not len(keys):
+        return False
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return bool((np.minimum.reduceat(checked, starts) != np.maximum.reduceat(checked, starts)).any())
+
+
+def _kept(session: Session, capture: Capture, boundary: Boundary, wanted: str, columns: Sequence[str], by: str) -> Columns | str:
+    """The rows that references name, in memory, ascending by `by`; else a table or query that has them."""
+    refs = session.columns(wanted)
+    if is_derived(session, capture, boundary):
+        table = groups(session, capture, boundary, wanted)
+        found = session.columns(table) if refs is not None else None
+        return table if found is None else held.ascending(found, by)
+    if refs is not None:
+        path = session.kept(capture, boundary.boundary)
+        rows = session.kept_tables.find(path, held.values(refs["ref"]), columns, most=session.most)
+        if rows is not None:
+            return {**rows[1], by: rows[0]}
+    return session.rows(capture, boundary)
+
+
+def _beside(refs: Columns, carried: str, rows: Columns, by: str, columns: Sequence[str]) -> Columns:
+    """The column `carried` of references beside the columns of the rows that they name."""
+    left, right = held.matched(refs["ref"], rows[by])
+    return {carried: refs[carried][left], **{name: rows[name][right] for name in columns}}
+
+
+def _listed(alias: str, columns: Sequence[str]) -> str:
+    return "".join(f", {alias}.{column}" for column in columns)

@@ -1,0 +1,80 @@
+"""References to the records of a scan as places: which file, and which record of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwater.errors import SourceChangedError, UnsupportedError
+from headwater.graph.associations import Source
+from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
+from headwater.graph.model import node_id
+from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.trace import held
+from headwater.graph.trace.held import Columns
+from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
+from headwater.graph.trace.shapes import Shape
+
+_FEW = 16
+
+
+def placed(session: Session, capture: Capture, source: Source, references: str) -> str:
+    """References to a scan's records as places: a table `origin, ref, file, row`; `row` is null where it cannot be known any more."""
+    refs = session.columns(references)
+    found = _in_memory(session, capture, source, refs) if refs is not None else None
+    if found is not None:
+        return session.hold(found)
+    ordinals = _ordinals(session, source, references)
+    places = [(ordinal, *place) for ordinal in ordinals if (place := _place(session, capture, source, ordinal))]
+    file = mapped("(r.ref >> 40)", {ordinal: number for ordinal, number, _ in places})
+    base = mapped("(r.ref >> 40)", {ordinal: first for ordinal, _, first in places})
+    known = f" WHERE {file} IS NOT NULL" if len(places) < len(ordinals) else ""
+    return session.table(f"SELECT r.origin, r.ref, {file} AS file, {base} + (r.ref & {POSITION_MASK}) AS row FROM {references} r{known}")
+
+
+def _in_memory(session: Session, capture: Capture, source: Source, references: Columns) -> Columns | None:
+    """The same, in memory; None where a row cannot be known."""
+    ordinal = references["ref"] >> POSITION_BITS
+    ordinals = held.values(ordinal)
+    numbers, bases = np.full(len(ordinals), -1, np.int64), np.zeros(len(ordinals), np.int64)
+    for number, one in enumerate(ordinals.tolist()):
+        if (place := _place(session, capture, source, one)) is not None:
+            numbers[number], first = place
+            if first is None:
+                return None
+            bases[number] = first
+    at = np.searchsorted(ordinals, ordinal)
+    file, row = numbers[at], bases[at] + (references["ref"] & POSITION_MASK)
+    located = {"origin": references["origin"], "ref": references["ref"], "file": file, "row": row}
+    return located if (numbers >= 0).all() else held.taken(located, file >= 0)
+
+
+def _ordinals(session: Session, source: Source, references: str) -> list[int]:
+    """The ordinals that occur. A few files are all taken, unasked: a query costs more than they do."""
+    if source.format == "parquet" and len(source.files) <= _FEW and all(file.ordinals == 1 for file in source.files):
+        return [file.ordinal for file in source.files]
+    return [row[0] for row in session.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
+
+
+def _place(session: Session, capture: Capture, source: Source, ordinal: int) -> tuple[int, int | None] | None:
+    """File of an ordinal, and the number of the record with which its positions begin."""
+    entry = next((file for file in source.files if file.ordinal <= ordinal < file.ordinal + file.ordinals), None)
+    if entry is None:
+        session.say(f"capture {capture.id}", f"its source {source.path} has no file of ordinal {ordinal}", "missing")
+        return None
+    dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
+    block = FileBlock(uri_of(entry.path), entry.length, entry.modified)
+    file = session.known(block, dataset, Shape.of_source(source), entry.partition)
+    split = next((split for split in source.splits if split.ordinal == ordinal), None)
+    if source.format == "parquet" or split is None or split.start == 0:
+        return file.number, 0
+    return file.number, first_of_split(session, file, Shape.of_source(source), split.start)
+
+
+def first_of_split(session: Session, file: KnownFile, shape: Shape, start: int) -> int | None:
+    """The number of the first record of a split; None, and said, where the file no longer tells."""
+    try:
+        return session.reader.lines(file.readable(), shape).before(start)
+    except (SourceChangedError, UnsupportedError, OSError) as error:
+        reason = error.message if isinstance(error, SourceChangedError | UnsupportedError) else str(error)
+        session.say(file.block.path, f"which record it was cannot be told any more: {reason}", "unreadable")
+        return None

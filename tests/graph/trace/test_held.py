@@ -1,0 +1,76 @@
+"""Tables in memory: the same rows that the database gives for the same question."""
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.graph.associations import NONE
+from headwater.graph.trace import held
+
+LONGS = st.one_of(st.integers(-2, 3), st.sampled_from([NONE, 2**63 - 1, 1 << 40, (1 << 40) + 1]))
+ROWS = st.lists(st.tuples(LONGS, LONGS), max_size=20)
+NAMES = ["a", "b"]
+
+
+def table(rows) -> held.Columns:
+    return {name: np.array([row[place] for row in rows], np.int64) for place, name in enumerate(NAMES)}
+
+
+def rows_of(columns: held.Columns) -> list[tuple[int, ...]]:
+    return list(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+@given(ROWS)
+def test_each_row_once(rows) -> None:
+    assert sorted(rows_of(held.distinct(table(rows)))) == sorted(set(rows))
+
+
+@given(st.lists(ROWS, min_size=1, max_size=3))
+def test_several_tables_as_one(tables) -> None:
+    made = held.united([table(rows) for rows in tables])
+    assert sorted(rows_of(made)) == sorted({row for rows in tables for row in rows})
+
+
+@given(st.lists(LONGS, max_size=20))
+def test_values_ascend(column) -> None:
+    assert held.values(np.array(column, np.int64)).tolist() == sorted(set(column))
+
+
+@given(st.lists(LONGS, max_size=12), st.lists(LONGS, max_size=12))
+def test_pairs_of_equal_values(refs, keys) -> None:
+    keys = sorted(keys)
+    left, right = held.matched(np.array(refs, np.int64), np.array(keys, np.int64))
+    expected = [(x, y) for x, ref in enumerate(refs) for y, key in enumerate(keys) if ref == key]
+    assert list(zip(left.tolist(), right.tolist(), strict=True)) == expected
+
+
+@given(st.lists(st.integers(-3, 9), max_size=12), st.dictionaries(st.integers(-3, 9), st.integers(0, 5)))
+def test_values_are_mapped_or_minus_one(column, to) -> None:
+    assert held.mapped(np.array(column, np.int64), to).tolist() == [to.get(value, -1) for value in column]
+
+
+@pytest.fixture
+def database():
+    with duckdb.connect() as connection:
+        yield held.Database(connection)
+
+
+def test_a_statement_finds_a_held_table(database) -> None:
+    name = database.hold(table([(1, NONE), (2, 2**63 - 1)]))
+    for _ in range(2):
+        assert database.execute(f"SELECT * FROM {name} ORDER BY a").fetchall() == [(1, NONE), (2, 2**63 - 1)]
+
+
+def test_a_statement_finds_one_without_rows(database) -> None:
+    name = database.hold(table([]))
+    assert database.execute(f"SELECT a + b FROM {name}").fetchall() == []
+    assert [str(kind) for _, kind, *_ in database.execute(f"DESCRIBE {name}").fetchall()] == ["BIGINT", "BIGINT"]
+
+
+def test_only_the_tables_that_a_statement_names_are_put_there(database) -> None:
+    first, second = database.hold(table([(1, 2)])), database.hold(table([(3, 4)]))
+    database.execute(f"CREATE TEMP TABLE t AS FROM {second}")
+    assert [row[0] for row in database.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()] == [second]
+    assert database.execute(f"SELECT * FROM {first}, t").fetchall() == [(1, 2, 3, 4)]
