@@ -7,7 +7,7 @@ for what is known of an edge: of that a walk may see what was stated since.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,18 +23,23 @@ Numbers = NDArray[np.int64]
 UNKNOWN = -1
 
 _FEW, _SHARE = 20_000, 50  # so many late edges or nodes are carried along, or a fiftieth of all where that is more
+_PROPERTIES = 3  # what properties may take of the room: a third
 _LATE_BYTES = 200  # of a node that came later, in the tables that find it
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """See the module. `refs` are the store's own numbers, `by_ref` their order; of late nodes `late` has the number, `numbered` the ref."""
+    """See the module. `refs` are the store's own numbers, `by_ref` their order; of late nodes `late` has the number, `numbered` the ref.
+
+    `about` are properties of nodes as the store keeps them, or `NOT_TOLD`; None: there is no room for them.
+    """
 
     revision: int
     refs: Numbers
     by_ref: NDArray[np.int32]
     ids: Texts
     names: Texts
+    about: Texts | None
     edges: Edges
     statements: Statements
     late: Mapping[int, int]
@@ -42,10 +47,12 @@ class Adjacency:
     late_edges: Edges
 
     @classmethod
-    def of(cls, revision: int, refs: Numbers, ids: Texts, names: Texts, edges: Edges, statements: Statements) -> Adjacency:
+    def of(
+        cls, revision: int, refs: Numbers, ids: Texts, names: Texts, about: Texts | None, edges: Edges, statements: Statements
+    ) -> Adjacency:
         """A graph without anything late."""
         by_ref = np.argsort(refs, kind="stable").astype(np.int32)
-        return cls(revision, refs, by_ref, ids, names, edges, statements, {}, (), Edges.none())
+        return cls(revision, refs, by_ref, ids, names, about, edges.with_starts(len(refs)), statements, {}, (), Edges.none())
 
     @property
     def count(self) -> int:
@@ -61,7 +68,14 @@ class Adjacency:
     def size(self) -> int:
         """Bytes, about."""
         parts = (self.ids, self.names, self.edges, self.late_edges, self.statements)
-        return self.refs.nbytes + self.by_ref.nbytes + _LATE_BYTES * len(self.numbered) + sum(part.size for part in parts)
+        known = self.about.size if self.about else 0
+        return self.refs.nbytes + self.by_ref.nbytes + _LATE_BYTES * len(self.numbered) + known + sum(part.size for part in parts)
+
+    def within(self, room: int) -> Adjacency:
+        """The graph without properties where those take more than their share of the room, or all of it does not fit with them."""
+        if self.about is None or (self.about.size <= room_of_properties(room) and self.size <= room):
+            return self
+        return replace(self, about=None)
 
     def numbers(self, refs: Sequence[int] | Numbers) -> Numbers:
         """The numbers of refs; `UNKNOWN` where there is no such node."""
@@ -88,45 +102,54 @@ class Adjacency:
         found = self.edges.at(way, nodes, runs)
         return np.concatenate([found, self.late_edges.at(way, nodes, runs)]) if len(self.late_edges.into) else found
 
-    def facts(self, into: Numbers) -> tuple[list[str], list[str], NDArray[np.bool_]]:
-        """First and last statement of edges by destination, and whether they have properties."""
+    def into(self, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
+        """The edges into nodes, of the kinds in `runs`, as keys by destination, and their places for `facts`."""
+        places = self.edges.places_at(Direction.UPSTREAM, nodes, runs)
+        found = self.edges.into[places]
+        if not len(self.late_edges.into):
+            return found, places
+        late = self.late_edges.places_at(Direction.UPSTREAM, nodes, runs)
+        return np.concatenate([found, self.late_edges.into[late]]), np.concatenate([places, late + len(self.edges.into)])
+
+    def places(self, into: Numbers) -> Numbers:
+        """The places of edges by destination."""
         places = self.edges.places(into)
-        here = places >= 0
-        first, last = np.zeros(len(into), dtype=np.int32), np.zeros(len(into), dtype=np.int32)
-        told = np.zeros(len(into), dtype=bool)
-        for among, table, found in (
-            (here, self.edges, places[here]),
-            (~here, self.late_edges, self.late_edges.places(into[~here])),
-        ):
+        missing = places < 0
+        if missing.any():
+            places[missing] = self.late_edges.places(into[missing]) + len(self.edges.into)
+        return places
+
+    def facts(self, places: Numbers) -> tuple[list[str], list[str], NDArray[np.bool_]]:
+        """First and last statement of edges at places, and whether they have properties."""
+        inside = len(self.edges.into)
+        late = places >= inside
+        first, last = np.empty(len(places), dtype=np.int32), np.empty(len(places), dtype=np.int32)
+        told = np.empty(len(places), dtype=bool)
+        for among, table, found in ((~late, self.edges, places[~late]), (late, self.late_edges, places[late] - inside)):
             first[among], last[among], told[among] = table.first[found], table.last[found], table.told[found]
         texts = self.statements.at(np.concatenate([first, last]))
-        return texts[: len(into)], texts[len(into) :], told
+        return texts[: len(places)], texts[len(places) :], told
 
     def changed(self, rows: Rows, revision: int) -> Adjacency:
         """The graph after a change: new nodes, new names, new edges, and what is known of edges now."""
         grown = replace(self.with_nodes(rows).with_edges(rows), revision=revision)
         few = max(_FEW, len(grown.edges.into) // _SHARE)
-        return grown.settled() if len(grown.late_edges.into) > few or len(grown.numbered) > few else grown
+        late = (grown.late_edges.into, grown.numbered, grown.names.late, grown.about.late if grown.about else ())
+        return grown.settled() if max(map(len, late)) > few else grown
 
     def with_nodes(self, rows: Rows) -> Adjacency:
         """The graph with the nodes of a change."""
         numbers = self.numbers(rows.refs)
-        old = numbers != UNKNOWN
-        stood = iter(self.names.at(numbers[old]))
-        renamed: dict[int, str] = {}
-        fresh: dict[int, tuple[str, str]] = {}
-        for number, ref, identifier, name in zip(numbers.tolist(), rows.refs, rows.ids, rows.names, strict=True):
-            if number == UNKNOWN:
-                fresh[ref] = (identifier, name)
-            elif next(stood) != name:
-                renamed[number] = name
+        fresh = {ref: place for place, (ref, number) in enumerate(zip(rows.refs, numbers.tolist(), strict=True)) if number == UNKNOWN}
         late = {ref: self.count + place for place, ref in enumerate(fresh)}
+        places = list(fresh.values())
         return replace(
             self,
             late={**self.late, **late},
             numbered=[*self.numbered, *fresh],
-            ids=self.ids.with_texts({late[ref]: identifier for ref, (identifier, _) in fresh.items()}),
-            names=self.names.with_texts(renamed | {late[ref]: name for ref, (_, name) in fresh.items()}),
+            ids=self.ids.with_texts(dict(zip(late.values(), [rows.ids[place] for place in places], strict=True))),
+            names=_changed(self.names, numbers, rows.names, late.values(), places),
+            about=self.about and _changed(self.about, numbers, rows.about, late.values(), places),
         )
 
     def with_edges(self, rows: Rows) -> Adjacency:
@@ -153,6 +176,23 @@ class Adjacency:
         first, last = place[:size].astype(np.int32), place[size:].astype(np.int32)
         refs = np.concatenate([self.refs, np.array(self.numbered, dtype=np.int64)])
         return Adjacency.of(
-            self.revision, refs, self.ids.settled(len(refs)), self.names.settled(len(refs)),
+            self.revision, refs, self.ids.settled(len(refs)), self.names.settled(len(refs)), self.about and self.about.settled(len(refs)),
             replace(edges, first=first, last=last), self.statements.only(used),
         )  # fmt: skip
+
+
+def room_of_properties(room: int) -> int:
+    """What properties may take of the room of an index: the graph itself comes first."""
+    return room // _PROPERTIES
+
+
+def _changed(texts: Texts, numbers: Numbers, stated: Sequence[str], fresh: Iterable[int], places: Sequence[int]) -> Texts:
+    """Texts of nodes after a change: those that are other than before, and those of fresh nodes, which are stated at `places`."""
+    old = np.flatnonzero(numbers != UNKNOWN)
+    known = numbers[old]
+    other = {
+        number: stated[place]
+        for number, place, before in zip(known.tolist(), old.tolist(), texts.at(known), strict=True)
+        if before != stated[place]
+    }
+    return texts.with_texts(other | dict(zip(fresh, [stated[place] for place in places], strict=True)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
+from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers, room_of_properties
 from headwater.graph.index.edges import MAX_NODES, Edges, keys
 from headwater.graph.index.source import Census, Rows, UnindexableError
 from headwater.graph.index.statements import Statements
@@ -40,6 +40,7 @@ class Builder:
         self._refs: list[Numbers] = []
         self._ids: list[pa.LargeStringArray] = []
         self._names: list[pa.LargeStringArray] = []
+        self._about: list[pa.LargeStringArray] | None = []
         self._ends: list[tuple[Numbers, Numbers, Numbers]] = []
         self._times: list[tuple[Numbers, Numbers]] = []
         self._told: list[Numbers] = []
@@ -55,6 +56,10 @@ class Builder:
             self._refs.append(np.array(rows.refs, dtype=np.int64))
             self._ids.append(pa.array(rows.ids, pa.large_string()))
             self._names.append(pa.array(rows.names, pa.large_string()))
+            if self._about is not None:
+                self._about.append(pa.array(rows.about, pa.large_string()))
+                if sum(each.nbytes for each in self._about) > room_of_properties(self._room):
+                    self._about = None
         if rows.src:
             self._ends.append((np.array(rows.src, dtype=np.int64), np.array(rows.dst, dtype=np.int64), np.array(rows.kind, dtype=np.int8)))
             self._times.append((self._numbered(rows.first), self._numbered(rows.last)))
@@ -70,8 +75,10 @@ class Builder:
             TooLargeError: it takes more than it may.
         """
         refs = np.concatenate([np.empty(0, dtype=np.int64), *self._refs])
-        nodes = Adjacency.of(revision, refs, Texts.of(self._ids), Texts.of(self._names), Edges.none(), Statements())
-        made = Adjacency.of(revision, refs, nodes.ids, nodes.names, self._edges(nodes), self._statements())
+        nodes = Adjacency.of(revision, refs, Texts.of(self._ids), Texts.of(self._names), None, Edges.none(), Statements())
+        about = None if self._about is None else Texts.of(self._about)
+        made = Adjacency.of(revision, refs, nodes.ids, nodes.names, about, self._edges(nodes), self._statements())
+        made = made.within(self._room)
         if made.size > self._room:
             raise TooLargeError(f"no room, it takes {made.size:,} bytes of {self._room:,}")
         return made

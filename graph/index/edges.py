@@ -1,13 +1,14 @@
 """Edges in memory, found by either end: two sorted arrays of numbers that hold near end, kind and far end in one.
 
 What begins or ends at a node, of kinds that follow one another, is one run of an array, found by bisection; no array by node is needed, so
-a handful of edges takes a handful of numbers.
+a handful of edges takes a handful of numbers. Millions have one nevertheless: bisecting them meets memory that no cache holds, twenty
+times for each node of a walk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ _KIND, _NEAR = 29, 33
 _END = (1 << _KIND) - 1
 _KINDS = (1 << (_NEAR - _KIND)) - 1
 MAX_NODES = _END
+_WIDE = 32  # edges a node, of all kinds, up to which those of other kinds are looked at too
 
 
 def keys(near: Numbers, kind: Numbers, far: Numbers) -> Numbers:
@@ -65,6 +67,7 @@ class Edges:
     first: NDArray[np.int32]
     last: NDArray[np.int32]
     told: NDArray[np.bool_]
+    starts: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None  # by node where its edges begin, in `into` and in `out`
 
     @classmethod
     def of(cls, into: Numbers, first: NDArray[np.int32], last: NDArray[np.int32], told: NDArray[np.bool_]) -> Edges:
@@ -88,11 +91,37 @@ class Edges:
         """Both; what `other` knows of an edge of both counts."""
         return Edges.of(*(np.concatenate(pair) for pair in zip(self._columns(), other._columns(), strict=True)))
 
+    def with_starts(self, count: int) -> Edges:
+        """The same edges, with an array by node for `count` nodes."""
+        bounds = np.arange(count + 1, dtype=np.int64) << _NEAR
+        return replace(
+            self, starts=(np.searchsorted(self.into, bounds).astype(np.int32), np.searchsorted(self.out, bounds).astype(np.int32))
+        )
+
     def at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
         """The edges at nodes, of the kinds in `runs` (first and last code of each), as keys from the nodes' side."""
-        side = self.into if way is Direction.UPSTREAM else self.out
-        found = [_between(side, nodes << _NEAR | low << _KIND, nodes << _NEAR | (high + 1) << _KIND) for low, high in runs]
-        return found[0] if len(found) == 1 else np.concatenate([*found, side[:0]])
+        return self.side(way)[self.places_at(way, nodes, runs)]
+
+    def side(self, way: Direction) -> Numbers:
+        """The edges as keys from one side."""
+        return self.into if way is Direction.UPSTREAM else self.out
+
+    def places_at(self, way: Direction, nodes: Numbers, runs: Sequence[tuple[int, int]]) -> Numbers:
+        """As `at`, the places of the edges on that side."""
+        side = self.side(way)
+        if self.starts is not None:
+            starts = self.starts[0 if way is Direction.UPSTREAM else 1]
+            known = nodes[nodes < len(starts) - 1]  # of those that came later, no edge is here
+            begin, end = starts[known].astype(np.int64), starts[known + 1].astype(np.int64)
+            if (end - begin).sum() <= _WIDE * len(known):
+                places = _spans(begin, end)
+                kinds = kind_of(side[places])
+                return places[_any([(kinds >= low) & (kinds <= high) for low, high in runs], len(places))]
+        found = [
+            _spans(np.searchsorted(side, nodes << _NEAR | low << _KIND), np.searchsorted(side, nodes << _NEAR | (high + 1) << _KIND))
+            for low, high in runs
+        ]
+        return found[0] if len(found) == 1 else np.concatenate([*found, np.empty(0, dtype=np.int64)])
 
     def places(self, into: Numbers) -> Numbers:
         """Where edges by destination stand; -1 where they are not here."""
@@ -104,16 +133,23 @@ class Edges:
     @property
     def size(self) -> int:
         """Bytes."""
-        return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.told))
+        return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.told, *(self.starts or ())))
 
     def _columns(self) -> tuple[Numbers, NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
         return self.into, self.first, self.last, self.told
 
 
-def _between(side: Numbers, low: Numbers, high: Numbers) -> Numbers:
-    """All that stands between pairs of bounds, the upper ones left out."""
-    begin = np.searchsorted(side, low)
-    counts = np.searchsorted(side, high) - begin
+def _spans(begin: Numbers, end: Numbers) -> Numbers:
+    """All numbers of ranges, one range after the other."""
+    counts = end - begin
     before = np.cumsum(counts) - counts
-    found: Numbers = side[np.repeat(begin - before, counts) + np.arange(counts.sum())]
+    found: Numbers = np.repeat(begin - before, counts) + np.arange(counts.sum())
     return found
+
+
+def _any(conditions: Sequence[NDArray[np.bool_]], count: int) -> NDArray[np.bool_]:
+    """Where one of the conditions holds."""
+    holds = np.zeros(count, dtype=bool)
+    for condition in conditions:
+        holds |= condition
+    return holds

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headwater.graph.model import EdgeKind
+from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.protocol import GraphStore
 
 # How many of the last transactions the log holds: who asks after fewer of them reads what changed, who asks later reads all.
@@ -20,6 +20,14 @@ from headwater.graph.stores.protocol import GraphStore
 LOGGED = 8192
 # A transaction that touches more than these is logged as one after which all is to be read; so is all read where several did together.
 TOUCHED = 100_000
+
+# The kinds of which the index keeps the properties too, while there is room: what lineage is drawn of. Versions, runs and columns are many
+# times as many, and are read from the store.
+TOLD: tuple[NodeKind, ...] = (
+    NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA,
+    NodeKind.OWNER, NodeKind.TAG, NodeKind.TERM,
+)  # fmt: skip
+NOT_TOLD = ""  # in place of properties: the store is to be asked
 
 # An edge of the index says its kind by its place here, which is not kept anywhere.
 KINDS: tuple[EdgeKind, ...] = tuple(EdgeKind)
@@ -32,11 +40,15 @@ class UnindexableError(Exception):
 
 @dataclass(slots=True)
 class Rows:
-    """Nodes and edges as columns. Edges name their ends by ref, their kind by code; `told` are those that have properties."""
+    """Nodes and edges as columns. Edges name their ends by ref, their kind by code; `told` are those that have properties.
+
+    `about` are the properties of nodes, as a store keeps them, of the kinds `TOLD`; of others, `NOT_TOLD`.
+    """
 
     refs: list[int] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    about: list[str] = field(default_factory=list)
     src: Sequence[int] = ()
     dst: Sequence[int] = ()
     kind: Sequence[int] = ()

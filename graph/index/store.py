@@ -11,12 +11,13 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
 
 from headwater.errors import HeadwaterError
 from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
 from headwater.graph.index.build import Builder, refuse_early
 from headwater.graph.index.edges import far_of, near_of
-from headwater.graph.index.source import Rows, Source, UnindexableError
+from headwater.graph.index.source import NOT_TOLD, Rows, Source, UnindexableError
 from headwater.graph.index.walks import IndexGround, Reached, reach
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.bulk import edges_of, nodes_of
@@ -57,18 +58,10 @@ class IndexedStore:
         if by_columns(focus, kinds) or (current := await self._current(tenant, focus)) is None:
             return await self._source.reach(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
         graph, start = current
-        found = await asyncio.to_thread(reach, graph, start, direction, kinds, depth, limit)
-        told = found.steps.into[found.steps.told]
-        edges = list(
-            zip(
-                graph.refs_of(far_of(told)),
-                graph.refs_of(near_of(told)),
-                [found.steps.kinds[place] for place in found.steps.told],
-                strict=True,
-            )
-        )
-        nodes, steps = await self._source.properties(graph.refs_of(found.nodes), edges)
-        return _subgraph(graph, found, nodes, steps)
+        answer = await asyncio.to_thread(_Answer.of, graph, start, direction, kinds, depth, limit)
+        if answer.made:
+            return answer.made
+        return answer.subgraph(*await self._source.properties(answer.nodes(), answer.edges()))
 
     async def cone(
         self,
@@ -124,6 +117,7 @@ class IndexedStore:
             _log.exception("changing the index failed")
             self._refuse(f"{type(error).__name__}: {error}")
             return
+        changed = changed.within(self._room)
         if changed.size > self._room:
             self._refuse(f"no room, it has grown to {changed.size:,} bytes of {self._room:,}")
         else:
@@ -227,19 +221,55 @@ class IndexedStore:
         await self._source.drop(tenant)
 
 
-def _subgraph(graph: Adjacency, found: Reached, nodes: Sequence[str | None], told: Sequence[str | None]) -> Subgraph:
-    """What was reached, with the properties that the store gave."""
-    ids, steps = found.ids, found.steps
-    about: list[str | None] = [None] * len(steps.src)
-    for place, text in zip(steps.told, told, strict=True):
-        about[place] = text
-    kinds = [_KINDS[identifier[: identifier.index(":")]] for identifier in ids]
-    return Subgraph(
-        nodes=nodes_of(ids, kinds, graph.names.at(found.nodes), nodes),
-        edges=edges_of(
-            [ids[place] for place in steps.src], [ids[place] for place in steps.dst], steps.kinds, about, steps.first, steps.last
-        ),
-        distance=found.distance,
-        truncated=found.truncated,
-        counted=found.counted,
-    )
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was reached, with the properties that the index has; `lacking` are the places of nodes of which it has none."""
+
+    graph: Adjacency
+    found: Reached
+    names: list[str]
+    about: list[str]
+    lacking: list[int]
+    made: Subgraph | None
+
+    @classmethod
+    def of(cls, graph: Adjacency, start: Numbers, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int) -> _Answer:
+        """Walk, and make the answer where the index has all of it: on the thread that walked."""
+        found = reach(graph, start, direction, kinds, depth, limit)
+        about = graph.about.at(found.nodes) if graph.about else [NOT_TOLD] * len(found.ids)
+        lacking = [place for place, text in enumerate(about) if text == NOT_TOLD]
+        answer = cls(graph, found, graph.names.at(found.nodes), about, lacking, None)
+        return answer if lacking or found.steps.told else replace(answer, made=answer.subgraph([], []))
+
+    def nodes(self) -> list[int]:
+        """Refs of the nodes whose properties the store is to tell."""
+        return self.graph.refs_of(self.found.nodes[self.lacking])
+
+    def edges(self) -> list[tuple[int, int, EdgeKind]]:
+        """The edges whose properties the store is to tell."""
+        steps, graph = self.found.steps, self.graph
+        told = steps.into[steps.told]
+        return list(
+            zip(graph.refs_of(far_of(told)), graph.refs_of(near_of(told)), [steps.kinds[place] for place in steps.told], strict=True)
+        )
+
+    def subgraph(self, nodes: Sequence[str | None], edges: Sequence[str | None]) -> Subgraph:
+        """The answer, with what the store told."""
+        found, steps = self.found, self.found.steps
+        ids = found.ids
+        about: list[str | None] = [*self.about]
+        for place, text in zip(self.lacking, nodes, strict=True):
+            about[place] = text
+        flows: list[str | None] = [None] * len(steps.src)
+        for place, text in zip(steps.told, edges, strict=True):
+            flows[place] = text
+        kinds = [_KINDS[identifier[: identifier.index(":")]] for identifier in ids]
+        return Subgraph(
+            nodes=nodes_of(ids, kinds, self.names, about),
+            edges=edges_of(
+                [ids[place] for place in steps.src], [ids[place] for place in steps.dst], steps.kinds, flows, steps.first, steps.last
+            ),
+            distance=found.distance,
+            truncated=found.truncated,
+            counted=found.counted,
+        )

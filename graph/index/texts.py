@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
@@ -20,6 +21,7 @@ class Texts:
 
     base: pa.LargeStringArray
     late: Mapping[int, str] = field(default_factory=dict)
+    late_bytes: int = 0  # of what became late, also of what another text has replaced since
 
     @classmethod
     def of(cls, portions: Sequence[pa.LargeStringArray]) -> Texts:
@@ -28,29 +30,40 @@ class Texts:
 
     def with_texts(self, texts: Mapping[int, str]) -> Texts:
         """These, and others by number, of which some may replace one."""
-        return Texts(self.base, {**self.late, **texts}) if texts else self
+        if not texts:
+            return self
+        return Texts(self.base, {**self.late, **texts}, self.late_bytes + _LATE_BYTES * len(texts) + sum(map(len, texts.values())))
 
     def settled(self, count: int) -> Texts:
-        """The same `count` texts; only those that replace one are late still."""
+        """The same `count` texts, none of them late."""
         inside = len(self.base)
-        grown = [self.late[number] for number in range(inside, count)]
-        replaced = {number: text for number, text in self.late.items() if number < inside}
-        return Texts(pa.concat_arrays([self.base, pa.array(grown, pa.large_string())]), replaced)
+        replaced = sorted(number for number in self.late if number < inside)
+        base = self.base
+        if replaced:
+            mask = np.zeros(inside, dtype=bool)
+            mask[replaced] = True
+            base = pc.replace_with_mask(base, mask, pa.array([self.late[number] for number in replaced], pa.large_string()))
+        grown = pa.array([self.late[number] for number in range(inside, count)], pa.large_string())
+        return Texts(pa.concat_arrays([base, grown]))
 
     def at(self, numbers: Numbers) -> list[str]:
         """The texts of numbers."""
-        if not self.late:
+        late = self.late
+        if not late:
             return _taken(self.base, numbers)
-        known = iter(_taken(self.base, numbers[numbers < len(self.base)]))
-        inside, late = len(self.base), self.late
         listed = numbers.tolist()
-        texts = [next(known) if number < inside else "" for number in listed]
+        inside = numbers < len(self.base)
+        if inside.all():
+            texts = _taken(self.base, numbers)
+        else:
+            known = iter(_taken(self.base, numbers[inside]))
+            texts = [next(known) if here else "" for here in inside.tolist()]
         return [late.get(number, text) for number, text in zip(listed, texts, strict=True)]
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return int(self.base.nbytes) + _LATE_BYTES * len(self.late)
+        return int(self.base.nbytes) + self.late_bytes
 
 
 def _taken(base: pa.LargeStringArray, numbers: Numbers) -> list[str]:

@@ -57,7 +57,7 @@ class IndexGround:
         return self.graph.names.at(nodes)
 
     def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
-        first, last, _ = self.graph.facts(edges[:, ROW])
+        first, last, _ = self.graph.facts(self.graph.places(edges[:, ROW]))
         return list(zip([KINDS[code] for code in kind_of(edges[:, ROW]).tolist()], first, last, strict=True))
 
 
@@ -89,66 +89,80 @@ class Reached:
 def reach(graph: Adjacency, start: Numbers, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int) -> Reached:
     """See `GraphStore.reach`."""
     runs = runs_of(kinds)
-    hops: dict[int, int] = {}
-    counted = True
-    for way in direction.ways():
-        found, whole = _spread(graph, start, way, runs, depth, limit)
-        counted = counted and whole
-        for number, distance in found.items():
-            if distance < hops.get(number, distance + 1):
-                hops[number] = distance
-    kept = _nearest(graph, hops, limit)
-    ids = graph.ids.at(kept)
-    away = [hops[number] for number in kept.tolist()]
-    order = sorted(range(len(ids)), key=ids.__getitem__)
-    order.sort(key=away.__getitem__)
-    nodes, ordered = kept[order], [ids[place] for place in order]
+    cones = [_spread(graph, start, way, runs, depth, limit) for way in direction.ways()]
+    numbers, away = _nearer(*((cone[0], cone[1]) for cone in cones))
+    met, kept = len(numbers), _nearest(graph, numbers, away, limit)
+    numbers, away = numbers[kept], away[kept]
+    ids = graph.ids.at(numbers)
+    order = _by_id(ids)
+    order = order[np.argsort(away[order], kind="stable")]
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    ordered = [ids[each] for each in order.tolist()]
     return Reached(
-        nodes=nodes,
+        nodes=numbers[order],
         ids=ordered,
-        distance=dict(zip(ordered, [away[place] for place in order], strict=True)),
-        steps=_among(graph, kept, np.argsort(order), runs),
-        truncated=len(hops) - len(kept),
-        counted=counted,
+        distance=dict(zip(ordered, away[order].tolist(), strict=True)),
+        steps=_among(graph, numbers, place, runs),
+        truncated=met - len(numbers),
+        counted=all(cone[2] for cone in cones),
     )
 
 
 def _spread(
     graph: Adjacency, start: Numbers, way: Direction, runs: Sequence[tuple[int, int]], depth: int, limit: int
-) -> tuple[dict[int, int], bool]:
-    """Hops by number, and whether every node within the depth was visited."""
-    hops = dict.fromkeys(start.tolist(), 0)
-    frontier = start
-    for distance in range(1, depth + 1):
-        if len(hops) > limit + COUNTED:
-            return hops, False
-        far = distinct(far_of(graph.edges_at(way, frontier, runs))).tolist() if runs else []
-        new = [number for number in far if number not in hops]
-        if not new:
+) -> tuple[Numbers, Numbers, bool]:
+    """Numbers, ascending in their hops; the hops; and whether every node within the depth was visited."""
+    seen = np.zeros(graph.count, dtype=bool)
+    seen[start] = True
+    levels, met = [start], len(start)
+    whole = True
+    while runs and len(levels) <= depth:
+        if met > limit + COUNTED:
+            whole = False
             break
-        hops.update(dict.fromkeys(new, distance))
-        frontier = np.array(new, dtype=np.int64)
-    return hops, True
+        far = distinct(far_of(graph.edges_at(way, levels[-1], runs)))
+        new = far[~seen[far]]
+        if not len(new):
+            break
+        seen[new] = True
+        levels.append(new)
+        met += len(new)
+    return np.concatenate(levels), np.repeat(np.arange(len(levels)), [len(level) for level in levels]), whole
 
 
-def _nearest(graph: Adjacency, hops: dict[int, int], limit: int) -> Numbers:
-    """The `limit` nearest numbers, ascending; where a level does not fit whole, those whose ids come first."""
-    numbers = np.fromiter(hops.keys(), dtype=np.int64, count=len(hops))
-    if len(hops) <= limit:
-        return np.sort(numbers)
-    away = np.fromiter(hops.values(), dtype=np.int64, count=len(hops))
+def _nearer(*cones: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
+    """The nodes of all cones, each once, by number, with the fewest hops."""
+    numbers, away = (np.concatenate(columns) for columns in zip(*cones, strict=True))
+    order = np.lexsort((away, numbers))
+    numbers, away = numbers[order], away[order]
+    first = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=first[1:])
+    return numbers[first], away[first]
+
+
+def _nearest(graph: Adjacency, numbers: Numbers, away: Numbers, limit: int) -> Numbers:
+    """The places of the `limit` nearest numbers, ascending; where a level does not fit whole, of those whose ids come first."""
+    if len(numbers) <= limit:
+        return np.arange(len(numbers))
     edge = np.sort(away)[limit]
-    whole = numbers[away < edge]
-    return np.sort(np.concatenate([whole, IndexGround(graph).first_by_id(numbers[away == edge], limit - len(whole))]))
+    whole, level = np.flatnonzero(away < edge), np.flatnonzero(away == edge)
+    fitting = level[_by_id(graph.ids.at(numbers[level]))[: limit - len(whole)]]
+    return np.sort(np.concatenate([whole, fitting]))
+
+
+def _by_id(ids: Sequence[str]) -> Numbers:
+    """The places of ids in their order."""
+    return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
 
 
 def _among(graph: Adjacency, kept: Numbers, place: Numbers, runs: Sequence[tuple[int, int]]) -> Steps:
-    """The edges among the kept, which are sorted; `place` is where each stands in the answer."""
-    into = graph.edges_at(Direction.UPSTREAM, kept, runs) if runs else kept[:0]
+    """The edges among the kept, which are ascending; `place` is where each stands in the answer."""
+    into, places = graph.into(kept, runs) if runs else (kept[:0], kept[:0])
     found = np.searchsorted(kept, far_of(into))
     inside = np.take(kept, found, mode="clip") == far_of(into) if len(kept) else np.empty(0, dtype=bool)
     into = into[inside]
-    first, last, told = graph.facts(into)
+    first, last, told = graph.facts(places[inside])
     return Steps(
         src=place[found[inside]].tolist(),
         dst=place[np.searchsorted(kept, near_of(into))].tolist(),

@@ -13,13 +13,14 @@ from neo4j import AsyncManagedTransaction
 
 from headwater.graph.index import Census, News, Rows
 from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, LOGGED, UnindexableError
+from headwater.graph.index.source import CODES, LOGGED, TOLD, UnindexableError
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP
 
 _PORTION = 10_000
 _TRANSACTIONS = 64  # of the log, read at a time: one that touched much is megabytes
+_KINDS_TOLD = [kind.value for kind in TOLD]
 _CODES = {relationship: CODES[kind] for kind, relationship in RELATIONSHIP.items()}
 
 _REVISION: LiteralString = "OPTIONAL MATCH (r:HeadwaterRevision {name: 'graph'}) WITH coalesce(r.number, 0) AS revision "
@@ -35,7 +36,8 @@ _LOGGED: LiteralString = (
 )
 # Most edges were first and last stated at once: that need not travel twice.
 _ROW: LiteralString = """
-    elementId(n), n.id, n.name, [(n)<-[e]-(m:Container) | [elementId(m), type(e), coalesce(e.first, ''),
+    elementId(n), n.id, n.name, CASE WHEN n.kind IN $told THEN coalesce(n.properties, '{}') ELSE '' END,
+    [(n)<-[e]-(m:Container) | [elementId(m), type(e), coalesce(e.first, ''),
     CASE WHEN e.last = e.first THEN null ELSE coalesce(e.last, '') END, coalesce(e.properties, '{}') <> '{}']]
     """
 _TOUCHED: LiteralString = "UNWIND $ids AS id MATCH (n:Container {tenant: $tenant, id: id}) RETURN " + _ROW
@@ -80,7 +82,7 @@ async def census(transaction: AsyncManagedTransaction) -> Census:
 async def scan(connections: Connections, elements: Elements) -> AsyncIterator[Rows]:
     """See `Source.scan`: each node with the edges into it."""
     statement: LiteralString = "MATCH (n:Container) RETURN " + _ROW
-    async for portion in connections.stream(statement, portion=_PORTION):
+    async for portion in connections.stream(statement, portion=_PORTION, told=_KINDS_TOLD):
         yield _rows(portion, elements)
 
 
@@ -102,7 +104,7 @@ async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant:
             return News(revision, start, None)
     read: list[list[Any]] = []
     for owner, ids in log.nodes.items():
-        read += await rows(transaction, _TOUCHED, ids=sorted(ids), tenant=owner)
+        read += await rows(transaction, _TOUCHED, ids=sorted(ids), tenant=owner, told=_KINDS_TOLD)
     return News(revision, start, _rows(read, elements))
 
 
@@ -143,17 +145,18 @@ def _rows(found: Sequence[Sequence[Any]], elements: Elements) -> Rows:
     last: list[str] = []
     told: list[bool] = []
     ref = elements.ref
-    for element, identifier, name, edges in found:
+    for element, identifier, name, about, edges in found:
         node = ref(element)
         made.refs.append(node)
         made.ids.append(identifier)
         made.names.append(name)
-        for source, relationship, began, ended, about in edges:
+        made.about.append(about)
+        for source, relationship, began, ended, has in edges:
             src.append(ref(source))
             dst.append(node)
             kind.append(_CODES[relationship])
             first.append(began)
             last.append(began if ended is None else ended)
-            told.append(about)
+            told.append(has)
     made.src, made.dst, made.kind, made.first, made.last, made.told = src, dst, kind, first, last, told
     return made

@@ -71,11 +71,11 @@ class Connections:
             async with self._connected().session(database=self._database) as session:
                 await (await session.run(statement, parameters)).consume()
 
-    async def stream(self, statement: LiteralString, *, portion: int) -> AsyncIterator[list[list[Any]]]:
+    async def stream(self, statement: LiteralString, *, portion: int, **parameters: Any) -> AsyncIterator[list[list[Any]]]:
         """The rows of one statement that only reads, of which there may be any number, so many at a time."""
         with _translated(self._uri):
             async with self._connected().session(database=self._database, default_access_mode=READ_ACCESS, fetch_size=portion) as session:
-                result = await session.run(statement)
+                result = await session.run(statement, parameters)
                 while records := await result.fetch(portion):
                     yield [record.values() for record in records]
 

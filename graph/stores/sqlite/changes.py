@@ -9,13 +9,17 @@ from typing import Any
 
 from headwater.graph.index import Census, News, Rows
 from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, LOGGED
+from headwater.graph.index.source import CODES, LOGGED, NOT_TOLD, TOLD
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 from headwater.graph.stores.sqlite.walk import keys_of
 
 _PORTION = 50_000
-_NODES = "n.key, n.id, n.name"
+_TOLD = ", ".join(f"'{kind}'" for kind in TOLD)
+_NODES = (
+    f"n.key, n.id, n.name, CASE WHEN n.kind IN ({_TOLD}) THEN coalesce((SELECT f.properties FROM fact AS f WHERE f.key = n.key), '{{}}') "
+    f"ELSE '{NOT_TOLD}' END"
+)
 _EDGES = "e.key, e.src, e.dst, e.kind, coalesce(e.first, ''), coalesce(e.last, ''), e.properties IS NOT NULL"
 _CODES = {code: CODES[kind] for code, kind in KIND.items()}
 
@@ -83,6 +87,6 @@ def _revision(connection: sqlite3.Connection) -> int:
 
 
 def _rows(nodes: Sequence[tuple[Any, ...]], edges: Iterable[tuple[Any, ...]]) -> Rows:
-    keys, ids, names = zip(*nodes, strict=True) if nodes else ((), (), ())
+    keys, ids, names, about = zip(*nodes, strict=True) if nodes else ((), (), (), ())
     _, src, dst, kind, first, last, told = zip(*edges, strict=True) if edges else ((),) * 7
-    return Rows(list(keys), list(ids), list(names), src, dst, [_CODES[code] for code in kind], first, last, told)
+    return Rows(list(keys), list(ids), list(names), list(about), src, dst, [_CODES[code] for code in kind], first, last, told)

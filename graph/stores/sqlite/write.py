@@ -20,9 +20,9 @@ _KNOWN = "SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AN
 
 def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes, offset: int | None) -> None:
     """Merge `changes` into the tenant's graph and remember the offset."""
-    keys, fresh, renamed = _write_nodes(connection, tenant, changes.nodes)
+    keys, fresh, changed = _write_nodes(connection, tenant, changes.nodes)
     _write_edges(connection, changes, keys, fresh)
-    if touched := {*fresh.values(), *renamed, *(keys[dst] for _, dst, _ in changes.edges)}:
+    if touched := {*fresh.values(), *changed, *(keys[dst] for _, dst, _ in changes.edges)}:
         log_change(connection, touched)
     if offset is not None:
         connection.execute(
@@ -44,10 +44,11 @@ def drop_tenant(connection: sqlite3.Connection, tenant: str) -> None:
 def _write_nodes(
     connection: sqlite3.Connection, tenant: str, nodes: Mapping[str, Facts]
 ) -> tuple[dict[str, int], dict[str, int], list[int]]:
-    """Returns the key of every node named, and of those that are new, or have another name."""
+    """Returns the key of every node named, and of those that are new, or that say something else than before."""
     keys: dict[str, int] = {}
     names: list[tuple[str, str, int]] = []
     facts: list[tuple[int, str, str]] = []
+    changed: list[int] = []
     known = connection.execute(
         "SELECT n.key, n.id, n.name, coalesce(f.properties, '{}'), coalesce(f.stamps, '[]') FROM json_each(?) AS asked "
         "CROSS JOIN node AS n ON n.tenant = ? AND n.id = asked.value LEFT JOIN fact AS f ON f.key = n.key",
@@ -57,6 +58,8 @@ def _write_nodes(
         keys[identifier] = key
         if nodes[identifier] and (after := merged(name, properties, stamps, nodes[identifier])):
             facts.append((key, after[1], after[2]))
+            if after[:2] != (name, properties):  # stamps alone are nobody's to read
+                changed.append(key)
             if after[0] != name:
                 names.append((after[0], fold(after[0]), key))
     connection.executemany("UPDATE node SET name = ?, folded = ? WHERE key = ?", names)
@@ -71,7 +74,7 @@ def _write_nodes(
     connection.executemany("INSERT INTO node (key, tenant, id, kind, name, folded) VALUES (?, ?, ?, ?, ?, ?)", rows)
     write_spellings(connection, tenant, {row[-1] for row in rows}.union(folded for _, folded, _ in names))
     connection.executemany("INSERT OR REPLACE INTO fact (key, properties, stamps) VALUES (?, ?, ?)", facts)
-    return keys | fresh, fresh, [key for _, _, key in names]
+    return keys | fresh, fresh, changed
 
 
 def _number(connection: sqlite3.Connection, identifiers: Sequence[str]) -> dict[str, int]:

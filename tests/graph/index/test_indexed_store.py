@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from headwater.graph.index import IndexedStore, adjacency, source
 from headwater.graph.index import store as indexed_store
-from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, kind_of
 from headwater.graph.stores import Cone, Direction, GraphStore, Subgraph, open_store
 from headwater.graph.stores.sqlite import changes
 from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, reads, stamp, writes
@@ -255,7 +255,8 @@ async def test_an_index_that_outgrows_its_room_is_given_up(url: str) -> None:
         await store.close()
 
 
-NAMES = [f"run:{number}" for number in range(8)]
+# Of the one kind the index keeps the properties, of the other it does not.
+NAMES = [f"{NodeKind.RUN if number % 2 else NodeKind.TAG}:{number}" for number in range(8)]
 STATED = st.tuples(
     st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from([EdgeKind.REPLAYS, EdgeKind.READS, EdgeKind.CONTAINS]), st.booleans()
 )
@@ -271,22 +272,24 @@ CHANGE = st.tuples(
     st.integers(0, 5),
     st.integers(1, 9),
     st.booleans(),
+    st.booleans(),
 )
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_an_index_that_follows_every_change_answers_as_the_store(
-    tmp_path: Path, changed: list[Any], focus: set[str], direction: Direction, depth: int, limit: int, settled: bool
+    tmp_path: Path, changed: list[Any], focus: set[str], direction: Direction, depth: int, limit: int, settled: bool, crowded: bool
 ) -> None:
-    """Also where what came late is joined to the rest each time."""
+    """Also where what came late is joined to the rest each time, and where there is no room for properties."""
     tenant = uuid4().hex
     asked: dict[str, Any] = {"direction": direction, "kinds": [EdgeKind.READS, EdgeKind.REPLAYS], "depth": depth, "limit": limit}
     store = indexed(f"sqlite:///{tmp_path}/graph.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(adjacency, "_FEW", 1 if settled else 1_000)
+        patch.setattr(adjacency, "_PROPERTIES", ROOM if crowded else 3)
         await store.open()
         try:
             await store.ready()
             for second, edges, names in changed:
-                nodes = [Node(identifier, NodeKind.RUN, name) for identifier, name in names.items()]
+                nodes = [Node(identifier, kind_of(identifier), name, {"said": name}) for identifier, name in names.items()]
                 stated = {(src, dst, kind): Edge(src, dst, kind, {"told": second} if told else {}) for src, dst, kind, told in edges}
                 at = Stamp(f"2026-01-01T00:00:0{second}.000000Z", "k")
                 await store.apply(tenant, [GraphBatch(at, nodes, list(stated.values()))])
@@ -294,12 +297,28 @@ async def test_an_index_that_follows_every_change_answers_as_the_store(
                     await store._source.reach(tenant, sorted(focus), **asked)
                 )
                 for facts in (True, False):
-                    about: dict[str, Any] = {**asked, "contained": [NodeKind.RUN], "facts": facts, "names": True}
+                    about: dict[str, Any] = {**asked, "contained": [NodeKind.RUN, NodeKind.TAG], "facts": facts, "names": True}
                     plain = await store._source.cone(tenant, sorted(focus), **about)
                     assert shown(await store.cone(tenant, sorted(focus), **about)) == shown(plain)
             assert store._graph is not None
+            assert (store._graph.about is None) is crowded
         finally:
             await store.close()
+
+
+async def test_properties_that_the_index_has_are_not_asked_for(
+    store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(*_: Any) -> Any:
+        raise AssertionError("the store was asked for properties")
+
+    monkeypatch.setattr(store._source, "properties", refused)
+    await store.apply("t", [PIPELINE])
+    await upstream(store, "t", dataset("out"))
+    await other.apply("t", [GraphBatch(stamp(5), [node(dataset("out"), "out", rows=3)])])  # nothing but a property
+    assert (await upstream(store, "t", dataset("out"))).nodes[0].properties == {"rows": 3}
+    await other.apply("t", [GraphBatch(stamp(6), [Node(dataset("out"), NodeKind.DATASET, "out", {"rows": None})])])
+    assert (await upstream(store, "t", dataset("out"))).nodes[0].properties == {}
 
 
 async def test_containers_come_from_the_index_too(store: IndexedStore, monkeypatch: pytest.MonkeyPatch) -> None:
