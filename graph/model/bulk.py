@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from headwater.graph.model.elements import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.model.properties import NOTHING, StoredProperties
 
-T = TypeVar("T", Node, Edge)
+T = TypeVar("T")
 
 
 def nodes_of(ids: Sequence[str], kinds: Sequence[NodeKind], names: Sequence[str], properties: Iterable[str | None]) -> list[Node]:
     """Nodes from columns of one length; of properties as a store keeps them."""
-    return _made(Node, len(ids), (ids, kinds, names, _read(properties), repeat(NOTHING)))
+    return made(Node, len(ids), (ids, kinds, names, _read(properties), repeat(NOTHING)))
 
 
 def edges_of(
@@ -31,18 +31,19 @@ def edges_of(
     last: Sequence[str],
 ) -> list[Edge]:
     """Edges from columns of one length; of properties as a store keeps them."""
-    return _made(Edge, len(src), (src, dst, kinds, _read(properties), repeat(NOTHING), first, last))
+    return made(Edge, len(src), (src, dst, kinds, _read(properties), repeat(NOTHING), first, last))
 
 
 def _read(properties: Iterable[str | None]) -> list[Mapping[str, Any]]:
     return [StoredProperties(text) if text and text != "{}" else NOTHING for text in properties]
 
 
-def _made(of: type[T], count: int, columns: Sequence[Iterable[Any]]) -> list[T]:
-    """Elements whose fields, in their order, are the columns."""
-    made: list[T] = list(map(object.__new__, repeat(of, count)))
-    for name, column in zip(of.__slots__, columns, strict=True):
+def made(of: type[T], count: int, columns: Sequence[Iterable[Any]]) -> list[T]:
+    """Elements of a class with slots, whose fields, in their order, are the columns."""
+    slots: Sequence[str] = of.__dict__["__slots__"]
+    elements: list[T] = list(map(object.__new__, repeat(of, count)))
+    for name, column in zip(slots, columns, strict=True):
         # The slot's own setter: the class refuses what comes by any other way, and nobody has seen the element yet.
         setter: Callable[[T, Any], None] = of.__dict__[name].__set__
-        deque(map(setter, made, column), maxlen=0)
-    return made
+        deque(map(setter, elements, column), maxlen=0)
+    return elements

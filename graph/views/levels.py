@@ -32,6 +32,7 @@ class Zoom:
         self._parents = parents
         self._chains: dict[str, tuple[str, ...]] = {}
         self._containers: dict[str, tuple[str, ...]] = {}
+        self._platforms: dict[str, tuple[str, ...]] = {}  # of a dataset, by its namespace
         self._lifted: dict[tuple[NodeKind, tuple[str, ...]], str | None] = {}
         self._plain = not request.open
         self._shared: dict[tuple[str, ...], list[str]] = {}
@@ -41,8 +42,12 @@ class Zoom:
         data, actors, plain = self._request.data, self._request.actors, self._plain
         lifted: dict[int, str] = {}
         shared: dict[tuple[str, ...], str] = {}  # what the jobs of a pipeline come to, by their containers
+        datasets = plain and data is NodeKind.DATASET
         for atom in atoms:  # tens of thousands: what most of them are is decided here
             identifier = ids[atom]
+            if datasets and identifier.startswith(_DATASET):
+                lifted[atom] = identifier
+                continue
             kind = _KINDS[identifier[: identifier.index(":")]]
             if plain and (kind is data or kind is actors):
                 lifted[atom] = identifier
@@ -72,7 +77,9 @@ class Zoom:
         known = self._containers.get(identifier)
         if known is None:
             if identifier.startswith(_DATASET) and identifier not in self._parents:
-                known = self.chain("platform:" + identifier[len(_DATASET) : identifier.index(":", len(_DATASET))])
+                namespace = identifier[len(_DATASET) : identifier.index(":", len(_DATASET))]
+                platform = self._platforms.get(namespace)
+                known = self._platforms[namespace] = self.chain(f"platform:{namespace}") if platform is None else platform
             else:
                 known = self.chain(identifier)[1:]
             self._containers[identifier] = known

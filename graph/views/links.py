@@ -80,6 +80,20 @@ class Links:
         """The number of links."""
         return sum(bits.bit_count() for bits in self.out) if self._joined is None else len(self._joined[0])
 
+    def all(self) -> tuple[Pairs, Pairs, Pairs]:
+        """Every link, in order: the node that it leaves, the one that it arrives at, and its weight."""
+        if self._joined is None:
+            found = [(src, dst, weight) for src in range(self._count) for dst, weight in sorted(self.of(src).items())]
+            src, dst, weights = np.array(found, dtype=np.int64).reshape(-1, 3).T
+            return src, dst, weights
+        keys, counts = self._joined
+        return keys // max(1, self._count), keys % max(1, self._count), counts
+
+    def are_direct(self, src: Pairs, dst: Pairs) -> list[bool]:
+        """For each link whether a flow of it passes nothing that is masked."""
+        found: list[bool] = np.isin(src * self._count + dst, self._direct).tolist()
+        return found
+
     def of(self, node: int) -> dict[int, int]:
         """The nodes that follow, each with the weight of its link: the flows out of members of `node` that arrive there."""
         if self._joined is not None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import translate
-from functools import cache
 from typing import Any
 
 from headwater.graph.model import Node, NodeKind, bare_name, parse_id
 from headwater.graph.model.declaration import Aspect
 from headwater.graph.model.descriptions import descriptions_of, withdrawn
 from headwater.graph.views.levels import kind_of
+from headwater.graph.views.patterns import all_like, like
 from headwater.graph.views.request import Mask, MaskBy
 
 Nodes = Mapping[str, Node]
@@ -20,7 +18,6 @@ Chain = Callable[[str], Sequence[str]]
 _NAMESPACED = {
     NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.COLUMN, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB,
 }  # fmt: skip
-_NOTHING = re.compile(r"(?!)")
 _OF_PROPERTIES = {MaskBy.TAG, MaskBy.LAYER}
 
 
@@ -36,7 +33,7 @@ def needs_names(masks: Iterable[Mask]) -> bool:
 
 def hides(masks: Sequence[Mask], identifier: str, chain: Chain, nodes: Nodes) -> bool:
     """Whether one of the masks hides the node."""
-    return Hiding(masks, lambda node: tuple(chain(node)[1:]), nodes).hides(identifier)
+    return Hiding(masks, lambda node: tuple(chain(node)[1:]), nodes).hidden([identifier])[0]
 
 
 class Hiding:
@@ -46,25 +43,35 @@ class Hiding:
         self, masks: Sequence[Mask], above: Callable[[str], tuple[str, ...]], nodes: Nodes, names: Mapping[str, str] | None = None
     ) -> None:
         self._masks, self._above, self._nodes, self._names = masks, above, nodes, names or {}
-        self._patterns = [_pattern(mask.values) if mask.by is MaskBy.NAME else _NOTHING for mask in masks]
         self._containers: dict[tuple[int, tuple[str, ...]], bool] = {}  # thousands of nodes share theirs
 
-    def hides(self, identifier: str) -> bool:
-        """Whether one of the masks hides the node."""
+    def hidden(self, identifiers: Sequence[str]) -> list[bool]:
+        """For each node whether one of the masks hides it."""
+        hidden = [False] * len(identifiers)
         for number, mask in enumerate(self._masks):
-            matches = self._by_name(number, mask, identifier) if mask.by is MaskBy.NAME else self._matches(number, mask, identifier)
-            if matches is not mask.negated:
-                return True
-        return False
+            if mask.by is MaskBy.NAME:
+                matches = self._by_name(number, mask, identifiers)
+            else:
+                matches = [self._matches(number, mask, identifier) for identifier in identifiers]
+            hidden = [before or match is not mask.negated for before, match in zip(hidden, matches, strict=True)]
+        return hidden
 
-    def _by_name(self, number: int, mask: Mask, identifier: str) -> bool:
-        """Written out: it is asked of tens of thousands of nodes."""
-        name = self._names.get(identifier)
-        if self._one(mask, identifier) if name is None else self._patterns[number].match(name):
-            return True
-        above = self._above(identifier)
-        found = self._containers.get((number, above))
-        return self._inherits(number, mask, above) if found is None else found
+    def _by_name(self, number: int, mask: Mask, identifiers: Sequence[str]) -> list[bool]:
+        """By the names of all at once; what no pattern matches may still stand in something that one does."""
+        get, above = self._names.get, self._above
+        names = [self._name_of(identifier) if (name := get(identifier)) is None else name for identifier in identifiers]
+        inherited: dict[tuple[str, ...], bool] = {}
+        matches = all_like(mask.values, names)
+        for place, identifier in enumerate(identifiers):
+            if not matches[place]:
+                containers = above(identifier)
+                found = inherited.get(containers)
+                matches[place] = inherited.setdefault(containers, self._inherits(number, mask, containers)) if found is None else found
+        return matches
+
+    def _name_of(self, identifier: str) -> str:
+        node = self._nodes.get(identifier)
+        return node.name if node else bare_name(identifier)
 
     def _inherits(self, number: int, mask: Mask, above: tuple[str, ...]) -> bool:
         found = self._containers[number, above] = any(self._one(mask, each) for each in above)
@@ -75,7 +82,7 @@ class Hiding:
             return kind_of(identifier) in mask.values
         above = self._above(identifier)
         if mask.by is MaskBy.NAMESPACE:
-            return any(_like(mask.values, parse_id(each)[1][0]) for each in (identifier, *above) if kind_of(each) in _NAMESPACED)
+            return any(like(mask.values, parse_id(each)[1][0]) for each in (identifier, *above) if kind_of(each) in _NAMESPACED)
         if mask.by is MaskBy.TAG and kind_of(identifier) is NodeKind.COLUMN and (column := self._nodes.get(identifier)):
             dataset = self._nodes.get(above[0])
             if not field_tags(column, dataset).isdisjoint(mask.values):
@@ -88,11 +95,10 @@ class Hiding:
     def _one(self, mask: Mask, identifier: str) -> bool:
         if mask.by is MaskBy.NODE:
             return identifier in mask.values
-        if mask.by is MaskBy.NAME and (name := self._names.get(identifier)) is not None:
-            return _like(mask.values, name)
-        node = self._nodes.get(identifier)
         if mask.by is MaskBy.NAME:
-            return _like(mask.values, node.name if node else bare_name(identifier))
+            name = self._names.get(identifier)
+            return like(mask.values, self._name_of(identifier) if name is None else name)
+        node = self._nodes.get(identifier)
         if node is None:
             return False
         if mask.by is MaskBy.LAYER:
@@ -143,12 +149,3 @@ def _tags(node: Node, field: str | None) -> set[str]:
 
 def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-
-
-@cache
-def _pattern(values: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(translate(value) for value in values), re.IGNORECASE)
-
-
-def _like(values: tuple[str, ...], text: str) -> bool:
-    return _pattern(values).match(text) is not None

@@ -29,6 +29,11 @@ class Through:
         self._work = _WORK
         self._counted = self._by_mass(before()) if links.mass else self._by_atom()
 
+    def counts(self, src: Pairs, dst: Pairs) -> list[int | None]:
+        """For each of some links the number of different masked nodes on its ways; None: not counted."""
+        count = self.count
+        return [count(*link) for link in zip(src.tolist(), dst.tolist(), strict=True)]
+
     def count(self, src: int, dst: int) -> int | None:
         """The number of different masked nodes on the ways of a link; None: not counted, since too much lies behind the page."""
         if self._counted is not None:

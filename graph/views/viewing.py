@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, bare_name
+from headwater.graph.model.bulk import made
 from headwater.graph.stores.paging import decode_cursor, encode_cursor
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.views import between as ways
@@ -87,8 +89,13 @@ class View:
         ends = end_points(self._node_of, self._after, self._before) if self._request.ends_only else None
         masks = self._request.masks
         known = await self._known(nearest) if needs_nodes(masks) or needs_names(masks) else {}
-        hiding = Hiding(masks, self._zoom.above, known, self._atoms.names)
-        self._masked = {node for node in nearest if node not in asked and ((ends is not None and node not in ends) or hiding.hides(node))}
+        listed = list(nearest)
+        hidden = Hiding(masks, self._zoom.above, known, self._atoms.names).hidden(listed)
+        self._masked = {
+            node
+            for node, hides in zip(listed, hidden, strict=True)
+            if (hides or (ends is not None and node not in ends)) and node not in asked
+        }
         self._nodes = sorted(nearest.keys() - self._masked, key=lambda node: (nearest[node], node))
         self._nearest = nearest
         self._numbers = {node: number for number, node in enumerate(self._nodes)}
@@ -174,6 +181,8 @@ class View:
 
     def _led(self, reached: Mapping[int, int]) -> Collection[str]:
         """The nodes with a member among what was reached."""
+        if not reached:
+            return ()
         if len(reached) >= len(self._node_of) and reached.keys() >= self._node_of.keys():
             return self._nearest
         return {node for atom, node in self._node_of.items() if atom in reached}
@@ -195,15 +204,14 @@ class View:
     def edges(self) -> list[VisibleEdge]:
         """The links between nodes of this page and the pages before, of which at least one end is on this one."""
         start, end = self.bounds
-        found: list[VisibleEdge] = []
+        src, dst, weights = self._links.all()
+        here = (src < end) & (dst < end) & ((src >= start) | (dst >= start))
+        src, dst, weights = src[here], dst[here], weights[here]
         through = Through(self._links, self._node_of, self._node_numbers, self._atoms.before) if self._masked else None
-        for src in range(end):
-            for dst, weight in sorted(self._links.of(src).items()):
-                if dst >= end or (src < start and dst < start):
-                    continue
-                count = through.count(src, dst) if through else 0
-                found.append(VisibleEdge(self._nodes[src], self._nodes[dst], weight, dst in self._links.direct[src], count))
-        return found
+        counts = through.counts(src, dst) if through else repeat(0)
+        names = self._nodes
+        leaving, arriving = [names[node] for node in src.tolist()], [names[node] for node in dst.tolist()]
+        return made(VisibleEdge, len(src), (leaving, arriving, weights.tolist(), self._links.are_direct(src, dst), counts))
 
     async def members(self, src: str, dst: str, *, first: int = 100, after: str | None = None) -> Members:
         """What the link from `src` to `dst` stands for.
