@@ -186,5 +186,14 @@ def distinct(numbers: Numbers) -> Numbers:
     return found
 
 
+def counted(numbers: Numbers) -> tuple[Numbers, Numbers]:
+    """The different numbers, ascending, and how often each stands there."""
+    ordered = np.sort(numbers)
+    starts = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    places = np.flatnonzero(starts)
+    return ordered[places], np.diff(np.append(places, len(ordered)))
+
+
 def _tuples(pairs: Numbers) -> list[tuple[int, int]]:
     return list(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))

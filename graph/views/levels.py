@@ -42,7 +42,7 @@ class Zoom:
         data, actors, plain = self._request.data, self._request.actors, self._plain
         lifted: dict[int, str] = {}
         shared: dict[tuple[str, ...], str] = {}  # what the jobs of a pipeline come to, by their containers
-        datasets = plain and data is NodeKind.DATASET
+        datasets, parents = plain and data is NodeKind.DATASET, self._parents
         for atom in atoms:  # tens of thousands: what most of them are is decided here
             identifier = ids[atom]
             if datasets and identifier.startswith(_DATASET):
@@ -54,7 +54,7 @@ class Zoom:
             elif plain and kind is NodeKind.DATASET and data is NodeKind.PLATFORM:
                 lifted[atom] = "platform:" + identifier.split(":", 2)[1]
             elif plain and kind is NodeKind.JOB:
-                above = tuple(self._parents.get(identifier, ()))
+                above = tuple(parents.get(identifier, ()))
                 found = shared.get(above)
                 if found is None:
                     found = self._lift(identifier, kind, actors)
@@ -84,6 +84,17 @@ class Zoom:
                 known = self.chain(identifier)[1:]
             self._containers[identifier] = known
         return known
+
+    def above_all(self, identifiers: Sequence[str]) -> list[tuple[str, ...]]:
+        """`above` of each of tens of thousands."""
+        above, parents, platforms, start = self.above, self._parents, self._platforms, len(_DATASET)
+        found: list[tuple[str, ...]] = []
+        for identifier in identifiers:
+            known = None
+            if identifier.startswith(_DATASET) and identifier not in parents:
+                known = platforms.get(identifier[start : identifier.index(":", start)])
+            found.append(above(identifier) if known is None else known)
+        return found
 
     def _lift(self, identifier: str, kind: NodeKind, level: NodeKind) -> str:
         if not self._plain:

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from headwater.graph.stores.numbered import distinct
+from headwater.graph.stores.numbered import counted, distinct
 from headwater.graph.views.atoms import Adjacency, Pairs
 from headwater.graph.views.components import components
 
@@ -66,7 +66,7 @@ class Links:
     def direct(self) -> list[dict[int, int]]:
         """For each node those that follow at once, with the number of flows."""
         direct: list[dict[int, int]] = [{} for _ in range(self._count)]
-        joined, weights = np.unique(self._direct, return_counts=True)
+        joined, weights = counted(self._direct)
         for key, weight in zip(joined.tolist(), weights.tolist(), strict=True):
             direct[key // self._count][key % self._count] = weight
         return direct
@@ -160,7 +160,7 @@ class Links:
         place = np.repeat(begin - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
         src, dst = np.repeat(self.entered[:, 0], counts), rows[place, 1]
         through = (src * self._count + dst)[src != dst]
-        return np.unique(np.concatenate([self._direct, through]), return_counts=True)
+        return counted(np.concatenate([self._direct, through]))
 
 
 def _distinct(first: Pairs, second: Pairs, count: int) -> Pairs:

@@ -45,29 +45,23 @@ class Hiding:
         self._masks, self._above, self._nodes, self._names = masks, above, nodes, names or {}
         self._containers: dict[tuple[int, tuple[str, ...]], bool] = {}  # thousands of nodes share theirs
 
-    def hidden(self, identifiers: Sequence[str]) -> list[bool]:
-        """For each node whether one of the masks hides it."""
+    def hidden(self, identifiers: Sequence[str], above: Sequence[tuple[str, ...]] = ()) -> list[bool]:
+        """For each node whether one of the masks hides it. `above` are the containers of each, where they are known already."""
         hidden = [False] * len(identifiers)
         for number, mask in enumerate(self._masks):
             if mask.by is MaskBy.NAME:
-                matches = self._by_name(number, mask, identifiers)
+                matches = self._by_name(number, mask, identifiers, above or [self._above(identifier) for identifier in identifiers])
             else:
                 matches = [self._matches(number, mask, identifier) for identifier in identifiers]
             hidden = [before or match is not mask.negated for before, match in zip(hidden, matches, strict=True)]
         return hidden
 
-    def _by_name(self, number: int, mask: Mask, identifiers: Sequence[str]) -> list[bool]:
+    def _by_name(self, number: int, mask: Mask, identifiers: Sequence[str], above: Sequence[tuple[str, ...]]) -> list[bool]:
         """By the names of all at once; what no pattern matches may still stand in something that one does."""
-        get, above = self._names.get, self._above
+        get = self._names.get
         names = [self._name_of(identifier) if (name := get(identifier)) is None else name for identifier in identifiers]
-        inherited: dict[tuple[str, ...], bool] = {}
-        matches = all_like(mask.values, names)
-        for place, identifier in enumerate(identifiers):
-            if not matches[place]:
-                containers = above(identifier)
-                found = inherited.get(containers)
-                matches[place] = inherited.setdefault(containers, self._inherits(number, mask, containers)) if found is None else found
-        return matches
+        inherited = {containers: self._inherits(number, mask, containers) for containers in set(above)}
+        return [match or inherited[containers] for match, containers in zip(all_like(mask.values, names), above, strict=True)]
 
     def _name_of(self, identifier: str) -> str:
         node = self._nodes.get(identifier)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from headwater.graph.stores.numbered import distinct
+from headwater.graph.stores.numbered import counted, distinct
 from headwater.graph.views.atoms import Adjacency, Pairs
 from headwater.graph.views.between import via
 from headwater.graph.views.links import MASKED, Links, arrivals_of, bits_of
@@ -56,7 +56,7 @@ class Through:
         ways = np.column_stack([np.repeat(entered[:, 0], counts), left[place, 1], np.repeat(masked, counts)])
         count = int(ways[:, :2].max(initial=0)) + 1
         links = distinct((ways[:, 0] * count + ways[:, 1]) * size + ways[:, 2]) // size
-        keys, found = np.unique(links, return_counts=True)
+        keys, found = counted(links)
         return dict(zip(zip((keys // count).tolist(), (keys % count).tolist(), strict=True), found.tolist(), strict=True))
 
     def _by_mass(self, before: Adjacency) -> dict[tuple[int, int], int] | None:

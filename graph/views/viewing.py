@@ -12,9 +12,9 @@ Laws, each a property test (docs/guide/views.md says them for people):
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import repeat
+from itertools import count, repeat
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from headwater.graph.views.links import MASKED, OUTSIDE, Links, bits_of
 from headwater.graph.views.load import load
 from headwater.graph.views.masking import Hiding, hides, needs_names, needs_nodes
 from headwater.graph.views.passage import entries, passed_wholly
-from headwater.graph.views.request import ACTORS, ViewRequest
+from headwater.graph.views.request import ACTORS, MaskBy, ViewRequest
 from headwater.graph.views.selection import asked_for, between, end_points, levels_of, not_there, refuse_missing_levels
 from headwater.graph.views.through import Through
 
@@ -80,17 +80,22 @@ class View:
     async def mask(self) -> None:
         """Hide what the masks hide, and link what is left."""
         # Tens of thousands of atoms: what is known of each is put together by number.
-        numbers: dict[str, int] = {}
-        node_of = [numbers.setdefault(node, len(numbers)) for node in self._node_of.values()]
-        hops = np.full(len(numbers), np.iinfo(np.int64).max)
-        np.minimum.at(hops, node_of, [self._distance[atom] for atom in self._node_of])
-        nearest = dict(zip(numbers, hops.tolist(), strict=True))
+        lifted = list(self._node_of.values())
+        atoms = np.fromiter(self._node_of, dtype=np.int64, count=len(lifted))
+        numbers = dict(zip(dict.fromkeys(lifted), count()))
+        node_of = np.fromiter(map(numbers.__getitem__, lifted), dtype=np.int64, count=len(lifted))
+        away = np.fromiter(map(self._distance.__getitem__, self._node_of), dtype=np.int64, count=len(lifted))
+        hops = np.empty(len(numbers), dtype=np.int64)
+        farthest_first = np.argsort(-away, kind="stable")
+        hops[node_of[farthest_first]] = away[farthest_first]  # what is assigned last stays: the nearest member's
+        listed = list(numbers)
+        nearest = dict(zip(listed, hops.tolist(), strict=True))
         asked = self._asked
         ends = end_points(self._node_of, self._after, self._before) if self._request.ends_only else None
         masks = self._request.masks
-        known = await self._known(nearest) if needs_nodes(masks) or needs_names(masks) else {}
-        listed = list(nearest)
-        hidden = Hiding(masks, self._zoom.above, known, self._atoms.names).hidden(listed)
+        above = self._zoom.above_all(listed) if any(mask.by is not MaskBy.KIND for mask in masks) else []
+        known = await self._known(listed, above) if needs_nodes(masks) or needs_names(masks) else {}
+        hidden = Hiding(masks, self._zoom.above, known, self._atoms.names).hidden(listed, above)
         self._masked = {
             node
             for node, hides in zip(listed, hidden, strict=True)
@@ -99,11 +104,12 @@ class View:
         self._nodes = sorted(nearest.keys() - self._masked, key=lambda node: (nearest[node], node))
         self._nearest = nearest
         self._numbers = {node: number for number, node in enumerate(self._nodes)}
-        number_of = np.array([self._numbers.get(node, MASKED) for node in numbers], dtype=np.int64)
+        number_of = np.full(len(numbers), MASKED, dtype=np.int64)
+        number_of[[numbers[node] for node in self._nodes]] = np.arange(len(self._nodes))
         self._node_numbers = np.zeros(len(self._atoms.ids), dtype=np.int64)
-        self._node_numbers[list(self._node_of)] = node_of
+        self._node_numbers[atoms] = node_of
         shown = np.full(len(self._atoms.ids), OUTSIDE, dtype=np.int64)
-        shown[list(self._node_of)] = number_of[node_of]
+        shown[atoms] = number_of[node_of]
         self._links = Links(shown, self._atoms.pairs(), lambda: self._after, len(self._nodes))
 
     @property
@@ -257,10 +263,10 @@ class View:
     def _asked(self) -> set[str]:
         return asked_for(self._request, self._zoom, self._atoms, self._node_of)
 
-    async def _known(self, nodes: Iterable[str]) -> dict[str, Node]:
-        listed = list(nodes)
-        above = {self._zoom.above(node) for node in listed}
-        ids = {*listed, *(container for containers in above for container in containers)} - self._atoms.names.keys()
+    async def _known(self, nodes: Sequence[str], above: Sequence[tuple[str, ...]]) -> dict[str, Node]:
+        names = self._atoms.names
+        ids = {node for node in nodes if node not in names} if names else set(nodes)
+        ids |= {container for containers in set(above) for container in containers if container not in names}
         return {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
 
 
