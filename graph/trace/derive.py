@@ -104,7 +104,7 @@ def _check(session: Session, capture: Capture, made: Sought, files: Sequence[tup
     if own := [name for name, _ in shape.columns if name.lower() in hidden]:
         raise Untranslatable(f"a record of files with a column {own[0]}")
     wanted = {names[attr]: kind for attr, kind in made.needed.items() if names[attr].lower() not in split}
-    check_columns(session.database, [exactly(file.readable().path) for file, _ in files], wanted)
+    check_columns(session.database, [file.readable() for file, _ in files], wanted)
 
 
 def _keyed(session: Session, capture: Capture, made: Sought, records: str, name: str) -> str:

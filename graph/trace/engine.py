@@ -12,6 +12,8 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import AssociationStore
@@ -25,8 +27,9 @@ from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, closure, lift
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.reader import FILE, ROW
-from headwater.graph.trace.selection import column_names, read_back, records, select
-from headwater.graph.trace.session import Session, mapped
+from headwater.graph.trace.selection import column_names, read_back, records, select, select_at
+from headwater.graph.trace.session import KnownFile, Session, mapped
+from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
 
@@ -82,14 +85,10 @@ def walk(
     """
     shape, _ = shape_of(session, dataset)
     files = readable_files(session, current_files(session, dataset, shape))
-    chosen = select(session, shape, files, where=request.where, rows=request.rows)
-    columns = {name.lower(): name for name in column_names(session, chosen)}
-    if request.column is not None and not request.forward and request.column.lower() not in columns:
-        there = ", ".join(name for name in columns.values() if not name.startswith("__"))
+    begin, columns, selected = _begun(session, shape, files, request, each=each)
+    if request.column is not None and not request.forward and request.column.lower() not in {name.lower() for name in columns}:
+        there = ", ".join(name for name in columns if not name.startswith("__"))
         raise InvalidQueryError(f"{dataset.name} has no column {request.column}.", field="column", hint=f"It has {there}.")
-    selected = [] if each else records(session, chosen, request.limit)
-    origin = f"dense_rank() OVER (ORDER BY {FILE}, {ROW}) - 1" if each else "0::BIGINT"
-    begin = session.table(f"SELECT DISTINCT {origin} AS origin, {FILE} AS file, {ROW} AS row FROM {chosen}")
     names: Names = frozenset({request.column.lower()}) if request.column else None
 
     def follows(other: str) -> bool:
@@ -104,6 +103,22 @@ def walk(
     if request.semantics is Semantics.WITNESS:
         return _witnessed(session, down, begin, selected, names, each=each)
     return Found(begin, selected, down.reached, down.ends, down.hops)
+
+
+def _begun(
+    session: Session, shape: Shape, files: Sequence[KnownFile], request: TraceRequest, *, each: bool
+) -> tuple[str, Sequence[str], Sequence[TracedRecord]]:
+    """The records to begin with, as a table `origin, file, row`; their columns; and as they are shown."""
+    if request.rows and request.where is None:
+        read = select_at(session, shape, files, request.rows)
+        file, row = np.array(list(read.records), np.int64).T
+        origin = np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64)
+        begin = session.hold({"origin": origin, "file": file, "row": row})
+        return begin, read.columns, [] if each else list(read.records.values())[: request.limit]
+    chosen = select(session, shape, files, where=request.where, rows=request.rows)
+    place = f"dense_rank() OVER (ORDER BY {FILE}, {ROW}) - 1" if each else "0::BIGINT"
+    begin = session.table(f"SELECT DISTINCT {place} AS origin, {FILE} AS file, {ROW} AS row FROM {chosen}")
+    return begin, column_names(session, chosen), [] if each else records(session, chosen, request.limit)
 
 
 def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequence[TracedRecord], names: Names, *, each: bool) -> Found:

@@ -6,11 +6,25 @@ Spark goes by the schema of the table, DuckDB by the file. Where a file says som
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from headwater.graph.records import FileBlock
 from headwater.graph.trace.held import Database
+from headwater.graph.trace.reader import ReadFile, exactly
 from headwater.graph.trace.translate import Untranslatable
 from headwater.graph.trace.types import INTEGERS, duckdb_type
+
+
+@dataclass(frozen=True, slots=True)
+class _Footer:
+    """The columns that a file has, with DuckDB's types; and whether its dates may be of the calendar before 1582."""
+
+    columns: Sequence[tuple[str, str | None]]
+    old_calendar: bool
+
 
 _INTEGERS = frozenset({*INTEGERS, "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
 _WIDER = frozenset({
@@ -20,29 +34,55 @@ _WIDER = frozenset({
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _LEGACY = "org.apache.spark.legacyDateTime"  # dates of the calendar before 1582; Spark converts them, DuckDB does not
 _VERSION = "org.apache.spark.version"
+_MOST = 2_000
+_KNOWN: OrderedDict[FileBlock, _Footer] = OrderedDict()
+_LOCK = threading.Lock()
 
 
-def check_columns(database: Database, paths: Sequence[str], wanted: Mapping[str, str]) -> None:
-    """Check columns, name → Spark's type, in files (as `read_parquet` names them).
+def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping[str, str]) -> None:
+    """Check columns, name → Spark's type, in files.
 
     Raises:
         Untranslatable: their values may be others than Spark read.
     """
-    if not paths or not wanted:
+    if not files or not wanted:
         return
-    schema = database.execute("SELECT file_name, name, num_children, duckdb_type FROM parquet_schema(?)", [list(paths)]).fetchall()
     found: set[str] = set()
     names = {name.lower(): (name, kind) for name, kind in wanted.items()}
-    for file, columns in _top(schema):
-        lower = [name.lower() for name, _ in columns]
-        for (name, kind), key in zip(columns, lower, strict=True):
+    footers = _footers(database, files)
+    for file, footer in zip(files, footers, strict=True):
+        lower = [name.lower() for name, _ in footer.columns]
+        for (name, kind), key in zip(footer.columns, lower, strict=True):
             if key in names and (lower.count(key) > 1 or not _alike(kind, duckdb_type(names[key][1]))):
-                raise Untranslatable(f"{names[key][0]}, which was read as {names[key][1]}, is not just that in {file} ({name}: {kind})")
+                read = f"{names[key][0]}, which was read as {names[key][1]}"
+                raise Untranslatable(f"{read}, is not just that in {file.path} ({name}: {kind})")
         found.update(lower)
     if absent := sorted(names.keys() - found):
         raise Untranslatable(f"{absent[0]}, which none of the files has")
-    if "date" in wanted.values():
-        _check_calendar(database, paths)
+    if "date" in wanted.values() and any(footer.old_calendar for footer in footers):
+        raise Untranslatable("a date in a file of the calendar that Spark used before version 3")
+
+
+def _footers(database: Database, files: Sequence[ReadFile]) -> list[_Footer]:
+    """What the footers of files say; those of files that are as they were are not read again."""
+    with _LOCK:
+        known = {file.block: _KNOWN[file.block] for file in files if file.block in _KNOWN}
+    if unknown := [file for file in files if file.block not in known]:
+        paths = [exactly(file.path) for file in unknown]
+        schema = database.execute("SELECT file_name, name, num_children, duckdb_type FROM parquet_schema(?)", [paths]).fetchall()
+        told = (
+            f"SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?) WHERE key IN ('{_LEGACY}'::BLOB, '{_VERSION}'::BLOB)"
+        )
+        said = database.execute(told, [paths]).fetchall()
+        old = {file for file, key, value in said if key == _LEGACY or (key == _VERSION and value < "3")}
+        columns = dict(_top(schema))
+        read = {file.block: _Footer(columns[str(file.path)], str(file.path) in old) for file in unknown}
+        known |= read
+        with _LOCK:
+            _KNOWN.update(read)
+            while len(_KNOWN) > _MOST:
+                _KNOWN.popitem(last=False)
+    return [known[file.block] for file in files]
 
 
 def _top(schema: Iterable[tuple[str, str, int | None, str | None]]) -> Iterable[tuple[str, list[tuple[str, str | None]]]]:
@@ -65,9 +105,3 @@ def _alike(given: str | None, wanted: str | None) -> bool:
         whole, scale = int(asked[1]) - int(asked[2]), int(asked[2])
         return given in _INTEGERS or (held is not None and int(held[2]) <= scale and int(held[1]) - int(held[2]) <= whole)
     return given == wanted or (given, wanted) in _WIDER or (wanted in INTEGERS and given in _INTEGERS)
-
-
-def _check_calendar(database: Database, paths: Sequence[str]) -> None:
-    said = database.execute("SELECT decode(key), decode(value) FROM parquet_kv_metadata(?)", [list(paths)]).fetchall()
-    if any(key == _LEGACY or (key == _VERSION and value < "3") for key, value in said):
-        raise Untranslatable("a date in a file of the calendar that Spark used before version 3")

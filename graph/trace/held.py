@@ -8,7 +8,8 @@ here are the few things that the steps of a trace do with such tables; whatever 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import duckdb
 import numpy as np
@@ -40,6 +41,12 @@ class Database:
                 self._connection.register(name, dict(self._held[name]))
                 self._waiting.remove(name)
         return self._connection
+
+    @contextmanager
+    def beside(self) -> Iterator[Database]:
+        """The same database for another thread, without the tables of this one."""
+        with self._connection.cursor() as cursor:
+            yield Database(cursor)
 
     def register(self, name: str, table: object) -> None:
         """Make a table of another kind known under a name."""

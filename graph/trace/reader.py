@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
+from headwater.graph.records.decode import Longs
 from headwater.graph.trace.delimited import texts
-from headwater.graph.trace.held import Database
+from headwater.graph.trace.held import Columns, Database
 from headwater.graph.trace.lines import LineCache, LineRules, Lines
 from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.types import INTEGERS, duckdb_type
@@ -28,6 +29,9 @@ _HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, 
 _PATTERN = re.compile(r"[\[\]*?]")
 _FEW = 16  # files that are scanned one by one
 _numbers = count()
+_NO_ROWS = np.empty(0, np.int64)
+
+Wanted = str | Mapping[int, Longs]  # the records to read: a table `file, row`, or a few rows by file, ascending
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +54,40 @@ class Reader:
         """Where the records of a text file lie."""
         return self._lines.get(file.path, file.block, LineRules.of(shape.format, dict(shape.options)))
 
-    def table(
+    def table(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None = None) -> str:
+        """Make a temporary table of records: `__file`, `__row`, `__line` (null for Parquet) and the dataset's columns.
+
+        Without `wanted`, all records are read.
+        """
+        name = f"records_{next(_numbers)}"
+        select, parameters = self.query(database, shape, files, wanted)
+        database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters)
+        return name
+
+    def query(
         self,
         database: Database,
         shape: Shape,
         files: Sequence[ReadFile],
-        wanted: str | None = None,
+        wanted: Wanted | None = None,
         columns: Iterable[str] | None = None,
-    ) -> str:
-        """Make a temporary table of records: `__file`, `__row`, `__line` (null for Parquet) and the dataset's columns.
-
-        `wanted` is a table with columns `file` and `row`; without it, all records are read. `columns` are those of Parquet to read.
-        """
-        name = f"records_{next(_numbers)}"
+    ) -> tuple[str, list[object]]:
+        """A query of what `table` would hold, and its parameters. `columns` are those of Parquet to read."""
         if shape.format == "parquet":
             _check_names(shape)
-            if wanted and 0 < len(files) <= _FEW:
+            if wanted is not None and 0 < len(files) <= _FEW:
                 select, parameters = _few(shape, files, wanted)
             else:
+                if wanted is not None and not isinstance(wanted, str):
+                    wanted = database.hold(_places_of(wanted))
                 select, parameters = self._many(database, shape, files, wanted)
             named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
-            database.execute(f"CREATE TEMP TABLE {name} AS SELECT {named} FROM ({select})", parameters)
-            return name
+            return f"SELECT {named} FROM ({select})", parameters
         source = self._texts(database, shape, files, wanted)
         types = dict(shape.columns)
         values = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
         join = f" JOIN {self._places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
-        database.execute(f"CREATE TEMP TABLE {name} AS SELECT {FILE}, {ROW}, {LINE}{values}{self._extra(shape)} FROM {source}{join}")
-        database.unregister(source)
-        return name
+        return f"SELECT {FILE}, {ROW}, {LINE}{values}{self._extra(shape)} FROM {source}{join}", []
 
     def _many(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> tuple[str, list[object]]:
         """Records of any number of Parquet files, as one scan; and the parameters of the query."""
@@ -90,15 +99,15 @@ class Reader:
         )
         return select, [[exactly(file.path) for file in files]]
 
-    def _texts(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> str:
+    def _texts(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None) -> str:
         """Register the records of text files, still as text."""
         names = [column for column, _ in shape.columns]
-        asked = _asked(database, wanted) if wanted else None
+        asked = None if wanted is None else _asked(database, wanted) if isinstance(wanted, str) else wanted
         parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
                            **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
         for file in files:
             lines = self.lines(file, shape)
-            rows = np.arange(len(lines), dtype=np.int64) if asked is None else asked.get(file.number, np.empty(0, np.int64))
+            rows = np.arange(len(lines), dtype=np.int64) if asked is None else asked.get(file.number, _NO_ROWS)
             rows = rows[rows < len(lines)]
             if not len(rows):
                 continue
@@ -132,7 +141,7 @@ class Reader:
         return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
 
 
-def _few(shape: Shape, files: Sequence[ReadFile], wanted: str) -> tuple[str, list[object]]:
+def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted) -> tuple[str, list[object]]:
     """Wanted records of a few Parquet files, each a scan of its own: so only row groups that hold one are read. And the parameters."""
     parts: list[str] = []
     parameters: list[object] = []
@@ -141,10 +150,21 @@ def _few(shape: Shape, files: Sequence[ReadFile], wanted: str) -> tuple[str, lis
         parts.append(
             f"SELECT {file.number}::BIGINT AS {FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{extra} "
             f"FROM read_parquet(?, hive_partitioning = false) p "
-            f"WHERE p.file_row_number IN (SELECT row FROM {wanted} WHERE file = {file.number})"
+            f"WHERE p.file_row_number IN ({_rows(file, wanted)})"
         )
         parameters += [*(file.partition[column] for column, _ in shape.partitions), exactly(file.path)]
     return " UNION ALL BY NAME ".join(parts), parameters
+
+
+def _rows(file: ReadFile, wanted: Wanted) -> str:
+    if isinstance(wanted, str):
+        return f"SELECT row FROM {wanted} WHERE file = {file.number}"
+    return ", ".join(map(str, wanted.get(file.number, _NO_ROWS).tolist())) or "NULL"
+
+
+def _places_of(wanted: Mapping[int, Longs]) -> Columns:
+    files = [np.full(len(rows), file, np.int64) for file, rows in wanted.items()]
+    return {"file": np.concatenate([*files, _NO_ROWS]), "row": np.concatenate([*wanted.values(), _NO_ROWS])}
 
 
 def exactly(path: Path) -> str:
@@ -189,7 +209,7 @@ def typed(column: str, spark: str) -> str:
     return f"TRY_CAST({column} AS {kind})"
 
 
-def _asked(database: Database, wanted: str) -> dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _asked(database: Database, wanted: str) -> dict[int, Longs]:
     found = database.execute(f"SELECT DISTINCT file, row FROM {wanted} ORDER BY file, row").fetchnumpy()
     files, rows = np.asarray(found["file"], np.int64), np.asarray(found["row"], np.int64)
     return {int(file): rows[files == file] for file in np.unique(files)}

@@ -12,7 +12,7 @@ from headwater.graph.associations import Operator
 from headwater.graph.trace.footers import check_columns
 from headwater.graph.trace.held import values
 from headwater.graph.trace.places import placed
-from headwater.graph.trace.reader import exactly, quoted
+from headwater.graph.trace.reader import quoted
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.translate import Untranslatable
@@ -35,17 +35,17 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     if shape.format == "parquet":
         split = {name.lower() for name, _ in shape.partitions}
         wanted_columns = {names[attr]: kind for attr, kind in attributes.items() if names[attr].lower() not in split}
-        check_columns(session.database, [exactly(file.path) for file in files], wanted_columns)
+        check_columns(session.database, files, wanted_columns)
     try:
         needed = dict.fromkeys(names[attr] for attr in attributes)
-        table = session.reader.table(session.database, shape, files, located, needed) if files else None
+        query, parameters = session.reader.query(session.database, shape, files, located, needed) if files else (None, [])
     except UnsupportedError as error:
         raise Untranslatable(error.message) from error
-    if table is None:
+    if query is None:
         empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
         return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")
     listed = "".join(f", CAST(t.{quoted(names[attr])} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
-    return session.table(f"SELECT l.ref{listed} FROM {located} l JOIN {table} t ON t.__file = l.file AND t.__row = l.row")
+    return session.table(f"SELECT l.ref{listed} FROM {located} l JOIN ({query}) t ON t.__file = l.file AND t.__row = l.row", parameters)
 
 
 def _files(session: Session, located: str) -> list[int]:

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
+import numpy as np
 
 from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
+from headwater.graph.trace.held import Database
 from headwater.graph.trace.predicate import checked, explained
-from headwater.graph.trace.reader import FILE, LINE, ROW, quoted
+from headwater.graph.trace.reader import FILE, LINE, ROW, Wanted, quoted
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.shapes import Shape
+
+Place = tuple[int, int]  # number of the file, row in it
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Records that were read, by place and in that order, and the columns that they have."""
+
+    columns: Sequence[str]
+    records: Mapping[Place, TracedRecord]
 
 
 def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where: str | None, rows: Sequence[tuple[str, int]]) -> str:
@@ -25,65 +39,100 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
         InvalidQueryError: the predicate cannot be used, or a row is beyond its file.
         NotFoundError: `rows` names a file that is not the dataset's.
     """
-    wanted = _wanted(session, files, rows) if rows else None
-    read = [file for file in files if wanted is None or file.number in {number for number, _ in wanted[1]}]
-    table = session.reader.table(session.database, shape, [file.readable() for file in read], wanted[0] if wanted else None)
-    if wanted is not None and session.count(table) < len(set(wanted[1])):
-        found = set(session.database.execute(f"SELECT {FILE}, {ROW} FROM {table}").fetchall())
-        number, row = min(set(wanted[1]) - found)
-        raise InvalidQueryError(
-            f"{session.files[number].block.path} has no record {row}.", field="rows", hint="Rows count from 0, without a header."
-        )
-    if where is None:
-        return table
-    predicate = checked(session.database, where)
-    columns = [name for name in column_names(session, table) if name not in {FILE, ROW, LINE}]
-    try:
-        return session.table(f"SELECT * FROM {table} WHERE {predicate}")
-    except duckdb.Error as error:
-        raise explained(error, where, columns) from None
+    places = _places(files, rows)
+    read = [file for file in files if not rows or file.number in {number for number, _ in places}]
+    if where is not None and not rows:
+        return _where(session, *session.reader.query(session.database, shape, [file.readable() for file in read]), where)
+    table = session.reader.table(session.database, shape, [file.readable() for file in read], _wanted(places) if rows else None)
+    if rows and session.count(table) < len(set(places)):
+        _check_found(session, places, session.database.execute(f"SELECT {FILE}, {ROW} FROM {table}").fetchall())
+    return table if where is None else _where(session, f"FROM {table}", [], where)
+
+
+def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> Read:
+    """The same for a few records by place, without a table.
+
+    Raises:
+        InvalidQueryError: a row is beyond its file.
+        NotFoundError: `rows` names a file that is not the dataset's.
+    """
+    places = _places(files, rows)
+    read = [file for file in files if file.number in {number for number, _ in places}]
+    found = _read(session.database, session, shape, read, places)
+    _check_found(session, places, found.records)
+    return found
 
 
 def records(session: Session, table: str, limit: int | None = None) -> list[TracedRecord]:
     """The records of such a table, by file and row."""
-    return list(_placed(session, table, limit).values())
-
-
-def _placed(session: Session, table: str, limit: int | None = None) -> dict[tuple[int, int], TracedRecord]:
-    """The records of a table by number of file and row, in that order."""
     cut = "" if limit is None else f" LIMIT {limit:d}"
-    cursor = session.database.execute(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW}{cut}")
+    return list(_fetched(session, session.database.execute(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW}{cut}")).records.values())
+
+
+def _fetched(session: Session, cursor: duckdb.DuckDBPyConnection) -> Read:
+    """What a query of such a table's rows gives."""
     names = [column[0] for column in cursor.description or ()][3:]  # the first three are __file, __row and __line
-    found: dict[tuple[int, int], TracedRecord] = {}
-    for number, row, line, *values in cursor.fetchall():
+    found: dict[Place, TracedRecord] = {}
+    for number, row, line, *values in sorted(cursor.fetchall(), key=itemgetter(0, 1)):
         file = session.files[number]
         found[number, row] = TracedRecord(file.dataset, file.block.path, row, Grain.RECORD, dict(zip(names, values, strict=True)), line)
-    return found
+    return Read(names, found)
 
 
 def read_back(session: Session, places: Sequence[tuple[int, int]]) -> list[TracedRecord]:
     """Records by number of file and row, with their values, in that order; what cannot be read any more is said, and has no values."""
-    found: dict[tuple[int, int], TracedRecord] = {}
-    shapes: dict[Shape, dict[int, KnownFile]] = {}
-    for number in {number for number, _ in places}:
+    shapes: dict[Shape, list[KnownFile]] = {}
+    for number in dict.fromkeys(number for number, _ in places):
         file = session.files[number]
         if file.problem:
             session.say(file.block.path, file.problem, "unreadable")
         else:
-            shapes.setdefault(file.shape, {})[number] = file
-    for shape, files in shapes.items():
-        wanted = places_table(session, [place for place in places if place[0] in files])
-        try:
-            table = session.reader.table(session.database, shape, [file.readable() for file in files.values()], wanted)
-        except (SourceChangedError, UnsupportedError, OSError, duckdb.Error) as error:
-            what = ", ".join(sorted(file.block.path for file in files.values()))
-            session.say(what, f"its records cannot be read: {error}", "unreadable")
+            shapes.setdefault(file.shape, []).append(file)
+    found: dict[Place, TracedRecord] = {}
+    for files, read in zip(shapes.values(), _read_all(session, shapes, places), strict=True):
+        if isinstance(read, Read):
+            found |= read.records
         else:
-            found |= _placed(session, table)
+            what = ", ".join(sorted(file.block.path for file in files))
+            session.say(what, f"its records cannot be read: {read}", "unreadable")
     bare = {
         place: TracedRecord(session.files[place[0]].dataset, session.files[place[0]].block.path, place[1], Grain.RECORD) for place in places
     }
     return [found.get(place, bare[place]) for place in places]
+
+
+def _where(session: Session, query: str, parameters: list[object], where: str) -> str:
+    """A table of those rows of a query that fulfil a predicate."""
+    predicate = checked(session.database, where)
+    described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
+    try:
+        return session.table(f"SELECT * FROM ({query}) WHERE {predicate}", parameters)
+    except (duckdb.IOException, duckdb.InvalidInputException):
+        raise  # of a file, not of the predicate
+    except duckdb.Error as error:
+        raise explained(error, where, [column[0] for column in described if column[0] not in {FILE, ROW, LINE}]) from None
+
+
+def _read_all(session: Session, shapes: Mapping[Shape, Sequence[KnownFile]], places: Sequence[Place]) -> list[Read | Exception]:
+    """Records of several datasets, which are read beside each other; in the place of what cannot be read the reason."""
+
+    def read(shape: Shape) -> Read | Exception:
+        numbers = {file.number for file in shapes[shape]}
+        try:
+            with session.database.beside() as database:
+                return _read(database, session, shape, shapes[shape], [place for place in places if place[0] in numbers])
+        except (SourceChangedError, UnsupportedError, OSError, duckdb.Error) as error:
+            return error
+
+    if len(shapes) < 2:
+        return list(map(read, shapes))
+    with ThreadPoolExecutor(min(len(shapes), os.cpu_count() or 1)) as pool:
+        return list(pool.map(read, shapes))
+
+
+def _read(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> Read:
+    select, parameters = session.reader.query(database, shape, [file.readable() for file in files], _wanted(places))
+    return _fetched(session, database.execute(select, parameters))
 
 
 def column_names(session: Session, table: str) -> list[str]:
@@ -97,9 +146,9 @@ def column_types(session: Session, table: str) -> list[tuple[str, str]]:
     return [(str(entry[0]), str(entry[1])) for entry in described if entry[0] not in {FILE, ROW, LINE}]
 
 
-def _wanted(session: Session, files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> tuple[str, list[tuple[int, int]]]:
+def _places(files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> list[Place]:
     by_path = {file.block.path: file for file in files}
-    found: list[tuple[int, int]] = []
+    found: list[Place] = []
     for path, row in rows:
         file = by_path.get(uri_of(path)) or by_path.get(uri_of(Path(os.path.abspath(path))))
         if file is None:
@@ -107,12 +156,20 @@ def _wanted(session: Session, files: Sequence[KnownFile], rows: Sequence[tuple[s
         if row < 0:
             raise InvalidQueryError(f"{path} has no record {row}.", field="rows", hint="Rows count from 0, without a header.")
         found.append((file.number, row))
-    return places_table(session, found), found
+    return found
 
 
-def places_table(session: Session, places: Sequence[tuple[int, int]]) -> str:
-    """Places as a table `file, row`."""
-    name = session.name()
-    columns = {key: pa.array([place[side] for place in places], pa.int64()) for side, key in enumerate(("file", "row"))}
-    session.database.register(name, pa.table(columns))
-    return name
+def _check_found(session: Session, places: Sequence[Place], found: Collection[Place]) -> None:
+    if missing := set(places).difference(found):
+        number, row = min(missing)
+        raise InvalidQueryError(
+            f"{session.files[number].block.path} has no record {row}.", field="rows", hint="Rows count from 0, without a header."
+        )
+
+
+def _wanted(places: Sequence[Place]) -> Wanted:
+    """Places as the reader takes them."""
+    rows: dict[int, set[int]] = {}
+    for number, row in places:
+        rows.setdefault(number, set()).add(row)
+    return {number: np.array(sorted(of_file), np.int64) for number, of_file in rows.items()}
