@@ -13,6 +13,7 @@ from typing import Any
 
 from headwater.spark_listener.application import Application
 from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.checkpoints import TappedFrame
 from headwater.spark_listener.delivery.route import Route
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.outcome import Outcome
@@ -79,10 +80,20 @@ class Agent:
         with self._breaker.counted("an RDD became a DataFrame"):
             self._origins.remember_frame(rdd, frame)
 
-    def frame_checkpointed(self, frame: Any, checkpoint: Any) -> None:
+    def checkpoint_begins(self, frame: Any) -> TappedFrame | None:
+        """The program checkpoints a DataFrame. What it is to checkpoint instead, if its records can be followed."""
+        tapped = None
+        with self._breaker.counted("looking at what is checkpointed"):
+            if self._current is not None:
+                tapped = self._current.tapped(frame)
+        return tapped
+
+    def frame_checkpointed(self, frame: Any, checkpoint: Any, token: TappedFrame | None) -> None:
         """The program goes on with the checkpoint of a DataFrame."""
         with self._breaker.counted("a DataFrame was checkpointed"):
-            self._origins.remember_checkpoint(frame, checkpoint)
+            self._origins.remember_checkpoint(frame if token is None or token.frame is None else token.frame, checkpoint)
+            if token is not None:
+                token.made(checkpoint)
 
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> SavedRDD | None:
         """The program saves an RDD. What it was made from is looked up now: afterwards it may be gone."""

@@ -1,6 +1,6 @@
 """One Spark application inside this process: from the start of its SparkContext to the end of its run.
 
-The program's threads only enter `adopt`, `note` and `stopped`; all else happens in the listener's thread. It must never keep the
+The program's threads only enter `adopt`, `tapped`, `note` and `stopped`; all else happens in the listener's thread. It must never keep the
 program waiting longer than the settings allow, and must state what it could not capture.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.checkpoints import TappedFrame
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.listener import Listener
@@ -72,6 +73,13 @@ class Application:
         else:
             self._bridge.adopt(session)
         self.tally.driver_seconds += time.perf_counter() - began
+
+    def tapped(self, frame: Any) -> TappedFrame | None:
+        """What the program is to checkpoint instead of `frame`."""
+        began = time.perf_counter()
+        found = None if self._bridge is None else TappedFrame.of(frame, self._bridge)
+        self.tally.driver_seconds += time.perf_counter() - began
+        return found
 
     def note(self, saved: SavedRDD) -> None:
         """An RDD was saved (or failed to be)."""

@@ -2,7 +2,7 @@
 
 Put on PySpark's classes when they are imported, in this process alone: Python workers are processes of their own that never load this
 module, and in a forked child every hook passes through. A hook calls the original exactly as it was called, and what the original
-returns or raises is what the program gets.
+returns or raises is what the program gets. (A checkpoint is called on a frame that stands in for the program's, and records its rows.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class Watcher(Protocol):
 
     def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
 
-    def frame_checkpointed(self, frame: Any, checkpoint: Any) -> None: ...
+    def checkpoint_begins(self, frame: Any) -> Any: ...
+
+    def frame_checkpointed(self, frame: Any, checkpoint: Any, token: Any) -> None: ...
 
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> Any: ...
 
@@ -128,7 +130,7 @@ def _hook_frame(module: ModuleType, *, watcher: Watcher) -> None:
         return
     setattr(frame, _HOOKED, True)
     for method in ("checkpoint", "localCheckpoint"):
-        _after(frame, method, watcher.frame_checkpointed, watcher)
+        _around_checkpoint(frame, method, watcher)
     original = frame.__dict__["rdd"]
     kind, getter = type(original), getattr(original, "fget", None) or getattr(original, "func", None)
     if kind not in (property, functools.cached_property) or getter is None:
@@ -165,6 +167,20 @@ def _after(owner: type, method: str, tell: Callable[[Any, Any], None], watcher: 
         result = original(self, *args, **kwargs)
         if watcher.watching:
             tell(self, result)
+        return result
+
+    setattr(owner, method, hooked)
+
+
+def _around_checkpoint(owner: type, method: str, watcher: Watcher) -> None:
+    original = getattr(owner, method)
+
+    @functools.wraps(original)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        token = watcher.checkpoint_begins(self) if watcher.watching else None
+        result = original(self if token is None or token.frame is None else token.frame, *args, **kwargs)
+        if watcher.watching:
+            watcher.frame_checkpointed(self, result, token)
         return result
 
     setattr(owner, method, hooked)

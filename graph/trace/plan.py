@@ -20,15 +20,13 @@ _PASSING = frozenset({
     "LocalLimit", "Offset", "Sample", "Tail", "WindowGroupLimit", "ScalarSubquery", "CTERelationDef", "CTERelationRef", "WithCTE", "Write",
     "WriteFiles",
 })  # fmt: skip
-_DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython", "InMemoryRelation"})
+_DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython", "InMemoryRelation", "Checkpoint"})
 _DERIVING = {
     "Aggregate": "group", "Window": "window", "Join": "semi", "WindowGroupLimit": "group", "GlobalLimit": "group", "MapInPandas": "group",
-    "MapInArrow": "group", "InMemoryRelation": "rows",
+    "MapInArrow": "group", "InMemoryRelation": "rows", "Checkpoint": "rows",
 }  # fmt: skip
-CACHE = "InMemoryRelation"  # cached rows; below it the plan that made them
-WINDOWED = frozenset(
-    {"Window", "WindowGroupLimit", "GlobalLimit", "InMemoryRelation"}
-)  # what the windows next below may be reached through
+MATERIALIZED = frozenset({"InMemoryRelation", "Checkpoint"})  # rows that were kept; below them the plan that made them
+WINDOWED = MATERIALIZED | {"Window", "WindowGroupLimit", "GlobalLimit"}  # what the windows next below may be reached through
 _LEAVES = frozenset({"Scan", "LocalRelation", "Range", "OneRowRelation"})
 
 

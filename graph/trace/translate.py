@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.decimals import computed, summed, widens
-from headwater.graph.trace.plan import CACHE, Plan
+from headwater.graph.trace.plan import MATERIALIZED, Plan
 from headwater.graph.trace.reader import literal
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
@@ -85,7 +85,7 @@ class Translator:
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if operator.op == "Window" and definition is not None:
             return self._result(operator, definition)
-        if operator.op in {"Window", "Join", CACHE} and operator.id in self._columns and self._plan.boundary(operator):
+        if operator.op in {"Window", "Join", *MATERIALIZED} and operator.id in self._columns and self._plan.boundary(operator):
             kind = self._plan.type_below(operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if operator.op == "Expand" and definition is not None:

@@ -12,7 +12,7 @@ from headwater.graph.trace.collisions import collided
 from headwater.graph.trace.decimals import summed
 from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import influence
-from headwater.graph.trace.plan import CACHE, Column, branches, references
+from headwater.graph.trace.plan import MATERIALIZED, Column, branches, references
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator, Untranslatable
@@ -33,7 +33,13 @@ def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], r
     for identifier, attributes in needed.items():
         operator, column = capture.plan.operators[identifier], by_operator[identifier]
         wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")
-        read = {"Scan": scanned, "Aggregate": _aggregated, "Window": _windowed, "Join": _windowed, CACHE: _windowed}[operator.op]
+        read = {
+            "Scan": scanned,
+            "Aggregate": _aggregated,
+            "Window": _windowed,
+            "Join": _windowed,
+            **dict.fromkeys(MATERIALIZED, _windowed),
+        }[operator.op]
         joins += f" LEFT JOIN {read(session, capture, operator, wanted, attributes)} v{identifier} ON v{identifier}.ref = c.{column}"
     return joins
 
@@ -57,7 +63,7 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
 
 
 def _windowed(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:
-    """What passes through a window, a semi-join or a cache: the values of its input row, on the left."""
+    """What passes through a window, a semi-join, a cache or a checkpoint: the values of its input row, on the left."""
     boundary = capture.plan.boundary(operator)
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")
@@ -68,7 +74,7 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
         return _with_results(session, capture, operator, boundary, rows, attributes, results)
     translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
     child = capture.plan.children(operator)[0]
-    made = {definition.attr: definition.expr for definition in operator.defines} if operator.op == CACHE else {}
+    made = {definition.attr: definition.expr for definition in operator.defines} if operator.op in MATERIALIZED else {}
     passed = {attr: translator.sql(made.get(attr, Expression(fn="attr", attr=attr, type=kind)), child) for attr, kind in attributes.items()}
     joins = leaf_tables(session, capture, columns, rows, translator.needed)
     values = "".join(f", {sql} AS a{attr}" for attr, sql in passed.items())

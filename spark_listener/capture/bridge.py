@@ -56,6 +56,10 @@ class Bridge:
         """See the queries of another session of the same context, new or cloned."""
         self._java.adopt(_java_session(spark))
 
+    def checkpoint(self, frame: Any) -> Any | None:
+        """What to checkpoint in the place of a JVM's frame: an object with `frame()`, which may be null, and `made(frame)`; or None."""
+        return self._java.checkpoint(frame)
+
     def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
         """Events in their order; waits for the first one at most `timeout_ms`. Their form is told in `events`."""
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))

@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.Boundary;
 import headwater.rewrite.Capture;
+import headwater.rewrite.Materialized;
 import headwater.shim.Scala;
 import headwater.tap.Report;
 import java.io.IOException;
@@ -17,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Tail;
 
 /**
- * What was recorded when the rows of caches were made, as part of the manifest of a query that reads them: boundaries, and copies of their
+ * What was recorded when the rows of caches and checkpoints were made, as part of the manifest of a query that reads them: boundaries, and copies of their
  * segments. Tasks of any query may have made the rows, even of this one.
  */
 final class CachedCaptures {
@@ -39,21 +40,21 @@ final class CachedCaptures {
             if (told.add(place.capture)) {
                 problems.addAll(place.capture.problems);
                 Manifest.splits(place.capture, description, reports, (List) plan.get("sources"), problems);
-                repeated(place.capture, counted, problems);
+                repeated(place.capture, counted, Materialized.name(place.relation), problems);
             }
             for (int j = 0; j < place.capture.boundaries.size(); j++) {
                 Boundary boundary = (Boundary) place.capture.boundaries.get(j);
                 List columns = CachedPlans.columns(boundary.columns, place);
                 int operator = place.number(boundary.operator);
                 boundaries.add(Manifest.described(boundary, next + j, operator, columns, (List) plan.get("operators")));
-                copy(place.capture, counted, boundary.number, next + j, columns, capture, segments, problems, conf);
+                copy(place, counted, boundary.number, next + j, columns, capture, segments, problems, conf);
             }
             next += place.capture.boundaries.size();
         }
     }
 
     private static void copy(
-        Capture from, List counted, int boundary, int number, List columns, Capture to, List segments, List problems, Configuration conf) {
+        CachedPlans.Place from, List counted, int boundary, int number, List columns, Capture to, List segments, List problems, Configuration conf) {
         for (int i = 0; i < counted.size(); i++) {
             Report report = (Report) counted.get(i);
             if (report.boundary != boundary) {
@@ -62,19 +63,20 @@ final class CachedCaptures {
             String fault = report.fault;
             if (fault == null) {
                 try {
-                    segments.add(Manifest.segment(SegmentCopy.copy(report, from, number, columns, to, conf)));
+                    segments.add(Manifest.segment(SegmentCopy.copy(report, from.capture, number, columns, to, conf)));
                 } catch (IOException lost) {
                     fault = String.valueOf(lost);
                 }
             }
             if (fault != null) {
-                problems.add(Capture.problemOf("InMemoryRelation", report.segmentName() + " of what is cached is not there: " + fault, "missing"));
+                problems.add(Capture.problemOf(
+                    Materialized.name(from.relation), report.segmentName() + " of the rows that it reads is not there: " + fault, "missing"));
             }
         }
     }
 
     /** Of rows that a second run makes otherwise, the groups of both runs are there. */
-    private static void repeated(Capture capture, List counted, List problems) {
+    private static void repeated(Capture capture, List counted, String reader, List problems) {
         if (counted.isEmpty() || !mayDiffer(capture.original)) {
             return;
         }
@@ -82,8 +84,8 @@ final class CachedCaptures {
         for (int i = 0; i < counted.size(); i++) {
             Report report = (Report) counted.get(i);
             if (report.boundary > 0 && !seen.add(report.boundary + "/" + report.partition)) {
-                String reason = "a part of what is cached was made twice, and may have been made otherwise: the groups of both times are given";
-                problems.add(Capture.problemOf("InMemoryRelation", reason, "superset"));
+                String reason = "a part of the rows that it reads was made twice, and may have been made otherwise: the groups of both times are given";
+                problems.add(Capture.problemOf(reader, reason, "superset"));
                 return;
             }
         }

@@ -1,7 +1,7 @@
 package headwater.describe;
 
-import headwater.rewrite.Caches;
 import headwater.rewrite.Capture;
+import headwater.rewrite.Materialized;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -9,31 +9,30 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
- * The plans below the caches that a query reads. A description has each behind the query's own operators, once for each place that reads
+ * The plans below the caches and checkpoints that a query reads. A description has each behind the query's own operators, once for each place that reads
  * it, so that a capture tells the whole way by itself.
  */
 final class CachedPlans {
-    /** A cached plan in a description. */
+    /** A plan whose rows were kept, in a description. */
     static final class Place {
-        final Map operator; // that reads the cache, as it is described
-        final InMemoryRelation relation;
-        final Capture capture; // of what was cached; null: it has none
+        final Map operator; // that reads the rows, as it is described
+        final LogicalPlan relation;
+        final Capture capture; // of the plan that made them; null: it has none
         int first; // the number of the plan's root
 
-        Place(Map operator, InMemoryRelation relation) {
+        Place(Map operator, LogicalPlan relation) {
             this.operator = operator;
             this.relation = relation;
-            this.capture = Caches.of(relation);
+            this.capture = Materialized.of(relation);
         }
 
         LogicalPlan plan() {
-            return capture == null ? relation.cacheBuilder().logicalPlan() : capture.original;
+            return capture == null ? Materialized.written(relation) : capture.original;
         }
 
-        /** The number in the description of what the capture's own numbering calls `operator`: 0 is the cache. */
+        /** The number in the description of what the capture's own numbering calls `operator`: 0 is what reads the rows. */
         int number(int operator) {
             return operator == 0 ? ((Integer) this.operator.get("id")).intValue() : first + operator - 1;
         }
@@ -41,8 +40,8 @@ final class CachedPlans {
 
     private CachedPlans() {}
 
-    /** What each column that is read from a cache is below it. */
-    static List defined(InMemoryRelation relation, LogicalPlan plan, ExpressionText expressions) {
+    /** What each column that is read is below. */
+    static List defined(LogicalPlan relation, LogicalPlan plan, ExpressionText expressions) {
         List result = new ArrayList();
         List read = Scala.list(relation.output());
         List made = Scala.list(plan.output());

@@ -1,5 +1,6 @@
 package headwater.describe;
 
+import headwater.rewrite.Materialized;
 import headwater.rewrite.SemiJoinKeys;
 import headwater.shim.Scala;
 import java.util.ArrayList;
@@ -25,7 +26,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Repartition;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /** One operator: its name and what it reads and defines. */
 final class OperatorText {
@@ -34,8 +34,9 @@ final class OperatorText {
     static void describe(LogicalPlan node, Map operator, ExpressionText expressions, SourceList sources) {
         operator.put("op", node.nodeName());
         operator.put("text", node.simpleString(25));
-        if (node instanceof InMemoryRelation) {
-            operator.put("text", node.nodeName() + " " + node.output().mkString("[", ", ", "]")); // its own text is that of the whole plan below
+        if (Materialized.reads(node)) {
+            operator.put("op", Materialized.name(node));
+            operator.put("text", Materialized.name(node) + " " + node.output().mkString("[", ", ", "]")); // its own text is that of the whole plan below
         } else if (node.children().isEmpty()) {
             leaf(node, operator, sources);
         } else if (node instanceof Project) {

@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.Capture;
 import headwater.rewrite.Inputs;
+import headwater.rewrite.Materialized;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -17,7 +18,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 
@@ -55,14 +55,14 @@ public final class PlanDescription {
             description.visit(plan);
         }
         description.refer();
-        for (int i = 0; i < description.caches.size(); i++) { // a cached plan may read caches itself: they are added behind
+        for (int i = 0; i < description.caches.size(); i++) { // a plan below may read caches itself: they are added behind
             description.below((CachedPlans.Place) description.caches.get(i));
         }
         description.plan = plan;
         return description;
     }
 
-    /** The caches that the plan reads, of CachedPlans.Place. */
+    /** The caches and checkpoints that the plan reads, of CachedPlans.Place. */
     List caches() {
         return caches;
     }
@@ -105,8 +105,8 @@ public final class PlanDescription {
         List children = new ArrayList();
         try {
             OperatorText.describe(node, operator, expressions, sources);
-            if (node instanceof InMemoryRelation) {
-                caches.add(new CachedPlans.Place(operator, (InMemoryRelation) node));
+            if (Materialized.reads(node)) {
+                caches.add(new CachedPlans.Place(operator, node));
             }
         } catch (RuntimeException fault) {
             operator.put("op", node.nodeName()); // described by name alone; the rest of the plan still is
@@ -143,7 +143,7 @@ public final class PlanDescription {
         return id;
     }
 
-    /** The plan below a cache. */
+    /** The plan below a cache or a checkpoint. */
     private void below(CachedPlans.Place place) {
         LogicalPlan plan = place.plan();
         if (plan == null) {

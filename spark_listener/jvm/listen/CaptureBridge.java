@@ -2,12 +2,14 @@ package headwater.listen;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.rewrite.CaptureRule;
+import headwater.rewrite.Checkpoint;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** What Python holds of one application: installs listener and rule, and gives out events as JSON. */
@@ -43,6 +45,11 @@ public final class CaptureBridge {
         }
         rules.add(rule);
         session.experimental().extraOptimizations_$eq(Scala.seq(rules));
+    }
+
+    /** What to checkpoint in the place of a frame; null: there is nothing to say of it. Never throws. */
+    public Checkpoint checkpoint(Dataset frame) {
+        return rule == null || !captures.open() ? null : Checkpoint.of(frame);
     }
 
     /** Events in their order, as a JSON list. Waits for the first one at most `milliseconds`. */

@@ -1,8 +1,8 @@
 package headwater.listen;
 
-import headwater.rewrite.Caches;
 import headwater.rewrite.Capture;
 import headwater.rewrite.Inputs;
+import headwater.rewrite.Materialized;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -43,13 +43,13 @@ final class LostScans {
         visit(plan, true);
     }
 
-    /** Those of the plans whose cached rows are read. */
+    /** Those of the plans whose cached or checkpointed rows are read. */
     static void say(LogicalPlan plan, Capture capture) {
-        Capture cached = plan instanceof InMemoryRelation ? Caches.of((InMemoryRelation) plan) : null;
-        if (cached != null) {
-            say(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), cached.original, capture);
-            LostWindows.say(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), cached.original, capture);
-            say(cached.original, capture);
+        Capture made = Materialized.of(plan);
+        if (made != null) {
+            say(Materialized.written(plan), made.original, capture);
+            LostWindows.say(Materialized.written(plan), made.original, capture);
+            say(made.original, capture);
         }
         List below = Scala.list(plan.children());
         below.addAll(Scala.list(plan.subqueries()));

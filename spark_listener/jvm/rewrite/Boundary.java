@@ -14,7 +14,7 @@ public final class Boundary {
     public final int number;
     public final String kind;
     public final int operator;
-    public final LogicalPlan original; // for the comparison of subplans that Spark may run once for several places
+    public LogicalPlan original; // for the comparison of subplans that Spark may run once for several places
     public final List columns = new ArrayList(); // of Map: role, operator, frame, attr
     public Map derived; // null: its rows are written; else what is known of finding them again
     public List keys; // of derived matches: of Expression, over the columns of the right side

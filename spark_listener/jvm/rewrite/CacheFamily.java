@@ -24,6 +24,7 @@ final class CacheFamily extends Family {
         if (cached == null || output.size() + 1 != relation.cacheBuilder().cachedPlan().output().size()) {
             throw new Refused(node.nodeName(), Caches.reason(relation));
         }
+        rewriter.capture.reads(node, cached);
         Attribute column = new AttributeReference(
             "_headwater_row", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
         output.add(column);

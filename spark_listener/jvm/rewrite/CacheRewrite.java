@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The root of a plan whose rows are to be cached: each row is recorded where it is made, and its reference is cached beside it, the last
+ * The root of a plan whose rows are to be cached or checkpointed: each row is recorded where it is made, and its reference is kept beside it, the last
  * column. A partition that is computed again (it was evicted, or its executor lost) has the references of the task that did it.
  */
 final class CacheRewrite {
@@ -21,10 +21,13 @@ final class CacheRewrite {
 
     private CacheRewrite() {}
 
-    /** Whether this thread optimises a plan for the cache: Spark says so nowhere else. */
+    /** Whether this thread optimises a plan for a checkpoint or for the cache: of that Spark says so nowhere else. */
     static boolean takes(LogicalPlan plan) {
         if (plan instanceof Subquery) {
             return false; // its own root comes later
+        }
+        if (Checkpoint.underWay() != null) {
+            return !isRewritten(plan);
         }
         StackTraceElement[] calls = new Throwable().getStackTrace();
         for (int i = 0; i < calls.length; i++) {

@@ -89,7 +89,9 @@ public final class Caches {
 
     /** Forgets what was cached by the application whose segments lie there. */
     public static void close(String segments) {
-        forget(segments.endsWith("/") ? segments : segments + "/");
+        String folder = segments.endsWith("/") ? segments : segments + "/";
+        forget(folder);
+        Checkpoints.close(folder);
     }
 
     /** Those whose plans are gone, and those whose folders lie in one (null: none). */

@@ -23,8 +23,10 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 
 /** The capture of one query, on the driver: what the rewriter decided, and what the tasks report. */
 public final class Capture {
+    private static final int MOST_BELOW = 64;
+
     public final String id = UUID.randomUUID().toString();
-    public final LogicalPlan original;
+    public LogicalPlan original; // optimised, without taps
     public final List boundaries = new ArrayList(); // of Boundary
     public final List sources = new ArrayList(); // of SourceFiles, by number
     public final List problems = new ArrayList(); // of Map
@@ -34,6 +36,8 @@ public final class Capture {
     public long execution = -1L; // of Spark SQL
     public final String folder; // of its segments
     public final double budget; // seconds that finding a group again may take at a trace; 0: everything is written
+    private LogicalPlan written; // null: that of the execution is
+    private int below; // plans that made the rows of caches and checkpoints that are read, once for each place
     private final Map inMemory = new IdentityHashMap(); // leaf of the plan -> MemoryRelation
     private final Map numbered = new IdentityHashMap(); // RDD -> RDD
     private LocalRows localRows;
@@ -41,13 +45,14 @@ public final class Capture {
 
     /** Of a query. */
     public Capture(LogicalPlan original, String segments, double budget) {
-        this(original, segments, budget, false);
+        this(original, segments, budget, null, false);
     }
 
-    /** `cached`: of what is cached, for whichever queries read it. */
-    Capture(LogicalPlan original, String segments, double budget, boolean cached) {
-        this.reports = new Reports(cached);
+    /** `kept`: of rows that are cached or checkpointed, for whichever queries read them. `written`: null where it is not known. */
+    Capture(LogicalPlan original, String segments, double budget, LogicalPlan written, boolean kept) {
+        this.reports = new Reports(kept);
         this.original = original;
+        this.written = written;
         this.budget = budget;
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
     }
@@ -124,8 +129,31 @@ public final class Capture {
 
     /** Null where only the optimised plan is known: of what is cached. */
     LogicalPlan writtenIfKnown() {
+        if (written != null) {
+            return written;
+        }
         QueryExecution query = execution < 0L ? null : SQLExecution.getQueryExecution(execution);
         return query == null ? null : query.analyzed();
+    }
+
+    /** Counts what made the rows that a leaf reads. A loop whose every round reads the one before has more and more below it. */
+    void reads(LogicalPlan leaf, Capture made) {
+        below += 1 + made.below;
+        if (below > MOST_BELOW) {
+            throw new Refused(Materialized.name(leaf), "its rows were made of more than " + MOST_BELOW + " other caches and checkpoints");
+        }
+    }
+
+    /** Keeps of its plans what is looked at, and lets go of the rows of checkpoints. Nothing is rewritten after this. */
+    void letGo() {
+        IdentityHashMap renewed = new IdentityHashMap();
+        original = Checkpoints.withoutRows(original, renewed);
+        written = written == null ? null : Checkpoints.withoutRows(written, renewed);
+        for (int i = 0; i < boundaries.size(); i++) {
+            Boundary boundary = (Boundary) boundaries.get(i);
+            boundary.original = Checkpoints.withoutRows(boundary.original, renewed);
+        }
+        numbered.clear();
     }
 
     /** A leaf whose rows are the program's own; `key` is the same for leaves of the same rows. */

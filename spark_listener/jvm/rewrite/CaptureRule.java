@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 
 /**
- * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached. It runs in the
+ * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached or checkpointed. It runs in the
  * batch "User Provided Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
  */
 public final class CaptureRule extends Rule {
@@ -35,7 +35,7 @@ public final class CaptureRule extends Rule {
     private LogicalPlan captured(LogicalPlan optimized) {
         LogicalPlan plan = Caches.sized(optimized); // first, so that what is refused or not followed has it too
         if (!WriteRewrite.takes(plan)) {
-            return CacheRewrite.takes(plan) ? cached(plan) : plan;
+            return CacheRewrite.takes(plan) ? kept(plan) : plan;
         }
         if (plan.getTagValue(SEEN).isDefined()) {
             return plan;
@@ -66,20 +66,32 @@ public final class CaptureRule extends Rule {
         return captures.remember(execution, capture) ? result : plan;
     }
 
-    /** What is cached is captured by itself: which queries will read it, and whether any will, is not known yet. */
-    private LogicalPlan cached(LogicalPlan plan) {
-        Capture capture = new Capture(plan, captures.segments(), captures.budget(), true);
+    /** What is cached or checkpointed is captured by itself: which queries will read it, and whether any will, is not known yet. */
+    private LogicalPlan kept(LogicalPlan plan) {
+        Checkpoint checkpoint = Checkpoint.underWay();
+        Capture capture = new Capture(plan, captures.segments(), captures.budget(), checkpoint == null ? null : checkpoint.written(), true);
+        String reason;
         try {
             LogicalPlan rewritten = CacheRewrite.rewrite(plan, capture);
             PlanCheck.complete(rewritten);
+            capture.letGo();
             capture.register(captures.context());
             capture.rewritten = true;
+            if (checkpoint != null) {
+                checkpoint.captured(capture);
+                return rewritten;
+            }
             return Caches.remember(capture) ? rewritten : plan;
         } catch (Refused refused) {
-            Caches.refuse(plan, refused.operator + ", " + refused.getMessage());
+            reason = refused.operator + ", " + refused.getMessage();
         } catch (Throwable fault) {
-            Caches.refuse(plan, String.valueOf(fault));
+            reason = String.valueOf(fault);
             captures.fault(fault);
+        }
+        if (checkpoint != null) {
+            checkpoint.refused(reason);
+        } else {
+            Caches.refuse(plan, reason);
         }
         return plan;
     }

@@ -26,7 +26,7 @@ public final class Rewriter {
     private static final Family[] FAMILIES = new Family[] {
         new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
         new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
-        new LocalFamily(), new MemoryFamily(), new OpaqueFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
+        new LocalFamily(), new CheckpointFamily(), new MemoryFamily(), new OpaqueFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
         new CacheFamily(),
     };
 

@@ -75,7 +75,9 @@ class Lineage:
             return frozenset()
         if (operator, ref) not in self._known:
             kind = self._operators[operator]["op"]
-            follow = {"Scan": self._scan, "Window": self._window, "InMemoryRelation": self._cached}.get(kind, self._group)
+            follow = {"Scan": self._scan, "Window": self._window, "InMemoryRelation": self._cached, "Checkpoint": self._cached}.get(
+                kind, self._group
+            )
             self._known[operator, ref] = follow(operator, ref)
         return self._known[operator, ref]
 

@@ -1,0 +1,110 @@
+package headwater.rewrite;
+
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+
+/**
+ * A frame that the program is about to checkpoint, and what to checkpoint in its place: a frame of the same plan, which runs with taps and
+ * puts the reference of each row behind its columns. Spark's own `checkpoint` does the rest; the frame that it gives reads the columns that it
+ * knows, and a captured query the reference too.
+ */
+public final class Checkpoint {
+    private static final ThreadLocal UNDER_WAY = new ThreadLocal(); // the Checkpoint whose plan this thread optimises
+
+    private final LogicalPlan written;
+    private Capture capture;
+    private String reason; // why there is none
+    private Dataset frame; // null: the program's own
+
+    private Checkpoint(LogicalPlan written) {
+        this.written = written;
+    }
+
+    /** Of a frame. Nothing has run when this returns. Never throws. */
+    public static Checkpoint of(Dataset frame) {
+        Checkpoint checkpoint = new Checkpoint(frame.logicalPlan());
+        if (frame.isStreaming()) {
+            checkpoint.reason = "streams are not captured yet";
+        } else if (frame.queryExecution().tracker().phases().contains("optimization")) {
+            // Its plan may have run: Spark goes on with the shuffles that are there, and with the time of day that it read then.
+            checkpoint.reason = "the frame that was checkpointed had been planned before";
+        } else {
+            try {
+                checkpoint.plan(frame);
+            } catch (Throwable fault) { // perhaps the program's own, which it will meet by itself
+                checkpoint.reason = "what was checkpointed could not be planned with taps: " + fault;
+            }
+        }
+        return checkpoint;
+    }
+
+    private void plan(Dataset frame) {
+        SparkSession session = (SparkSession) frame.sparkSession();
+        QueryExecution tapped = execution(session, written);
+        UNDER_WAY.set(this);
+        try {
+            tapped.optimizedPlan();
+        } finally {
+            UNDER_WAY.remove();
+        }
+        if (capture != null) {
+            this.frame = new Dataset(new Tapped(session, written, tapped), frame.encoder());
+        }
+    }
+
+    private static QueryExecution execution(SparkSession session, LogicalPlan plan) {
+        return session.sessionState().executePlan(plan, QueryExecution.$lessinit$greater$default$4());
+    }
+
+    /** The one whose plan this thread optimises; null: none. */
+    static Checkpoint underWay() {
+        return (Checkpoint) UNDER_WAY.get();
+    }
+
+    LogicalPlan written() {
+        return written;
+    }
+
+    void captured(Capture capture) {
+        this.capture = capture;
+    }
+
+    void refused(String reason) {
+        this.reason = "what was checkpointed is not captured: " + reason;
+    }
+
+    /** What is to be checkpointed; null: the program's own frame. */
+    public Dataset frame() {
+        return frame;
+    }
+
+    /** The program got this frame. */
+    public void made(Dataset result) {
+        List leaves = Scala.list(result.logicalPlan().collectLeaves());
+        if (leaves.size() == 1 && leaves.get(0) instanceof LogicalRDD) {
+            Checkpoints.remember((LogicalRDD) leaves.get(0), capture, reason == null ? "it was checkpointed without capture" : reason);
+        }
+    }
+
+    /** Runs the plan with taps, and says of it what is true of the program's own. */
+    private static final class Tapped extends QueryExecution {
+        private final transient QueryExecution tapped;
+
+        Tapped(SparkSession session, LogicalPlan plan, QueryExecution tapped) {
+            super(
+                session, plan, QueryExecution.$lessinit$greater$default$3(), QueryExecution.$lessinit$greater$default$4(),
+                QueryExecution.$lessinit$greater$default$5(), QueryExecution.$lessinit$greater$default$6());
+            this.tapped = tapped;
+        }
+
+        public SparkPlan executedPlan() {
+            return tapped.executedPlan();
+        }
+    }
+}
