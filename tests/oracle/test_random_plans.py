@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import pandas_udf
 
 from headwater.graph.trace import Semantics, TraceAnswer
+from headwater.spark_listener.checkpoints import TappedFrame
 from tests.oracle.drawn import TYPES, Tables, tables
 from tests.oracle.laboratory import Laboratory, laboratory_in
 from tests.oracle.plans import Plan, Record, Scan
@@ -82,10 +83,14 @@ def test_the_lineage_of_a_random_program_is_the_oracles(
             kept = spark.sql(part.sql()).cache()
             if data.draw(st.booleans()):
                 kept.count()
-    spark.sql(plan.sql()).write.parquet(str(here / "out"))
+    query = plan.sql()
+    if parts and data.draw(st.integers(0, 2)) == 0:
+        query = _checkpointed(laboratory, query, data.draw(st.sampled_from(parts)), eager=data.draw(st.booleans()))
+    spark.sql(query).write.parquet(str(here / "out"))
     spark.catalog.clearCache()
     capture = laboratory.captured()
-    event(f"caches read: {sum(operator['op'] == 'InMemoryRelation' for operator in capture['operators'])}")
+    for kind in ("InMemoryRelation", "Checkpoint"):
+        event(f"{kind} read: {sum(operator['op'] == kind for operator in capture['operators'])}")
     written = list(_rows_of(here / "out"))
     assert Counter(values for _, values in written) == Counter(_values(row.values) for row in plan.rows), plan.sql()
     taken = [problem["operator"].split()[0] for problem in capture["problems"] if problem["kind"] == "missing"]
@@ -137,6 +142,19 @@ def _compare_superset(plan: Plan, values: Values, answer: TraceAnswer) -> None:
     event(f"influence: superset by {', '.join(sorted(entry.what.split()[0] for entry in answer.incomplete))}")
     found = _records(answer)
     assert any(_values(row.values) == values and row.influence <= found for row in plan.rows), (plan.sql(), values)
+
+
+def _checkpointed(laboratory: Laboratory, query: str, part: Plan, *, eager: bool) -> str:
+    """The query with a checkpoint in the place of a part of it."""
+    frame = laboratory.spark.sql(part.sql())
+    token = TappedFrame.of(frame, laboratory.bridge)
+    assert token is not None
+    kept = (token.frame or frame).localCheckpoint(eager)
+    token.made(kept)
+    name = f"checkpoint_{next(_numbers)}"
+    kept.createOrReplaceTempView(name)
+    assert part.sql() in query
+    return query.replace(part.sql(), f"SELECT {', '.join(frame.columns)} FROM {name}")
 
 
 def _written(spark: SparkSession, folder: Path, name: str, files: Any) -> Scan:

@@ -73,8 +73,8 @@ def test_a_program_of_dataframes_and_rdds_is_known_by_record_where_it_can_be_and
         "copied": ["report"],
     }  # fmt: skip
     ledgers = {Path(name).name: event["run"]["facets"]["headwater_capture"] for name, event in by_output.items()}
-    assert [ledgers[name]["status"] for name in ("clean", "report", "copied")] == ["complete"] * 3
-    assert [ledgers[name]["status"] for name in ("origins", "winds", "checked")] == ["refused"] * 3
+    assert [ledgers[name]["status"] for name in ("clean", "report", "checked", "copied")] == ["complete"] * 4
+    assert [ledgers[name]["status"] for name in ("origins", "winds")] == ["refused"] * 2
     assert "RDD" in ledgers["winds"]["problems"][0]["operator"]
     assert "abcdef" not in str(events)
 
@@ -88,10 +88,10 @@ def test_a_program_of_dataframes_and_rdds_is_known_by_record_where_it_can_be_and
     assert accessed == [{"name": name, "ways": ["IDENTITY"]} for name in ("origin", "top")]
 
     manifests = {Path(manifest["sink"]["path"]).name: manifest for manifest in logged(home, "capture") if manifest["status"] == "complete"}
-    assert set(manifests) == {"clean", "report", "copied"}
+    assert set(manifests) == {"clean", "report", "checked", "copied"}
     assert manifests["report"]["run"]["runId"] == by_output[f"{folder}/report"]["run"]["runId"]
     assert manifests["report"]["sources"][0]["dataset"] == {"namespace": "file", "name": f"{folder}/clean"}
-    assert "3 with record lineage" in done.stderr
+    assert "4 with record lineage" in done.stderr
     assert list((home / "spool").iterdir()) == []
 
     traced = run(
