@@ -89,7 +89,12 @@ class Edges:
 
     def joined(self, other: Edges) -> Edges:
         """Both; what `other` knows of an edge of both counts."""
-        return Edges.of(*(np.concatenate(pair) for pair in zip(self._columns(), other._columns(), strict=True)))
+        return Edges.of(
+            np.concatenate((self.into, other.into)),
+            np.concatenate((self.first, other.first)),
+            np.concatenate((self.last, other.last)),
+            np.concatenate((self.told, other.told)),
+        )
 
     def with_starts(self, count: int) -> Edges:
         """The same edges, with an array by node for `count` nodes."""
@@ -134,9 +139,6 @@ class Edges:
     def size(self) -> int:
         """Bytes."""
         return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.told, *(self.starts or ())))
-
-    def _columns(self) -> tuple[Numbers, NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-        return self.into, self.first, self.last, self.told
 
 
 def _spans(begin: Numbers, end: Numbers) -> Numbers:
