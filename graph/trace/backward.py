@@ -22,7 +22,20 @@ from headwater.graph.trace.derive import groups
 from headwater.graph.trace.held import distinct, taken
 from headwater.graph.trace.lookup import at_places, grouped, named, of_groups
 from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
-from headwater.graph.trace.plan import MATERIALIZED, WINDOWED, Column, Made, Needed, branches, limited, listed, names, needs_of, picked, references
+from headwater.graph.trace.plan import (
+    MATERIALIZED,
+    WINDOWED,
+    Column,
+    Made,
+    Needed,
+    branches,
+    limited,
+    listed,
+    names,
+    needs_of,
+    picked,
+    references,
+)
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.sets import is_set, on_side, sides
 from headwater.graph.trace.windows import WindowRows
