@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import translate
-from functools import cache
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,12 +31,12 @@ def all_like(values: tuple[str, ...], names: Sequence[str]) -> list[bool]:
     return found
 
 
-@cache
+@lru_cache(maxsize=256)
 def _pattern(values: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(translate(value) for value in values), re.IGNORECASE)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _expression(values: tuple[str, ...]) -> str | None:
     """The patterns for RE2; None where they are not of ASCII alone, or name one of some characters."""
     if not all(value.isascii() and "[" not in value and "\0" not in value for value in values):
