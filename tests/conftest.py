@@ -6,13 +6,20 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.demo import demo
 
 __all__ = ["demo"]
 
+_OF_TESTS = ("HEADWATER_E2E_", "HEADWATER_PLANS")  # settings of the tests themselves
 # One worker runs all tests of a group (`--dist loadgroup`): a JVM a worker is all that two cores and their memory bear.
 _GROUPS = {"cluster": "spark", "spark": "spark", "neo4j": "neo4j", "e2e": "e2e"}
+
+
+# How long an example takes is the machine's affair. What else holds is Hypothesis' own choice, which is another one in CI.
+settings.register_profile("headwater", settings(deadline=None))
+settings.load_profile("headwater")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure() -> None:
     """Settings of the developer's shell reach no test, nor any fixture that lives longer than one."""
-    for name in [name for name in os.environ if name.startswith("HEADWATER_") and not name.startswith("HEADWATER_E2E_")]:
+    for name in [name for name in os.environ if name.startswith("HEADWATER_") and not name.startswith(_OF_TESTS)]:
         del os.environ[name]
 
 
