@@ -6,10 +6,12 @@ what was captured and says in a few lines what that was.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import time
 from typing import Any
+from uuid import uuid4
 
 from headwater.spark_listener.application import Application
 from headwater.spark_listener.breaker import Breaker
@@ -17,7 +19,7 @@ from headwater.spark_listener.checkpoints import TappedFrame
 from headwater.spark_listener.delivery.route import Route
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.rdd import Origins, SavedRDD
+from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
@@ -105,8 +107,8 @@ class Agent:
             found = self._origins.inputs_of(rdd)
             conf = arguments.get("conf") or {}
             path = arguments.get("path") or conf.get("mapreduce.output.fileoutputformat.outputdir") or conf.get("mapred.output.dir")
-            self._current.tally.driver_seconds += time.time() - began
             saved = SavedRDD(
+                id=uuid4().hex,
                 operation=method,
                 inputs=found.paths,
                 outputs=[str(path)] if path else [],
@@ -114,7 +116,12 @@ class Agent:
                 ended=began,
                 problems=found.problems,
             )
-        return saved  # noqa: RET504  # None where looking failed
+        with self._breaker.counted("listening to the jobs of an RDD"):
+            self._current.listen()
+            if saved is not None:
+                mark_jobs(self._current.context, saved.id)
+        self._current.tally.driver_seconds += time.time() - began
+        return saved
 
     def save_ended(self, token: SavedRDD, error: BaseException | None) -> None:
         """The save that `save_begins` announced ended."""
@@ -122,6 +129,8 @@ class Agent:
             if self._current is not None:
                 text = f"{type(error).__name__}: {error}" if error is not None else None
                 self._current.note(token.ended_at(time.time(), text))
+                with contextlib.suppress(Exception):  # a JVM that is gone has no further jobs
+                    mark_jobs(self._current.context, None)
 
     def finish(self, outcome: Outcome) -> None:
         """The program ends: state it, deliver, and say what was captured."""

@@ -1,7 +1,7 @@
 """One Spark application inside this process: from the start of its SparkContext to the end of its run.
 
-The program's threads only enter `adopt`, `tapped`, `note` and `stopped`; all else happens in the listener's thread. It must never keep the
-program waiting longer than the settings allow, and must state what it could not capture.
+The program's threads only enter `adopt`, `listen`, `tapped`, `note` and `stopped`; all else happens in the listener's thread. It must never
+keep the program waiting longer than the settings allow, and must state what it could not capture.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Application:
             id=application_id, name=str(context.appName), spark_version=str(context.version), started=time.time(), obstacle=self._obstacle
         )
         self._bridge: Any = None
+        self._tried = False
         self._problems: list[dict[str, str | None]] = []
 
         def open_scribe() -> Scribe:
@@ -63,16 +64,25 @@ class Application:
     def adopt(self, session: Any) -> None:
         """A session was made in this application, new or cloned: its queries are ours to see."""
         began = time.perf_counter()
-        if self._bridge is None:
-            from headwater.spark_listener.capture import Bridge
-
-            mode = self._settings.mode if self._obstacle is None else Mode.COARSE
-            segments = self._settings.segments or str(self.folder.segments)
-            self._bridge = Bridge.install(session, mode=str(mode), segments=segments, budget=self._settings.derivation_budget)
-            self._listener.drain_from(self._bridge)
-        else:
-            self._bridge.adopt(session)
+        self._listen()
+        self._bridge.adopt(session)
         self.tally.driver_seconds += time.perf_counter() - began
+
+    def listen(self) -> None:
+        """Hear of the jobs of a program that may have no session. Tried once: where it cannot be, RDDs are known without their stages."""
+        if not self._tried:
+            self._tried = True
+            self._listen()
+
+    def _listen(self) -> None:
+        if self._bridge is not None:
+            return
+        from headwater.spark_listener.capture import Bridge
+
+        mode = self._settings.mode if self._obstacle is None else Mode.COARSE
+        segments = self._settings.segments or str(self.folder.segments)
+        self._bridge = Bridge.listen(self.context, mode=str(mode), segments=segments, budget=self._settings.derivation_budget)
+        self._listener.drain_from(self._bridge)
 
     def tapped(self, frame: Any) -> TappedFrame | None:
         """What the program is to checkpoint instead of `frame`."""

@@ -66,7 +66,7 @@ class Listener:
             while self._breaker.closed:
                 finishing = self._finishing  # before reading: what came before the end is read below
                 self._read_notes(scribe, wait=self._bridge is None and not finishing)
-                drained = self._read_bridge(scribe, 0 if finishing else _DRAIN_MS)
+                drained = self._read_bridge(scribe, 0 if finishing else _DRAIN_MS, flush=finishing)
                 if finishing and not drained:
                     break
         except Exception as error:  # noqa: BLE001  # the promise of the module's docstring
@@ -85,13 +85,16 @@ class Listener:
                 return
             wait = False
             if saved is not None:
+                drained = self._read_bridge(scribe, 0, flush=True)  # its jobs have ended, and are told first
+                while drained:
+                    drained = self._read_bridge(scribe, 0, flush=False)
                 with self._breaker.counted("an RDD was saved"):
                     scribe.saved_rdd(saved)
 
-    def _read_bridge(self, scribe: Scribe, timeout_ms: int) -> bool:
+    def _read_bridge(self, scribe: Scribe, timeout_ms: int, *, flush: bool) -> bool:
         if self._bridge is None:
             return False
-        if self._finishing:
+        if flush:
             self._bridge.flush()
         events = self._bridge.drain(timeout_ms)
         for event in events:

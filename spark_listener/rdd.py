@@ -16,13 +16,15 @@ from headwater.spark_listener.lineage.names import folder_of
 _MOST_RDDS = 200
 _MOST_FILES = 64
 _MOST_REMEMBERED = 10_000
+_SAVE = "headwater.save"  # read by jvm/listen/Events.java
 _INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
 
 
 @dataclass(frozen=True, slots=True)
 class SavedRDD:
-    """An RDD that was saved, or failed to be. Instants are in seconds since the epoch."""
+    """An RDD that was saved, or failed to be. Instants are in seconds since the epoch; `id` is what its jobs are known by."""
 
+    id: str
     operation: str
     inputs: Sequence[str]
     outputs: Sequence[str]
@@ -42,6 +44,11 @@ class Found:
 
     paths: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+
+def mark_jobs(context: Any, save: str | None) -> None:
+    """Let the jobs that this thread of the program starts from now on say that they are of a save; None: no longer."""
+    context.setLocalProperty(_SAVE, save)
 
 
 class Origins:

@@ -23,6 +23,7 @@ from headwater.spark_listener.lineage.facets import CAPTURE, PRODUCER, CaptureRu
 from headwater.spark_listener.lineage.names import job_name, snake_case
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of
+from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.redact import redact
@@ -57,6 +58,7 @@ class Scribe:
         self._tally = tally
         self._origins = origins
         self._running: dict[Any, _Running] = {}
+        self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, str(generate_new_uuid()))
         self._events = EventMaker(application=self._application, spark_version=facts.spark_version, parents=dict(environ))
@@ -81,7 +83,7 @@ class Scribe:
         elif kind == "query_end":
             self._query_end(event)
         elif kind == "rdd_job":
-            self._tally.rdd_jobs += 1
+            self._saving.setdefault(event["save"], []).append(event["stages"] or {})
         elif kind in ("dropped", "fault", "off"):
             reason = f"{event['count']} event(s) of Spark had no room" if kind == "dropped" else str(event.get("reason"))
             self._tally.problems([{"operator": "capture", "reason": redact(reason), "kind": "missing" if kind == "dropped" else "fault"}])
@@ -113,6 +115,7 @@ class Scribe:
                 outputs=outputs,
                 outcome=outcome,
                 ledger=ledger,
+                stages=stages_of(self._saving.pop(saved.id, ()), saved.ended * 1000),
             )
         )
 

@@ -15,7 +15,6 @@ class Tally:
     queries: int = 0
     failed: int = 0
     captured: int = 0
-    rdd_jobs: int = 0
     dropped: int = 0
     associations: int = 0
     bytes: int = 0
@@ -51,7 +50,7 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Put another application's tally to this one."""
-        for name in ("queries", "failed", "captured", "rdd_jobs", "dropped", "associations", "bytes", "driver_seconds"):
+        for name in ("queries", "failed", "captured", "dropped", "associations", "bytes", "driver_seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.traceable = other.traceable or self.traceable
         self.inputs |= other.inputs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 from headwater.errors import CaptureUnavailableError
@@ -22,12 +23,21 @@ _ENTRY = "headwater.listen.CaptureBridge"
 class Bridge:
     """One of a SparkContext. Made by `install`."""
 
-    def __init__(self, java: Any) -> None:
+    def __init__(self, java: Any, context: Any, *, records: bool) -> None:
         self._java = java
+        self._context = context
+        self._in_executors = not records  # whether tasks have the classes, or need none
 
     @classmethod
     def install(cls, spark: Any, *, mode: str, segments: str, budget: float = 0.0) -> Bridge:
-        """Install listener and, where records are captured, the optimizer rule into a session and its context.
+        """Install into a session and its context: `listen`, then `adopt`."""
+        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget)
+        bridge.adopt(spark)
+        return bridge
+
+    @classmethod
+    def listen(cls, context: Any, *, mode: str, segments: str, budget: float = 0.0) -> Bridge:
+        """Listen to a context, which need not have a session.
 
         `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
         seconds that a trace may take to find the records of a group again; where it would take longer, they are written.
@@ -36,24 +46,27 @@ class Bridge:
             CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
         """
         try:
-            return cls._install(spark, mode, segments, budget)
+            return cls._listen(context, mode, segments, budget)
         except CaptureUnavailableError:
             raise
         except Exception as error:
             raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {_first_line(error)}.") from error
 
     @classmethod
-    def _install(cls, spark: Any, mode: str, segments: str, budget: float) -> Bridge:
-        context = spark.sparkContext
+    def _listen(cls, context: Any, mode: str, segments: str, budget: float) -> Bridge:
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
         file_system = location.getFileSystem(_java_context(context).hadoopConfiguration())
         place = file_system.makeQualified(location).toString()
         records = Mode(mode).records
-        return cls(java_object(context, _ENTRY, _java_session(spark), records, place, float(budget), in_executors=records))
+        java = java_object(context, _ENTRY, _java_context(context).sc(), records, place, float(budget), in_executors=False)
+        return cls(java, context, records=records)
 
     def adopt(self, spark: Any) -> None:
-        """See the queries of another session of the same context, new or cloned."""
+        """Capture the queries of a session of the same context, new or cloned; rewrite them where records are captured."""
+        if not self._in_executors:
+            self._in_executors = True
+            _java_context(self._context).sc().addJar(str(_jar(self._context)))
         self._java.adopt(_java_session(spark))
 
     def checkpoint(self, frame: Any) -> Any | None:
@@ -82,7 +95,7 @@ def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) ->
         CaptureUnavailableError: the classes cannot be compiled or loaded in this JVM.
     """
     jvm = _java_machine(context)
-    jar = compiled_jar(jvm, str(context.version))
+    jar = _jar(context)
     _load(jvm, jar.as_uri())
     if in_executors:
         _java_context(context).sc().addJar(str(jar))
@@ -91,6 +104,10 @@ def java_object(context: Any, name: str, *arguments: Any, in_executors: bool) ->
     for argument in arguments:
         values.add(argument)
     return entry.getConstructors()[0].newInstance(values.toArray())
+
+
+def _jar(context: Any) -> Path:
+    return compiled_jar(_java_machine(context), str(context.version))
 
 
 def _java_machine(context: Any) -> Any:

@@ -63,7 +63,8 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     ledger = _ledger(event, manifest, context, writes=output is not None)
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
-        outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"), stages=stages_of(event),
+        outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
+        stages=stages_of([event.get("stages") or {}], float(event["time"])),
     )  # fmt: skip
     return Query(work, manifest, ledger.problems)
 

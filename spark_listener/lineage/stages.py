@@ -1,25 +1,27 @@
-"""The stages that Spark ran for a query and their tasks, as a facet of its run: containment is known without a capture, too.
+"""The stages that Spark ran for a query, or to save an RDD, and their tasks, as a facet of its run: known without a capture, too.
 
-Bounded by the listener (`StageLog.java`): a query's facet stays below some 30 kB whatever it ran. What is left out is counted.
+Bounded by the listener (`StageLog.java`): a job's facet stays below some 30 kB whatever it ran. What is left out is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headwater.spark_listener.lineage.events import instant
 from headwater.spark_listener.lineage.facets import PRODUCER, StagesRunFacet
 from headwater.spark_listener.redact import redact
 
+_MOST = 100  # stages of a run: an RDD may be saved by several jobs
 _LONGEST = 500  # characters of a call or an error
 
 
-def stages_of(event: Mapping[str, Any]) -> StagesRunFacet | None:
-    """The facet; None where no stage ran, or none is known."""
-    told = event.get("stages") or {}
-    stages = [_stage(stage, float(event["time"])) for stage in told.get("stages") or ()]
-    return StagesRunFacet(stages=stages, leftOut=int(told.get("more") or 0), producer=PRODUCER) if stages else None
+def stages_of(logs: Iterable[Mapping[str, Any]], ended: float) -> StagesRunFacet | None:
+    """The facet of a run that ended at `ended`, in milliseconds, from the logs of its jobs; None where no stage ran, or none is known."""
+    logs = list(logs)
+    stages = [_stage(stage, ended) for log in logs for stage in log.get("stages") or ()]
+    more = sum(int(log.get("more") or 0) for log in logs)
+    return StagesRunFacet(stages=stages[:_MOST], leftOut=more + len(stages[_MOST:]), producer=PRODUCER) if stages else None
 
 
 def _stage(stage: Mapping[str, Any], over: float) -> dict[str, Any]:

@@ -68,6 +68,12 @@ def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_k
     assert [dataset["name"] for dataset in complete["outputs"]] == [f"{folder}/counts"]
     assert complete["run"]["facets"]["headwater_capture"]["status"] == "refused"
     assert complete["run"]["facets"]["headwater_capture"]["problems"][0]["operator"] == "RDD"
+    first, last = complete["run"]["facets"]["headwater_stages"]["stages"]
+    assert (first["parents"], last["parents"]) == ([], [first["stage"]])
+    assert first["call"].startswith("reduceByKey at ")
+    assert [len(stage["shown"]) for stage in (first, last)] == [first["tasks"], last["tasks"]]
+    assert [task["state"] for task in last["shown"]] == ["COMPLETE"] * last["tasks"]
+    assert "headwater_stages" not in events[6]["run"]["facets"], "Hadoop refused before a job began"
     assert complete["run"]["facets"]["parent"]["run"]["runId"] == events[0]["run"]["runId"]
     assert events[0]["run"]["facets"]["headwater_invocation"]["script"] == f"{folder}/counts.py"
     assert "exit code 3" in events[-1]["run"]["facets"]["errorMessage"]["message"]

@@ -23,16 +23,16 @@ public final class CaptureBridge {
     private final ObjectMapper json = new ObjectMapper();
     private boolean told; // that the breaker opened
 
-    public CaptureBridge(SparkSession session, boolean records, String segments, double budget) {
-        context = session.sparkContext();
+    /** Listens to the context; the queries of a session are rewritten once it is adopted. */
+    public CaptureBridge(SparkContext context, boolean records, String segments, double budget) {
+        this.context = context;
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
         rule = records ? new CaptureRule(captures) : null;
         context.addSparkListener(events);
-        adopt(session);
     }
 
-    /** Another session of the application. One that was cloned from an adopted session has the rule already. */
+    /** A session of the application. One that was cloned from an adopted session has the rule already. */
     public void adopt(SparkSession session) {
         if (rule == null) {
             return;

@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import java.util.Properties;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -21,10 +22,11 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  */
 public final class Events extends SparkListener {
     private static final int MOST = 10000;
+    private static final String SAVE = "headwater.save"; // set by spark_listener/rdd.py while an RDD is saved
 
     private final LinkedBlockingQueue queue = new LinkedBlockingQueue(MOST);
     private final AtomicLong dropped = new AtomicLong();
-    private final ConcurrentHashMap jobs = new ConcurrentHashMap(); // Integer -> SparkListenerJobStart, outside of SQL
+    private final ConcurrentHashMap jobs = new ConcurrentHashMap(); // Integer job that saves an RDD -> String save
     private final RunningStages stages = new RunningStages();
     private final Captures captures;
 
@@ -34,21 +36,25 @@ public final class Events extends SparkListener {
 
     public void onOtherEvent(SparkListenerEvent event) {
         if (event instanceof SparkListenerSQLExecutionStart) {
-            stages.begin(((SparkListenerSQLExecutionStart) event).executionId());
+            stages.begin(Long.valueOf(((SparkListenerSQLExecutionStart) event).executionId()));
             offer(new QueryStart((SparkListenerSQLExecutionStart) event));
         } else if (event instanceof SparkListenerSQLExecutionEnd) {
             SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
-            StageLog ran = stages.take(end.executionId());
+            StageLog ran = stages.take(Long.valueOf(end.executionId()));
             offer(new QueryEnd(end, captures.take(end.executionId()), ran, captures.context().hadoopConfiguration()));
         }
     }
 
     public void onJobStart(SparkListenerJobStart start) {
-        String query = start.properties() == null ? null : start.properties().getProperty("spark.sql.execution.id");
+        Properties properties = start.properties();
+        String query = properties == null ? null : properties.getProperty("spark.sql.execution.id");
+        String save = properties == null ? null : properties.getProperty(SAVE);
         if (query != null) {
-            stages.began(start, query);
-        } else if (jobs.size() < MOST) {
-            jobs.put(Integer.valueOf(start.jobId()), start);
+            stages.began(start, Long.valueOf(query));
+        } else if (save != null && jobs.size() < MOST) {
+            jobs.put(Integer.valueOf(start.jobId()), save);
+            stages.begin(ofJob(start.jobId()));
+            stages.began(start, ofJob(start.jobId()));
         }
     }
 
@@ -65,9 +71,9 @@ public final class Events extends SparkListener {
     }
 
     public void onJobEnd(SparkListenerJobEnd end) {
-        SparkListenerJobStart start = (SparkListenerJobStart) jobs.remove(Integer.valueOf(end.jobId()));
-        if (start != null) {
-            offer(new RddJob(start, end));
+        String save = (String) jobs.remove(Integer.valueOf(end.jobId()));
+        if (save != null) {
+            offer(new RddJob(save, stages.take(ofJob(end.jobId()))));
         }
     }
 
@@ -83,6 +89,10 @@ public final class Events extends SparkListener {
     /** How many events had no room since this was asked last. */
     long dropped() {
         return dropped.getAndSet(0L);
+    }
+
+    private static String ofJob(int job) {
+        return "job " + job;
     }
 
     private void offer(Described event) {

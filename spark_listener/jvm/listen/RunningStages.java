@@ -8,21 +8,21 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
 
-/** Which SQL execution each running stage is of. Used by the listener's bus alone, which is one thread. */
+/** Which SQL execution, or job outside of SQL, each running stage is of. Used by the listener's bus alone, which is one thread. */
 final class RunningStages {
-    private static final int MOST = 1000; // executions at once; the stages of one beyond are not known
+    private static final int MOST = 1000; // at once; the stages of one beyond are not known
 
-    private final Map logs = new HashMap(); // Long execution -> StageLog
+    private final Map logs = new HashMap(); // Long execution, or String of a job -> StageLog
     private final Map owners = new HashMap(); // Integer stage -> StageLog
 
-    void begin(long execution) {
+    void begin(Object owner) {
         if (logs.size() < MOST) {
-            logs.put(Long.valueOf(execution), new StageLog());
+            logs.put(owner, new StageLog());
         }
     }
 
-    void began(SparkListenerJobStart start, String execution) {
-        StageLog log = (StageLog) logs.get(Long.valueOf(execution));
+    void began(SparkListenerJobStart start, Object owner) {
+        StageLog log = (StageLog) logs.get(owner);
         List infos = log == null ? null : Scala.list(start.stageInfos());
         for (int i = 0; infos != null && i < infos.size(); i++) {
             StageInfo info = (StageInfo) infos.get(i);
@@ -53,12 +53,12 @@ final class RunningStages {
         }
     }
 
-    /** The stages of an execution that has ended; null if they are not known. */
-    StageLog take(long execution) {
-        StageLog log = (StageLog) logs.remove(Long.valueOf(execution));
+    /** The stages of what has ended; null if they are not known. */
+    StageLog take(Object owner) {
+        StageLog log = (StageLog) logs.remove(owner);
         List ids = log == null ? null : log.announced();
         for (int i = 0; ids != null && i < ids.size(); i++) {
-            owners.remove(ids.get(i), log); // another execution that shares the stage may have it by now
+            owners.remove(ids.get(i), log); // another that shares the stage may have it by now
         }
         return log;
     }

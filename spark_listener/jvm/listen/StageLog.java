@@ -10,8 +10,8 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.scheduler.TaskInfo;
 
 /**
- * The stages of one SQL execution and their tasks, as Spark told them. The listener's bus writes it, one thread; the draining thread reads it when
- * the execution has ended. Bounded; what is beyond is counted.
+ * The stages of one SQL execution, or of one job outside of SQL, and their tasks, as Spark told them. The listener's bus writes it, one thread; the draining
+ * thread reads it when that has ended. Bounded; what is beyond is counted.
  */
 final class StageLog {
     private static final int STAGES = 100;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,6 +13,8 @@ from pyspark.sql import functions as f
 
 from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.lineage.queries import query_of
+from headwater.spark_listener.lineage.stages import stages_of
+from headwater.spark_listener.rdd import mark_jobs
 from tests.spark_listener.lineage.test_events import CONTEXT
 
 pytestmark = pytest.mark.spark
@@ -96,12 +99,25 @@ def test_failed_attempts_are_counted(spark: SparkSession, bridge: Bridge, table:
     assert "no" in stage["error"]
 
 
-def test_jobs_outside_sql(spark: SparkSession, bridge: Bridge) -> None:
+def test_a_job_outside_sql_tells_its_stages_if_it_is_of_a_save(spark: SparkSession, bridge: Bridge) -> None:
     drained(bridge)
-    spark.sparkContext.parallelize([1, 2, 3]).map(str).count()
-    (job,) = drained(bridge)
-    assert (job["event"], job["error"]) == ("rdd_job", None)
-    assert job["stages"]
+    pairs = spark.sparkContext.parallelize([(1, 2), (3, 4)], 2).reduceByKey(max, 3)
+    pairs.count()
+    assert drained(bridge) == []
+    mark_jobs(spark.sparkContext, "the save")
+    try:
+        pairs.count()
+        pairs.take(1)
+    finally:
+        mark_jobs(spark.sparkContext, None)
+    pairs.count()
+    jobs = drained(bridge)
+    assert {(job["event"], job["save"]) for job in jobs} == {("rdd_job", "the save")}
+    assert len(jobs) >= 2
+    stages = stages_of([job["stages"] for job in jobs], time.time() * 1000)
+    assert stages is not None
+    assert [stage["tasks"] for stage in stages.stages][:2] == [3, 1], "the shuffle was there already"
+    assert all(len(stage["shown"]) == stage["tasks"] for stage in stages.stages)
 
 
 def test_looking_at_a_write_is_no_capture(spark: SparkSession, bridge: Bridge, table: Any, tmp_path: Path) -> None:
