@@ -80,8 +80,10 @@ async def open_columns(graph: GraphStore, tenant: str, request: ViewRequest, ato
         if kind_of(src) is NodeKind.JOB:
             wrote.setdefault(src, set()).add(dst)
     for (src, dst), edge in zip(pairs, atoms.edges, strict=True):
-        told = (src, dst) in covered if dst in opened else src in opened and all((dst, output) in covered for output in wrote.get(dst, ()))
-        if not (told and (dst in opened or wrote.get(dst))):
+        by_column = (
+            (src, dst) in covered if dst in opened else src in opened and all((dst, output) in covered for output in wrote.get(dst, ()))
+        )
+        if not (by_column and (dst in opened or wrote.get(dst))):
             made.edges.append(edge)
     asked = {atoms.ids[number] for number in atoms.focus}
     focus = [*atoms.focus, *(made.number(column) for column in columns if dataset_of(column) in asked)]

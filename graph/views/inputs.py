@@ -59,15 +59,15 @@ async def add_inputs(graph: GraphStore, tenant: str, atoms: Atoms, grow: Grow | 
 
 
 def _untold(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
-    told: dict[str, set[str]] = {}
+    by_run: dict[str, set[str]] = {}  # the datasets that it read files or versions of
     for src, dst in atoms.edges:
         if kind_of(atoms.ids[src]) in DATA:
-            told.setdefault(atoms.ids[dst], set()).update(_datasets(atoms, atoms.ids[src]))
+            by_run.setdefault(atoms.ids[dst], set()).update(_datasets(atoms, atoms.ids[src]))
     found: list[_Input] = []
     for run in runs:
         for name, about in run.properties.items():
             dataset = name.removeprefix(_INPUT)
-            if name.startswith(f"{_INPUT}{NodeKind.DATASET}:") and dataset not in told.get(run.id, ()):
+            if name.startswith(f"{_INPUT}{NodeKind.DATASET}:") and dataset not in by_run.get(run.id, ()):
                 version = about.get("version") if isinstance(about, Mapping) else None
                 found.append(_Input(run, dataset, version if isinstance(version, Mapping) else None))
     return found

@@ -125,9 +125,9 @@ class Zoom:
         if parts := _BY_ID.get(kind):
             # The parts of an id are encoded alike in every id: there is no need to decode them.
             above = NodeKind.PLATFORM if parts == 1 else NodeKind.DATASET
-            told = self.chain(":".join([above, *identifier.split(":", parts + 1)[1 : parts + 1]]))
+            named = self.chain(":".join([above, *identifier.split(":", parts + 1)[1 : parts + 1]]))
             declared = self._parents.get(identifier)
-            return [*self._climb([*declared, *told])] if declared else list(told)
+            return [*self._climb([*declared, *named])] if declared else list(named)
         parents = tuple(self._parents.get(identifier, ()))
         if parents not in self._shared:
             self._shared[parents] = self._climb(parents)
@@ -141,8 +141,8 @@ class Zoom:
             found = sorted({parent for child in frontier for parent in self._parents.get(child, ())} - distance.keys())
             distance.update((parent, len(distance) + 1) for parent in found)
             frontier = found
-        told = [container for container in distance if kind_of(container) in _BY_ID]
-        for container in told:
+        with_chain = [container for container in distance if kind_of(container) in _BY_ID]
+        for container in with_chain:
             for outer in self.chain(container)[1:]:
                 distance.setdefault(outer, len(distance))
         return sorted(distance, key=lambda container: (-_RANK[kind_of(container)], distance[container]))

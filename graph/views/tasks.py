@@ -91,15 +91,15 @@ class _Run:
         self._run = run
         self._tasks: dict[int, list[int]] = {}
         self._makers: dict[str, int] = {}
-        told: dict[str, Mapping[str, Any]] = {}
+        properties: dict[str, Mapping[str, Any]] = {}
         for stage in stages:
             number = self._number(stage)
-            told[stage.id] = stage.properties
+            properties[stage.id] = stage.properties
             self._tasks[number] = [self._number(task) for task in tasks.get(stage.id, ()) if not _failed(task)]
         self._stages = {atoms.ids[number]: number for number in self._tasks}
-        recorded = {stage: about for stage, about in told.items() if "last" in about}
+        recorded = {stage: about for stage, about in properties.items() if "last" in about}
         # Those that data goes through.
-        self._facts = {self._stages[stage]: about for stage, about in (recorded or _by_parents(told)).items()}
+        self._facts = {self._stages[stage]: about for stage, about in (recorded or _by_parents(properties)).items()}
         self._recorded = bool(recorded)
 
     def entering(self, data: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The constraints of PROV-CONSTRAINTS (W3C Recommendation, 30 April 2013) by number, and how a violation is told."""
+"""The constraints of PROV-CONSTRAINTS (W3C Recommendation, 30 April 2013) by number, and how a violation is worded."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from headwater.graph.prov.constraints.normal import Normal, Term
 from headwater.graph.prov.model import Kind, Statement
 
 _Event = tuple[str, Term]
-_MOST = 100  # circles that are told one by one
+_MOST = 100  # circles that are reported one by one
 
 
 class _Order:

@@ -54,11 +54,11 @@ def check_types(statements: Sequence[Statement], normal: Normal) -> Iterator[Vio
 def _disjoint(statements: Sequence[Statement], normal: Normal) -> Iterator[Violation]:
     """Constraint 55, by the types that 50 gives. An agent may be either."""
     known: dict[Term, tuple[str, int, Kind]] = {}
-    told: set[Term] = set()
+    reported: set[Term] = set()
     for term, type_, line, kind in _typed(statements, normal):
         before = known.setdefault(term, (type_, line, kind))
-        if before[0] != type_ and term not in told:
-            told.add(term)
+        if before[0] != type_ and term not in reported:
+            reported.add(term)
             where = f" (line {before[1]})" if before[1] else ""
             yield Violation(55, f"{term} is an {before[0]} in {before[2]}{where} and an {type_} in {kind} (constraint 50).", line)
 
