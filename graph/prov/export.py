@@ -1,11 +1,13 @@
 """Exports a run, a dataset's or a column's lineage, a record trace or a view as one PROV document.
 
 The document holds one bundle, and says of that bundle what it answers, when it was made and what it lacks: an export must never
-look more complete than it is. It comes as a stream of statements, which `write` puts into any notation.
+look more complete than it is. It comes as a stream of statements, which `write` puts into any notation. Describing takes seconds where
+much is reached, so it is done in a thread: a service answers others meanwhile.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -78,7 +80,7 @@ async def export_run(graph: GraphReader, tenant: str, run: str) -> Export:
         raise NotFoundError(f"There is no run {run}.", hint="The summary of `headwater run` and the page name runs.")
     subgraph = await graph.reach(tenant, [run], direction=Direction.BOTH, kinds=(*_FLOWS, EdgeKind.REPLAYS), depth=1, limit=MAX_NODES)
     export = Export(run)
-    describe_flows(export.statements, await Flows.of(graph, tenant, subgraph))
+    await asyncio.to_thread(describe_flows, export.statements, await Flows.of(graph, tenant, subgraph))
     await _describe_inside(export.statements, graph, tenant, run)
     return export.closed(_truncated(subgraph.truncated))
 
@@ -100,7 +102,7 @@ async def export_dataset(graph: GraphReader, tenant: str, dataset: str) -> Expor
     while following:
         reached = await _upstream(graph, tenant, following)
         flows = await Flows.of(graph, tenant, reached)
-        describe_flows(export.statements, flows)
+        await asyncio.to_thread(describe_flows, export.statements, flows)
         truncated += reached.truncated
         following = sorted({source for run in flows.runs for source in unversioned_inputs(flows, run)} - seen)
         seen.update(following)
@@ -116,7 +118,7 @@ async def export_column(graph: GraphReader, tenant: str, column: str) -> Export:
     if not await graph.get(tenant, [column]):
         raise NotFoundError(f"There is no column {column}.", hint="Its id reads column:NAMESPACE:DATASET:COLUMN.")
     reached = await graph.reach(tenant, [column], direction=Direction.UPSTREAM, kinds=(EdgeKind.DERIVES,), depth=MAX_DEPTH, limit=MAX_NODES)
-    return export_view(column, reached.nodes, reached.edges, truncated=reached.truncated)
+    return await asyncio.to_thread(export_view, column, reached.nodes, reached.edges, truncated=reached.truncated)
 
 
 def export_view(target: str, nodes: Sequence[Node], edges: Sequence[Edge], *, truncated: int = 0, about: About = ()) -> Export:
@@ -140,7 +142,7 @@ async def export_records(graph: GraphStore, store: AssociationStore, tenant: str
         subgraph = await _reach(graph, tenant, runs, Direction.BOTH, 1)
         flows = await Flows.of(graph, tenant, subgraph)
         export = Export(traced.dataset)
-        describe_flows(export.statements, flows)
+        await asyncio.to_thread(describe_flows, export.statements, flows)
         records = RecordStatements(traced, flows, forward=request.forward)
         records.describe_files(export.statements)
         export.about = [

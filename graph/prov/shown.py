@@ -6,13 +6,15 @@ left out: an export must never look more complete than the view is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.prov.describe import node_or_bare
 from headwater.graph.prov.export import Export
+from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.view import describe_links, describe_within
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.views import Mask, MaskBy, View, ViewRequest, view
@@ -35,21 +37,30 @@ async def export_shown(graph: GraphStore, tenant: str, request: ViewRequest) -> 
     whole = replace(request, first=MAX_REACHED, edges=_EDGES, after=None)
     made = await view(graph, tenant, whole)
     export = Export(_target(request), about=list(_asked(request)))
-    containers = await made.containers(_HELD)
     known: dict[str, Node] = {}
     ids = sorted(made.node_ids())
     for start in range(0, len(ids), _PORTION):
-        found = {node.id: node for node in await graph.get(tenant, ids[start : start + _PORTION])}
-        for identifier in ids[start : start + _PORTION]:
-            node = node_or_bare(identifier, found)
-            describe_within(export.statements, node, containers.get(identifier, ()))
-            known[identifier] = _slim(node)
+        portion = ids[start : start + _PORTION]
+        found = {node.id: node for node in await graph.get(tenant, portion)}
+        nodes = [node_or_bare(identifier, found) for identifier in portion]
+        containers = await made.containers(node.id for node in nodes if node.kind in _HELD)
+        await asyncio.to_thread(_describe, export.statements, nodes, containers)
+        known.update((node.id, _slim(node)) for node in nodes)
     page = made
-    describe_links(export.statements, known, page.edges())
+    await asyncio.to_thread(_describe_page, export.statements, known, page)
     while page.cursor is not None:
         page = await view(graph, tenant, replace(whole, after=page.cursor))
-        describe_links(export.statements, known, page.edges())
-    return export.closed(_found(made))
+        await asyncio.to_thread(_describe_page, export.statements, known, page)
+    return await asyncio.to_thread(export.closed, _found(made))
+
+
+def _describe(statements: Statements, nodes: Iterable[Node], containers: Mapping[str, Sequence[Node]]) -> None:
+    for node in nodes:
+        describe_within(statements, node, containers.get(node.id, ()))
+
+
+def _describe_page(statements: Statements, known: Mapping[str, Node], page: View) -> None:
+    describe_links(statements, known, page.edges())
 
 
 def _slim(node: Node) -> Node:

@@ -12,8 +12,9 @@ derivation, whose steps PROV need not know; between all others an influence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from sys import intern
 
-from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.prov.describe import describe, describe_partition, node_or_bare, scalars
 from headwater.graph.prov.lineage import describe_run
 from headwater.graph.prov.statements import About, Statements
@@ -126,7 +127,8 @@ def _activity(statements: Statements, node: Node) -> str:
     """The node as it may act: for a job, all its runs together."""
     if node.kind is not NodeKind.JOB:
         return node.id
-    runs = node_id("runs", *parse_id(node.id)[1])
+    # The parts of an id are encoded alike in every id. Interned, since each link of a job keeps one.
+    runs = intern(f"runs{node.id.removeprefix(NodeKind.JOB)}")
     statements.activity(runs, "Runs", f"All runs of {node.name}", None, None)
     statements.associated(runs, None, node.id)
     return runs

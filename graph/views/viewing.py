@@ -12,7 +12,7 @@ Laws, each a property test (docs/guide/views.md says them for people):
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import count, repeat
 
@@ -193,10 +193,10 @@ class View:
             return self._nearest
         return {node for atom, node in self._node_of.items() if atom in reached}
 
-    async def containers(self, kinds: Collection[NodeKind]) -> dict[str, list[Node]]:
-        """What each visible node of some kinds stands in, innermost first; containers that the masks hide are left out."""
+    async def containers(self, nodes: Iterable[str]) -> dict[str, list[Node]]:
+        """What each of some visible nodes stands in, innermost first; containers that the masks hide are left out."""
         chain = self._zoom.chain
-        above = {node: chain(node)[1:] for node in self._nodes if kind_of(node) in kinds}
+        above = {node: chain(node)[1:] for node in nodes}
         ids = {container for containers in above.values() for container in containers}
         known = {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
         shown = {each: known.get(each) or _bare(each) for each in ids if not hides(self._request.masks, each, chain, known)}

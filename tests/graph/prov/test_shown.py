@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from prov.model import ProvAssociation, ProvDerivation, ProvGeneration, ProvInfl
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.prov import ProvFormat, export_shown, write
+from headwater.graph.prov import ProvFormat, export_shown, shown, write
 from headwater.graph.prov.constraints import check
 from headwater.graph.prov.model import Document
 from headwater.graph.prov.read import read
@@ -45,6 +46,18 @@ async def test_a_view_says_what_it_was_asked_and_how_much_it_hides(store):
     (entity,) = [record for record in document.get_record(bundle.identifier) if record.get_type().localpart == "Entity"]
     said = {(name.localpart, value) for name, value in entity.extra_attributes if name.namespace.prefix == "hw"}
     assert {("focus", REPORTED), ("direction", "upstream"), ("mask", "kind=job"), ("mask", "name: 1"), ("masked", 3)} <= said
+
+
+async def test_others_are_answered_while_a_view_is_described(store, monkeypatch):
+    describe, answered = shown.describe_links, threading.Event()
+
+    def describe_once_answered(*parts: Any) -> None:
+        assert answered.wait(10), "the event loop waits for the description"
+        describe(*parts)
+
+    monkeypatch.setattr(shown, "describe_links", describe_once_answered)
+    asyncio.get_running_loop().call_later(0.05, answered.set)
+    assert (await bundle_of(store, asked(REPORTED))).get_records(ProvUsage)
 
 
 async def test_a_masked_way_is_an_influence_with_the_number_of_what_lies_on_it(store):
