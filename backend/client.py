@@ -6,6 +6,7 @@ They turn the service's errors back into the ones of `headwater.errors`.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +60,7 @@ class GraphQLClient:
         try:
             response = self._session.post(self._url, json={"query": document, "variables": variables}, timeout=self._timeout)
         except requests.RequestException as error:
-            raise UnavailableError(
-                f"The service at {self._url} does not answer: {error}.", hint="Start it with `headwater serve`."
-            ) from error
+            raise _unavailable(self._url, error) from error
         try:
             body = response.json()
         except ValueError as error:
@@ -71,7 +70,7 @@ class GraphQLClient:
         if errors := body.get("errors"):
             raise error_of(errors[0])
         if not response.ok:
-            raise HeadwaterError(f"{self._url} answered {response.status_code}: {body.get('message') or body.get('detail') or body}")
+            raise _refusal(body, self._url)
         data: dict[str, Any] = body["data"]
         return data
 
@@ -106,9 +105,7 @@ class RestClient:
         try:
             response = self._session.request(method, self._url + path, timeout=self._timeout, **options)
         except requests.RequestException as error:
-            raise UnavailableError(
-                f"The service at {self._url} does not answer: {error}.", hint="Start it with `headwater serve`."
-            ) from error
+            raise _unavailable(self._url, error) from error
         if response.ok:
             return response
         try:
@@ -117,7 +114,29 @@ class RestClient:
             raise HeadwaterError(f"{self._url}{path} answered {response.status_code}, and not in JSON.") from None
         if said.get("error") == "InvalidProvenance":
             raise InvalidProvenanceError(said["message"], clause=str(said.get("clause")), hint=said.get("hint"))
-        raise _BY_CODE.get(f"{said.get('error')}Error", HeadwaterError)(str(said.get("message")), hint=said.get("hint"))
+        raise _refusal(said, self._url)
+
+
+def _unavailable(url: str, error: requests.RequestException) -> UnavailableError:
+    if isinstance(error, requests.Timeout):
+        return UnavailableError(f"The service at {url} took too long to answer.", hint="Try again, or see its log.")
+    # The cause in few words: requests wraps it in the words of three libraries.
+    reason = re.search(r"\[Errno -?\d+\] ([^\"')]+)", str(error))
+    return UnavailableError(
+        f"The service at {url} does not answer: {reason[1] if reason else error}.",
+        hint="Start it with `headwater serve`, or unset HEADWATER_URL to ask the home itself.",
+    )
+
+
+def _refusal(said: Mapping[str, Any], url: str) -> HeadwaterError:
+    """The error that a body of the service which is not GraphQL's stands for."""
+    kind = _BY_CODE.get(f"{said.get('error')}Error", HeadwaterError)
+    message = str(said.get("message") or said.get("detail") or said)
+    if kind is KeyRequiredError:
+        return kind(
+            f"{url} wants another key: {message}", hint="Set HEADWATER_API_KEY to what stands in the file `key` of the service's home."
+        )
+    return kind(message, hint=said.get("hint"))
 
 
 def _asked(request: TraceRequest | ViewRequest) -> dict[str, Any]:

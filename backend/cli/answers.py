@@ -35,6 +35,7 @@ Ask = Callable[..., Awaitable[dict[str, Any]]]  # a GraphQL document and its var
 
 _TIMEOUT = 600.0  # seconds: a trace may read many files
 _KNOWN = 1_000  # names looked through for near matches, and to a page
+_LISTED = 5  # names in a hint
 _NAMED = 5  # things named in a message
 
 
@@ -120,9 +121,11 @@ class Answers:
         known = [node.name for node in (await self.graph.search(self.tenant, "", kinds=kinds, first=_KNOWN)).nodes]
         if not known:
             return "Nothing has been captured yet: run a program with `headwater run`."
-        by_end = {Path(name).name: name for name in known}
-        near = [*get_close_matches(text, known, 3), *(by_end[end] for end in get_close_matches(Path(text).name, by_end, 3))]
-        return f"Near: {', '.join(dict.fromkeys(near or known[:5]))}."
+        ends = get_close_matches(Path(text).name, {Path(name).name for name in known}, 3)
+        near = [*get_close_matches(text, known, 3), *(name for end in ends for name in known if Path(name).name == end)]
+        if near:
+            return f"Near: {', '.join([*dict.fromkeys(near)][:_LISTED])}."
+        return f"Nothing is near. Known are {', '.join(known[:_LISTED])}{' and more' if len(known) > _LISTED else ''}."
 
 
 def _spellings(text: str) -> list[str]:

@@ -103,6 +103,8 @@ async def _show(
     emit_lineage(focus, shown, format)
     if beyond := shown.totals["beyond"]:
         note(f"[yellow]warning:[/] at least {beyond:,} more nodes lie beyond; --depth asks for more hops.")
+    if asked["masks"] and not shown.totals["masked"]:
+        note("[yellow]note:[/] nothing in this lineage is of what the masks hide.")
     for remark in shown.notes:
         note(f"[yellow]note:[/] {remark}")
 

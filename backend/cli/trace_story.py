@@ -53,6 +53,8 @@ def _question(request: TraceRequest) -> Text:
 
 
 def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
+    if answer.exact and not answer.selected and not answer.total:
+        return Text.assemble(("No record of it is so", "bold"), (f": there is nothing to trace.  ({answer.elapsed_ms:,.0f} ms)", "dim"))
     datasets = len({record.dataset for record in answer.records})
     coarse = any(record.grain is not Grain.RECORD for record in answer.records)
     reached = f"{_count(answer.total, 'place' if coarse else 'record')} in {_count(datasets, 'dataset')}"

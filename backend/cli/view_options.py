@@ -10,7 +10,7 @@ import typer
 
 from headwater.backend.cli.answers import Answers
 from headwater.graph.model import Node, NodeKind
-from headwater.graph.views.options import ViewOptions, split_opened
+from headwater.graph.views.options import ViewOptions, level_called, split_opened
 
 # Which of several things that bear a name is meant: the first kind of these.
 _NAMED = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, NodeKind.SYSTEM, NodeKind.COLUMN, NodeKind.RUN)
@@ -19,7 +19,14 @@ _BY_ID = (
 )  # fmt: skip
 
 Levels = Annotated[
-    list[NodeKind] | None, typer.Option("--level", help="Zoom: a level of data, of actors, or one of each (twice).", show_default=False)
+    list[NodeKind] | None,
+    typer.Option(
+        "--level",
+        parser=level_called,
+        metavar="LEVEL",
+        show_default=False,
+        help="Zoom: a level of data, of actors, or one of each (twice).",
+    ),
 ]
 Opened = Annotated[
     list[str] | None,

@@ -128,11 +128,15 @@ def _one(text: str, known: Sequence[Dataset]) -> Dataset:
         names = ", ".join(dataset.id for dataset in found[:_SHOWN])
         raise InvalidQueryError(f"{len(found)} datasets are called {text}: {names}.", field="dataset", hint="Say its id.")
     near = difflib.get_close_matches(wanted, [dataset.name for dataset in known], n=_SHOWN, cutoff=0.3)
-    near = near or sorted(dataset.name for dataset in known)[:_SHOWN]
-    raise NotFoundError(
-        f"No dataset is called {text}.",
-        hint=f"Near are: {', '.join(near)}." if near else "Nothing was captured yet: run a job with `headwater run`.",
-    )
+    there = sorted(dataset.name for dataset in known)
+    if near:
+        hint = f"Near are: {', '.join(near)}."
+    elif there:
+        more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+        hint = f"None is near. There are {', '.join(there[:_SHOWN])}{more}."
+    else:
+        hint = "Nothing has been captured yet: run a program with `headwater run`."
+    raise NotFoundError(f"No dataset is called {text}.", hint=hint)
 
 
 def _distinct(datasets: Iterable[Dataset]) -> list[Dataset]:

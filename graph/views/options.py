@@ -26,6 +26,9 @@ _FINE: Mapping[NodeKind, tuple[NodeKind, NodeKind]] = {
 }
 
 
+_LEVELS = f"Name one of {', '.join(DATA)}, and one of {', '.join(ACTORS)}."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
     """`view` asks for a view though nothing else does. `levels`: one of data, one of actors. `open`: ID=LEVEL. `between`: two ids."""
@@ -83,15 +86,23 @@ def levels_named(levels: Sequence[NodeKind]) -> dict[str, NodeKind]:
     """
     asked: dict[str, NodeKind] = {}
     for level in levels:
-        axis = "data" if level in DATA else "actors"
-        if axis in asked or level not in (*DATA, *ACTORS):
-            raise InvalidQueryError(
-                f"Two levels of {axis} are named." if axis in asked else f"{level} is no level.",
-                field="level",
-                hint=f"Name one of {', '.join(DATA)}, and one of {', '.join(ACTORS)}.",
-            )
+        axis = "data" if level_called(level) in DATA else "actors"
+        if axis in asked:
+            raise InvalidQueryError(f"Two levels of {axis} are named.", field="level", hint=_LEVELS)
         asked[axis] = level
     return asked
+
+
+def level_called(text: str) -> NodeKind:
+    """The level of a name.
+
+    Raises:
+        InvalidQueryError: there is none.
+    """
+    found = next((level for level in (*DATA, *ACTORS) if level == text), None)
+    if found is None:
+        raise InvalidQueryError(f"{text} is no level.", field="level", hint=_LEVELS)
+    return found
 
 
 def split_opened(text: str) -> tuple[str, NodeKind]:

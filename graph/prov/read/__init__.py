@@ -17,6 +17,7 @@ _PACKAGE: Mapping[ProvFormat, tuple[str, Mapping[str, str]]] = {
     ProvFormat.TURTLE: ("rdf", {"rdf_format": "turtle"}),
     ProvFormat.TRIG: ("rdf", {"rdf_format": "trig"}),
 }
+_RDF = re.compile(r"\s*(?:@?(?:prefix|base)\b|GRAPH\b|[<#_\[{(]|[\w.-]*:)", re.IGNORECASE)
 _PROVN = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*document\b", re.DOTALL)
 
 
@@ -50,7 +51,11 @@ def text_of(data: bytes) -> str:
 
 
 def looks_like(text: str) -> ProvFormat:
-    """The notation of a text, by how it begins."""
+    """The notation of a text, by how it begins.
+
+    Raises:
+        InvalidProvenanceError: it begins like none.
+    """
     start = text.lstrip()[:1]
     if start in ("{", "["):
         return ProvFormat.JSONLD if '"@context"' in text[:4096] else ProvFormat.JSON
@@ -58,7 +63,14 @@ def looks_like(text: str) -> ProvFormat:
         return ProvFormat.N
     if text.lstrip().startswith(("<?xml", "<prov:", "<document")):
         return ProvFormat.XML
-    return ProvFormat.TRIG  # of which Turtle is a part
+    if _RDF.match(text):
+        return ProvFormat.TRIG  # of which Turtle is a part
+    raise InvalidProvenanceError(
+        f"this begins like no notation of PROV: {text.lstrip()[:30]!r}.",
+        line=text[: len(text) - len(text.lstrip())].count("\n") + 1,
+        clause="PROV-DM 5",
+        hint="Known are PROV-JSON, PROV-N (begins with `document`), PROV-XML, PROV-O (Turtle, TriG) and PROV-JSONLD.",
+    )
 
 
 def as_json(text: str, notation: ProvFormat) -> str:
