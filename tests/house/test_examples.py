@@ -41,7 +41,7 @@ def _typed(page: Path) -> Iterator[str]:
 
 def _of_helps() -> Iterator[str]:
     """The examples in the help texts of commands."""
-    for _, command in load_script(ROOT, "reference")._all_commands():  # noqa: SLF001  # a script has no public names
+    for _, command in load_script(ROOT, "reference")._all_commands():
         for line in (command.help or "").splitlines():
             example = re.sub(r"^\s*(Example: )?", "", line)
             if example.startswith("headwater "):
@@ -68,7 +68,7 @@ def test_a_command_line_is_understood(line: str, tmp_path: Path, monkeypatch: py
 
 def test_there_are_examples_of_every_command() -> None:
     used = {shlex.split(line)[1] for line in COMMANDS}
-    assert {"run", "serve", "trace", "lineage", "impact", "column", "describe", "declare", "export", "import", "prov", "replay", "store"} <= used
+    assert [name for name in typer.main.get_command(app).list_commands(None) if name not in used | {"demo"}] == []  # make types that
 
 
 def _calls() -> Iterator[list[str]]:
