@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import duckdb
+import numpy as np
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Definition, Expression, Operator
-from headwater.graph.trace.order import order_of
+from headwater.graph.trace.held import taken
+from headwater.graph.trace.order import held_order, order_of
 from headwater.graph.trace.plan import Column, branches
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator, Untranslatable
@@ -49,6 +51,8 @@ class Chooser:
             self._superset(function, "of which of its values the column is was not recorded")
         if any(_takes_all(function) for function in functions):
             return candidates
+        if not functions and first_at_least and (first := self._first(candidates)) is not None:
+            return first
         ordered = self._ordered(candidates)
         chosen = [choice for function in functions if (choice := self._chosen(ordered, function))]
         if None in chosen or len(chosen) < len(functions):
@@ -62,6 +66,19 @@ class Chooser:
         return self._session.table(
             f"WITH w AS ({wanted}), a AS (SELECT rid FROM w{rest}) SELECT o.* EXCLUDE (rid, rank) FROM {ordered} o SEMI JOIN a USING (rid)"
         )
+
+    def _first(self, candidates: str) -> str | None:
+        """The first row of each group, in memory; None where that is for the database."""
+        rows = None if any(map(_pivots, self._operator.defines)) else self._session.columns(candidates)
+        keys = held_order(self._capture, self._columns, rows) if rows is not None else None
+        if rows is None or keys is None:
+            return None
+        # As in `_ordered`: what is equal in standing is told apart by its references.
+        order = np.lexsort([*(rows[column.name] for column in reversed(self._columns)), *reversed(keys), rows["grp"]])
+        groups = rows["grp"][order]
+        first = np.ones(len(order), np.bool_)
+        first[1:] = groups[1:] != groups[:-1]
+        return self._session.hold(taken(rows, order[first]))
 
     def _say_pivot(self, without: str) -> None:
         """A pivot's rows are groups: of one that has none of the pivot's values, the witness of its first group is not its first row."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from headwater.graph.associations import NONE, Source
 from headwater.graph.associations.references import POSITION_MASK
+from headwater.graph.records.decode import Longs
 from headwater.graph.trace.derive import groups
+from headwater.graph.trace.held import Columns
 from headwater.graph.trace.plan import Column, references
 from headwater.graph.trace.session import Capture, Session
 
@@ -59,11 +63,26 @@ def _as_list(capture: Capture, column: Column, key: str) -> str:
     return f"coalesce({key}, [{_LAST}])"
 
 
+def held_order(capture: Capture, columns: Sequence[Column], rows: Columns) -> list[Longs] | None:
+    """The same keys of rows in memory, where references tell them by themselves; None where they do not."""
+    keys: list[Longs] = []
+    for column in placed(capture, columns):
+        operator = capture.plan.operators[column.operator]
+        if operator.op != "Scan" or not _listed_by_path(capture.source(operator.source)):
+            return None
+        keys.append(np.where(rows[column.name] >= 0, rows[column.name], _LAST))
+    return keys
+
+
+def _listed_by_path(source: Source) -> bool:
+    ordered = sorted(source.files, key=lambda file: file.path)
+    return all(before.ordinal < after.ordinal for before, after in pairwise(ordered))
+
+
 def _by_path(source: Source, value: str) -> str:
     """Ordinals follow the paths within one listing; where several listings mixed them, the paths are put in order here."""
-    known = f"CASE WHEN {value} >= 0 THEN {value} END"
+    if _listed_by_path(source):
+        return f"CASE WHEN {value} >= 0 THEN {value} END"
     ordered = sorted(source.files, key=lambda file: file.path)
-    if all(before.ordinal < after.ordinal for before, after in pairwise(ordered)):
-        return known
     ordinals = [file.ordinal + step for file in ordered for step in range(file.ordinals)]
     return f"CASE WHEN {value} >= 0 THEN (list_position({ordinals}, {value} >> 40)::BIGINT << 40) | ({value} & {POSITION_MASK}) END"
