@@ -81,7 +81,7 @@ def _kept(session: Session, capture: Capture, boundary: Boundary, wanted: str, c
     """The rows that references name, in memory, ascending by `by`; else a table or query that has them."""
     refs = session.columns(wanted)
     if is_derived(session, capture, boundary):
-        table = groups(session, capture, boundary, wanted)
+        table = _found_again(session, capture, boundary, wanted, refs)
         found = session.columns(table) if refs is not None else None
         return table if found is None else held.ascending(found, by)
     if refs is not None:
@@ -90,6 +90,19 @@ def _kept(session: Session, capture: Capture, boundary: Boundary, wanted: str, c
         if rows is not None:
             return {**rows[1], by: rows[0]}
     return session.rows(capture, boundary)
+
+
+def _found_again(session: Session, capture: Capture, boundary: Boundary, wanted: str, refs: Columns | None) -> str:
+    """A table or query that has the rows of derived groups; a trace comes by the same ones more than once, and looks for them once."""
+    if refs is None:
+        return groups(session, capture, boundary, wanted)
+    keys, known = held.values(refs["ref"]), session.found.setdefault((capture.id, boundary.boundary), [])
+    for looked_for, table in known:
+        if np.isin(keys, looked_for, assume_unique=True).all():
+            return table
+    table = groups(session, capture, boundary, wanted)
+    known.append((keys, table))
+    return table
 
 
 def _beside(refs: Columns, carried: str, rows: Columns, by: str, columns: Sequence[str]) -> Columns:

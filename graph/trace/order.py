@@ -10,9 +10,9 @@ import numpy as np
 from headwater.graph.associations import NONE, Source
 from headwater.graph.associations.references import POSITION_MASK
 from headwater.graph.records.decode import Longs
-from headwater.graph.trace.derive import groups
 from headwater.graph.trace.held import Columns
-from headwater.graph.trace.plan import Column, references
+from headwater.graph.trace.lookup import grouped
+from headwater.graph.trace.plan import Column, names, references
 from headwater.graph.trace.session import Capture, Session
 
 _LAST = 2**63 - 1
@@ -47,11 +47,9 @@ def _first_records(session: Session, capture: Capture, column: Column, wanted: s
     boundary = capture.plan.boundary(operator)
     if boundary is None:
         return session.table(f"SELECT ref, [ref] AS first FROM {wanted}")
-    own = "key" if boundary.kind == "group" else "ref"
     inner = references(boundary)
-    names = "".join(f", i.{entry.name}" for entry in inner)
-    kept = groups(session, capture, boundary, wanted)
-    rows = session.table(f"SELECT w.ref AS grp{names} FROM {wanted} w JOIN {kept} i ON i.{own} = w.ref")
+    own = "key" if boundary.kind == "group" else "ref"
+    rows = grouped(session, capture, boundary, wanted, names(inner), by=own)
     keys, joins = order_of(session, capture, inner, rows, "i")
     lists = [_as_list(capture, entry, key) for entry, key in zip(placed(capture, inner), keys, strict=True)]
     return session.table(f"SELECT i.grp AS ref, min({' || '.join(lists) or '[]'}) AS first FROM {rows} i{joins} GROUP BY i.grp")

@@ -14,6 +14,7 @@ from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path
+from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables
 from headwater.graph.trace import held
 from headwater.graph.trace.answer import Incomplete
@@ -21,8 +22,6 @@ from headwater.graph.trace.held import Columns, Database
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.reader import Reader, ReadFile, kept_rows
 from headwater.graph.trace.shapes import Shape, partition_values
-
-_FETCHED = 50_000  # rows of a table of the database that are looked at in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +104,7 @@ class Session:
         self.most = most
         self.files: list[KnownFile] = []
         self.incomplete: dict[Incomplete, None] = {}
+        self.found: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # of derived boundaries: keys looked for, and a table of their rows
         self._numbers: dict[FileBlock, int] = {}
         self._captures = captures
         self._tables = 0
@@ -128,7 +128,7 @@ class Session:
     def columns(self, table: str) -> Columns | None:
         """The columns of a table of longs, in memory; None where it is large, or no table but a query, or holds nulls."""
         known = self.database.held(table)
-        if known is not None or self._counts.get(table, self.most) >= min(self.most, _FETCHED):
+        if known is not None or self._counts.get(table, self.most) >= self.most:
             return known
         fetched = self.database.execute(f"FROM {table}").fetchnumpy()
         if any(np.ma.is_masked(column) for column in fetched.values()):

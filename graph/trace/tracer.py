@@ -18,7 +18,7 @@ _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyD
 _LOCK = threading.Lock()
 _MAX_PLANS = 512
 _MEMORY = "2GB"  # beyond it DuckDB spills
-_HELD = 2_000_000  # rows of a table that is held in memory instead: about 64 MB
+_HELD = 4_000_000  # rows of a table that may be held in memory instead; of two columns 64 MB
 _LITTLE = "32MB"  # where the answer is read in one pass, what waits for its turn may as well wait on disk
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from headwater.graph.associations import NONE, Boundary, Definition, Expression, Operator
 from headwater.graph.trace.collisions import collided
 from headwater.graph.trace.decimals import summed
-from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import influence
-from headwater.graph.trace.plan import MATERIALIZED, Column, branches, references
+from headwater.graph.trace.lookup import grouped
+from headwater.graph.trace.plan import MATERIALIZED, Column, branches, names, references
 from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator, Untranslatable
@@ -52,8 +52,7 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
         raise Untranslatable(f"the groups of {operator.text}, two of whose keys have the same hash")
     columns = references(boundary)
     known = [*columns, *branches(boundary)]
-    names = "".join(f", g.{column.name}" for column in known)
-    rows = session.table(f"SELECT g.key AS grp{names} FROM {wanted} w JOIN {groups(session, capture, boundary, wanted)} g ON g.key = w.ref")
+    rows = grouped(session, capture, boundary, wanted, names(known))
     translator = Translator(capture.plan, {column.operator: column.name for column in known})
     child = capture.plan.children(operator)[0]
     outputs = {attr: _output(translator, operator, child, attr) for attr in attributes}
