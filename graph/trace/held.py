@@ -38,7 +38,7 @@ class Database:
         """The connection, with the held tables that a query names in it."""
         if self._waiting:
             for name in self._waiting.intersection(_NAME.findall(query)):
-                self._connection.register(name, dict(self._held[name]))
+                self.register(name, dict(self._held[name]))
                 self._waiting.remove(name)
         return self._connection
 
@@ -50,11 +50,19 @@ class Database:
 
     def register(self, name: str, table: object) -> None:
         """Make a table of another kind known under a name."""
+        self._free()
         self._connection.register(name, table)
 
     def unregister(self, name: str) -> None:
         """Forget it."""
+        self._free()
         self._connection.unregister(name)
+
+    def _free(self) -> None:
+        """Give up a result of which nobody reads the rest: DuckDB 2 makes nothing known beside one."""
+        abort = getattr(self._connection, "abort", None)
+        if abort is not None:
+            abort()
 
     def hold(self, columns: Columns) -> str:
         """Hold a table; its name."""

@@ -74,3 +74,12 @@ def test_only_the_tables_that_a_statement_names_are_put_there(database) -> None:
     database.execute(f"CREATE TEMP TABLE t AS FROM {second}")
     assert [row[0] for row in database.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()] == [second]
     assert database.execute(f"SELECT * FROM {first}, t").fetchall() == [(1, 2, 3, 4)]
+
+
+def test_a_held_table_is_named_after_a_result_of_which_only_the_first_row_was_read() -> None:
+    database = held.Database(duckdb.connect())
+    database.execute("CREATE TEMP TABLE kept AS SELECT * FROM range(5)").fetchone()
+    database.execute("SELECT * FROM kept").fetchone()
+    name = database.hold(table([(1, 2), (3, 4)]))
+    database.execute("SELECT * FROM kept").fetchone()
+    assert database.execute(f"SELECT sum(a) + (SELECT count(*) FROM kept) FROM {name}").fetchone() == (9,)
