@@ -5,7 +5,7 @@ import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { find, recordOf, type TraceArguments, trace } from './answers.ts';
 import { type ViewArguments, view, viewLink } from './view.ts';
-import { EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
+import { DATASETS, EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
 
 const SDL = readFileSync(join(import.meta.dirname, '../../graphql/schema.graphql'), 'utf8');
 const node = (id: string) => NODES.find((candidate) => candidate.id === id);
@@ -74,11 +74,13 @@ function matches(where: string, columns: { name: string }[]): (row: unknown[]) =
   };
 }
 
-function refusal(message: string, hint: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'InvalidQueryError', field: 'where', hint } });
+function refusal(message: string, hint: string, code = 'InvalidQueryError'): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, field: 'where', hint, transient: false } });
 }
 
 function rows({ dataset, where, first, offset }: { dataset: string; where?: string; first: number; offset: number }) {
+  if (!DATASETS.some(({ id }) => id === dataset))
+    throw refusal(`No dataset is called ${dataset}.`, 'Near are: /demo/out/report.', 'NotFoundError');
   const data = find(dataset);
   const keeps = where ? matches(where, data.columns) : () => true;
   const kept = data.rows.flatMap((values, row) =>

@@ -44,6 +44,18 @@ test('a predicate with a typo is explained where it was written', async () => {
   expect(alert).toHaveTextContent('The columns are origin');
 });
 
+test('of an unknown dataset the page says so, and where the known ones are', async () => {
+  const user = userEvent.setup();
+  renderPage('/?dataset=dataset:file:/demo/out/reprot');
+  const alert = await screen.findByRole('alert');
+  expect(alert).toHaveTextContent('No dataset is called dataset:file:/demo/out/reprot.');
+  expect(alert).toHaveTextContent('Near are: /demo/out/report.');
+  expect(screen.queryByRole('button', { name: 'Try again' })).toBeNull();
+  expect(screen.queryByRole('textbox', { name: /Filter the rows/ })).toBeNull();
+  await user.click(within(alert).getByRole('link', { name: 'All datasets' }));
+  expect(await screen.findByRole('link', { name: /^report/ })).toBeVisible();
+});
+
 test('a click on a cell says where the value came from', async () => {
   const user = userEvent.setup();
   renderPage(`/?dataset=${REPORT}`);

@@ -43,16 +43,18 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
         <p className={styles.path}>{path}</p>
       </header>
       {first.data?.note && <Note tone="warn">{first.data.note}</Note>}
-      <div className={styles.tools}>
-        <FilterBox
-          key={location.where}
-          value={location.where}
-          onChange={filter}
-          error={location.where && first.isError ? first.error : null}
-          example={example}
-        />
-        <p className={styles.invite}>Click a value, or a row’s number, to see where it came from.</p>
-      </div>
+      {(location.where || !first.isError) && (
+        <div className={styles.tools}>
+          <FilterBox
+            key={location.where}
+            value={location.where}
+            onChange={filter}
+            error={location.where && first.isError ? first.error : null}
+            example={example}
+          />
+          <p className={styles.invite}>Click a value, or a row’s number, to see where it came from.</p>
+        </div>
+      )}
       <RowTable dataset={dataset} where={location.where} onTrace={trace} />
       <section className={styles.section} aria-labelledby="flow">
         <h2 id="flow">What it came from, and what it went into</h2>

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
 import { RequestError } from '../../api/request';
+import { HOME } from '../../location/location';
 import { Icon } from '../Icon/Icon';
+import { Link } from '../Link/Link';
 import styles from './Note.module.css';
 
 interface NoteProps {
@@ -35,12 +37,18 @@ interface ErrorNoteProps {
   onRetry?: (() => void) | undefined;
 }
 
-/** An error as the service explains it: what was wrong, and what to do. */
+/** An error as the service explains it: what was wrong, and what to do. Trying again is offered unless it is known not to help. */
 export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
-  const hint = error instanceof RequestError ? error.detail.hint : undefined;
+  const detail = error instanceof RequestError ? error.detail : {};
+  const { code, hint, transient } = detail;
   return (
-    <Note tone="bad" title={error.message} onRetry={onRetry}>
+    <Note tone="bad" title={error.message} onRetry={transient === false ? undefined : onRetry}>
       {hint && <p>{hint}</p>}
+      {code === 'NotFoundError' && (
+        <p>
+          <Link to={HOME}>All datasets</Link>
+        </p>
+      )}
     </Note>
   );
 }
