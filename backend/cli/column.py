@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
-from headwater.backend.cli.names import job_of
+from headwater.backend.cli.names import dataset_of, job_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
 from headwater.backend.cli.view_options import Since, Until
@@ -164,7 +164,7 @@ async def _ask(dataset: str, column: str | None, home: Path | None, ask: Any) ->
 
 def _said(identifier: str) -> str:
     _, name, column = parse_id(identifier)[1]
-    return f"{name} {column}"
+    return f"{dataset_of(name)} {column}"
 
 
 def _operation(step: dict[str, Any]) -> str:
