@@ -30,13 +30,15 @@ def facet_properties(facets: Any) -> dict[str, Any]:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is an object; else an empty one."""
-    # JSON has but one kind of object, and asking for the abstract kind costs ten times as much.
-    return value if type(value) is dict or isinstance(value, Mapping) else {}
+    # JSON has but one kind of object, and asking for the abstract kind costs ten times as much. Most of what is asked for is not there.
+    if type(value) is dict:
+        return value
+    return value if value is not None and isinstance(value, Mapping) else {}
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
     """The objects of a value that should be a list of objects."""
-    if type(value) is not list and (not isinstance(value, Sequence) or isinstance(value, str)):
+    if value is None or (type(value) is not list and (not isinstance(value, Sequence) or isinstance(value, str))):
         return []
     return [item for item in value if type(item) is dict or isinstance(item, Mapping)]
 

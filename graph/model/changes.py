@@ -5,14 +5,16 @@ For the stores. An end of an edge is always among the nodes; what many batches s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from headwater.errors import InvalidInputError
 from headwater.graph.model.elements import Block, Edge, EdgeKind, GraphBatch, Node, Stamp
 from headwater.graph.model.ids import kind_of
 from headwater.graph.model.merge import NAME, NO_FACTS, Facts
 
+T = TypeVar("T", Edge, Block)
 EdgeKey = tuple[str, str, EdgeKind]
 
 
@@ -45,45 +47,41 @@ def collect(batches: Iterable[GraphBatch]) -> Changes:
     alike: dict[tuple[int, int, int], Facts] = {}
     for node, stamp in latest.nodes.values():
         _collect_node(changes, node, stamp)
-    _collect_edges(changes, [(edge, stamp, latest.seen.get(number)) for number, (edge, stamp) in latest.edges.items()], alike)
-    for block, stamp in latest.blocks.items():
+    _collect_edges(changes, latest.edges.values(), alike)
+    for block, stamp, first, last in latest.blocks.values():
         for node in block.nodes:
             _collect_node(changes, node, stamp)
-        seen = latest.seen.get(id(block))
-        _collect_edges(changes, [(edge, stamp, seen) for edge in block.edges], alike)
+        _collect_edges(changes, [(edge, stamp, first, last) for edge in block.edges], alike)
     return changes
 
 
 @dataclass(slots=True)
 class _Latest:
-    """Each object that batches state, with the stamp of the last batch; and, by `id`, the first and last instant of edges and blocks."""
+    """Each object that batches state, by `id`, with the stamp of the last batch; edges and blocks also with first and last instant."""
 
     nodes: dict[int, tuple[Node, Stamp]] = field(default_factory=dict)
-    edges: dict[int, tuple[Edge, Stamp]] = field(default_factory=dict)
-    blocks: dict[Block, Stamp] = field(default_factory=dict)
-    seen: dict[int, list[str]] = field(default_factory=dict)
+    edges: dict[int, tuple[Edge, Stamp, str, str]] = field(default_factory=dict)
+    blocks: dict[int, tuple[Block, Stamp, str, str]] = field(default_factory=dict)
 
     def take(self, batch: GraphBatch) -> None:
         """The batch that follows in time."""
         stamp = batch.stamp
         self.nodes.update((id(node), (node, stamp)) for node in batch.nodes)
-        self.edges.update((id(edge), (edge, stamp)) for edge in batch.edges)
-        self.blocks.update(dict.fromkeys(batch.blocks, stamp))
-        if stamp.time:
-            at = f"{stamp.time} {batch.by}"
-            for stated in (*batch.edges, *batch.blocks):
-                _see(self.seen, id(stated), at)
+        at = f"{stamp.time} {batch.by}" if stamp.time else ""
+        _see(self.edges, batch.edges, stamp, at)
+        _see(self.blocks, batch.blocks, stamp, at)
 
 
-def _see(seen: dict[int, list[str]], number: int, at: str) -> None:
-    """Note first and last of what an object was stated at."""
-    known = seen.get(number)
-    if known is None:
-        seen[number] = [at, at]
-    elif at > known[1]:
-        known[1] = at
-    elif at < known[0]:
-        known[0] = at
+def _see(known: dict[int, tuple[T, Stamp, str, str]], stated: Iterable[T], stamp: Stamp, at: str) -> None:
+    """Note objects that are stated at an instant; none where it is empty."""
+    for each in stated:
+        number = id(each)
+        before = known.get(number)
+        if before is None:
+            known[number] = (each, stamp, at, at)
+        else:
+            _, _, first, last = before
+            known[number] = (each, stamp, at if at and (at < first or not first) else first, max(at, last))
 
 
 def _collect_node(changes: Changes, node: Node, stamp: Stamp) -> None:
@@ -96,15 +94,18 @@ def _collect_node(changes: Changes, node: Node, stamp: Stamp) -> None:
     facts.state_all(node.properties, node.ranks, stamp)
 
 
-def _collect_edges(
-    changes: Changes, stated: Iterable[tuple[Edge, Stamp, Sequence[str] | None]], alike: dict[tuple[int, int, int], Facts]
-) -> None:
+def _collect_edges(changes: Changes, stated: Iterable[tuple[Edge, Stamp, str, str]], alike: dict[tuple[int, int, int], Facts]) -> None:
     """Edges, each with its stamp and the first and last instant at which it was stated.
 
     `alike` holds the facts of edges that were made with the same properties: they are merged, and written as text, once.
     """
     nodes, edges, when = changes.nodes, changes.edges, changes.seen
-    for edge, stamp, seen in stated:  # the most that a batch consists of: written out, since a call an edge costs as much as its work
+    for (
+        edge,
+        stamp,
+        first,
+        last,
+    ) in stated:  # the most that a batch consists of: written out, since a call an edge costs as much as its work
         src, dst, properties = edge.src, edge.dst, edge.properties
         if src not in nodes:
             kind_of(src)
@@ -127,7 +128,6 @@ def _collect_edges(
         else:
             facts = edges[key] = known.copy()
             facts.state_all(properties, edge.ranks, stamp)
-        if seen:
-            first, last = seen
+        if first:
             before = when.get(key)
             when[key] = (first, last) if before is None else (min(before[0], first), max(before[1], last))

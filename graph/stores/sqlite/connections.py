@@ -80,6 +80,8 @@ class Connections:
             # A power cut may take the last transactions with it, offset and effect together: the log brings them back.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA cache_size = -65536")
+            # The log is written into the file, and both to the disk, each 32 MB: the same pages change again and again.
+            connection.execute("PRAGMA wal_autocheckpoint = 8192")
             connection.execute("PRAGMA temp_store = MEMORY")
             # Walks touch thousands of pages all over the file: mapped, they are read without a call to the system for each.
             connection.execute(f"PRAGMA mmap_size = {_MAPPED}")

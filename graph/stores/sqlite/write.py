@@ -8,14 +8,16 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from headwater.graph.model import bare_name, kind_of
-from headwater.graph.model.changes import Changes, EdgeKey
-from headwater.graph.model.merge import NAME, Facts, merged
+from headwater.graph.model.changes import Changes
+from headwater.graph.model.merge import NAME, NO_FACTS, Facts, merged
 from headwater.graph.stores.paging import fold
 from headwater.graph.stores.sqlite.changes import log_change
 from headwater.graph.stores.sqlite.spellings import drop_spellings, write_spellings
 from headwater.graph.stores.sqlite.vocabulary import CODE
 
 _KNOWN = "SELECT key, properties, stamps FROM edge WHERE dst = ? AND kind = ? AND src = ?"
+_NEVER: tuple[str | None, str | None] = (None, None)
+_NOTHING: tuple[str | None, str | None] = (None, None)
 
 
 def write_changes(connection: sqlite3.Connection, tenant: str, changes: Changes, offset: int | None) -> None:
@@ -90,17 +92,19 @@ def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping
     """
     rows: list[tuple[int | str | None, ...]] = []
     updates: list[tuple[str, str, int]] = []
-    for edge, stated in changes.edges.items():
-        place = _place(edge, keys)
-        about: tuple[str | None, str | None] = (None, None)
-        if stated:
-            new = edge[0] in fresh or edge[1] in fresh
-            known = None if new else connection.execute(_KNOWN, place).fetchone()
+    seen = changes.seen
+    for edge, stated in changes.edges.items():  # thousands: written out
+        src, dst, kind = edge
+        place = (keys[dst], CODE[kind], keys[src])
+        first, last = seen.get(edge, _NEVER)
+        about = _NOTHING
+        if stated is not NO_FACTS and stated:
+            known = None if src in fresh or dst in fresh else connection.execute(_KNOWN, place).fetchone()
             if known is None:
                 about = stated.dump()
             elif after := merged("", known[1] or "{}", known[2] or "[]", stated):
                 updates.append((after[1], after[2], known[0]))
-        rows.append((*place, *changes.seen.get(edge, (None, None)), *about))
+        rows.append((*place, first, last, *about))
     rows.sort(key=itemgetter(0, 1, 2))  # the order of the index, which costs least
     connection.executemany(
         """
@@ -112,8 +116,3 @@ def _write_edges(connection: sqlite3.Connection, changes: Changes, keys: Mapping
         rows,
     )
     connection.executemany("UPDATE edge SET properties = ?, stamps = ? WHERE key = ?", updates)
-
-
-def _place(edge: EdgeKey, keys: Mapping[str, int]) -> tuple[int, int, int]:
-    src, dst, kind = edge
-    return keys[dst], CODE[kind], keys[src]
