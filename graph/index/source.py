@@ -18,6 +18,8 @@ from headwater.graph.stores.protocol import GraphStore
 # There are to be more than are made while all is read, or the reading would never do: minutes, of some transactions a second.
 # It costs half a kilobyte a transaction of 200 nodes; what trims the log takes the one that fell out by its number.
 LOGGED = 8192
+# … and no more than so many bytes of them, which that many transactions take where each touches thousands of nodes. The last one stays.
+LOGGED_BYTES = 32 << 20
 # A transaction that touches more than these is logged as one after which all is to be read; so is all read where several did together.
 TOUCHED = 100_000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.graph.index import Census, News, Rows
 from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, LOGGED, NOT_TOLD, TOLD
+from headwater.graph.index.source import CODES, LOGGED, LOGGED_BYTES, NOT_TOLD, TOLD
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 from headwater.graph.stores.sqlite.walk import keys_of
@@ -27,8 +27,15 @@ _CODES = {code: CODES[kind] for code, kind in KIND.items()}
 def log_change(connection: sqlite3.Connection, touched: Collection[int] | None) -> None:
     """Log what this transaction touched: nodes by key; None: more than it is worth to name, or all of it."""
     packed = None if touched is None else pack(touched)
-    connection.execute("INSERT INTO change (nodes) VALUES (?)", (packed,))
-    connection.execute("DELETE FROM change WHERE revision <= (SELECT max(revision) FROM change) - ?", (LOGGED,))
+    before = connection.execute("SELECT revision, total FROM change ORDER BY revision DESC LIMIT 1").fetchone() or (0, 0)
+    revision, total = before[0] + 1, before[1] + len(packed or b"")
+    connection.execute("INSERT INTO change (revision, nodes, total) VALUES (?, ?, ?)", (revision, packed, total))
+    # From the oldest on, so that only what goes is looked at, and one more.
+    (oldest,) = connection.execute(
+        "SELECT revision FROM change WHERE total - coalesce(length(nodes), 0) >= ? - ? OR revision = ? ORDER BY revision LIMIT 1",
+        (total, LOGGED_BYTES, revision),
+    ).fetchone()
+    connection.execute("DELETE FROM change WHERE revision < ?", (max(oldest, revision - LOGGED + 1),))
 
 
 def census(connection: sqlite3.Connection) -> Census:

@@ -89,6 +89,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     # 5. A log of the last transactions that wrote, for whoever keeps the graph in memory (headwater.graph.index): which nodes each touched.
     ("CREATE TABLE change (revision INTEGER PRIMARY KEY, nodes BLOB)",),
+    # 6. The bytes of the log up to each of its transactions, by which it is kept short. What was logged before counts as nothing, and goes
+    #    first. From here on a transaction that changed nothing but properties is logged too: no older Headwater may write beside.
+    ("ALTER TABLE change ADD COLUMN total INTEGER NOT NULL DEFAULT 0",),
 )
 
 

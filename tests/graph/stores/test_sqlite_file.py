@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.index.log import pack
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
 from headwater.graph.stores import Direction, open_store
-from headwater.graph.stores.sqlite import connections
+from headwater.graph.stores.sqlite import changes, connections
 from headwater.graph.stores.sqlite.migrations import MIGRATIONS
-from tests.graph.stores.samples import PIPELINE, dataset
+from tests.graph.stores.samples import FLOWS, PIPELINE, dataset, node, stamp
 
 WRITER = """
 import asyncio, sys
@@ -138,5 +139,48 @@ async def test_a_file_of_an_older_headwater_is_brought_up_to_date_and_loses_noth
         assert [node.name for node in await store.get("t", ["dataset:f:a"])] == ["A"]
         (edge,) = await store.neighbours("t", ["job:n:j"], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
         assert edge.properties == {"how": "x", "by": "y"}
+    finally:
+        await store.close()
+
+
+async def test_the_log_of_an_older_file_is_read_on_and_grows_no_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of schema 5, with a log that knew no bytes."""
+    with sqlite3.connect(tmp_path / "graph.db", isolation_level=None) as file:
+        for step in MIGRATIONS[:5]:
+            for statement in step:
+                file.execute(statement)
+        file.execute("PRAGMA user_version = 5")
+        file.executemany("INSERT INTO change (revision, nodes) VALUES (?, ?)", [(revision, pack([1])) for revision in (7, 8, 9)])
+    file.close()
+    monkeypatch.setattr(changes, "LOGGED_BYTES", 100)
+    store = open_store(f"sqlite:///{tmp_path}/graph.db", index_bytes=1 << 26)
+    await store.open()
+    try:
+        for number in range(20):
+            await store.apply("t", [GraphBatch(stamp(number), [node(dataset(f"d{number}"), rows=number)])])
+            reached = await store.reach("t", [dataset(f"d{number}")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=1, limit=9)
+            assert [each.properties for each in reached.nodes] == [{"rows": number}]
+        with sqlite3.connect(tmp_path / "graph.db") as file:
+            logged = file.execute("SELECT revision, length(nodes) FROM change ORDER BY revision").fetchall()
+        file.close()
+        assert [revision for revision, _ in logged] == list(range(30 - len(logged), 30))
+        assert 0 < sum(length for _, length in logged) <= 100
+    finally:
+        await store.close()
+
+
+async def test_what_was_logged_last_stays_however_long_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "LOGGED_BYTES", 1)
+    store = open_store(f"sqlite:///{tmp_path}/graph.db", index_bytes=1 << 26)
+    await store.open()
+    try:
+        await store.apply("t", [PIPELINE])
+        await store.reach("t", [dataset("out")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=9, limit=99)
+        await store.apply("t", [GraphBatch(stamp(9), [node(dataset("out"), "out", rows=9)])])
+        reached = await store.reach("t", [dataset("out")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=0, limit=99)
+        assert [each.properties for each in reached.nodes] == [{"rows": 9}]
+        with sqlite3.connect(tmp_path / "graph.db") as file:
+            assert file.execute("SELECT revision FROM change").fetchall() == [(2,)]
+        file.close()
     finally:
         await store.close()
