@@ -18,7 +18,7 @@ from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
 from headwater.graph.index.build import Builder, refuse_early
 from headwater.graph.index.edges import far_of, near_of
 from headwater.graph.index.source import NOT_TOLD, Rows, Source, UnindexableError
-from headwater.graph.index.walks import IndexGround, Reached, reach
+from headwater.graph.index.walks import IndexGround, Reached, kinds_of, reach
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.bulk import edges_of, nodes_of
 from headwater.graph.model.changes import Changes
@@ -30,7 +30,6 @@ _log = logging.getLogger("headwater.graph.index")
 
 _SMALL = 20_000  # nodes and edges that are read while the first walk waits: a tenth of a second
 _PAUSE = 10  # so many times what a reading took, until the next
-_KINDS = {kind.value: kind for kind in NodeKind}
 
 
 class IndexedStore:
@@ -263,9 +262,8 @@ class _Answer:
         flows: list[str | None] = [None] * len(steps.src)
         for place, text in zip(steps.told, edges, strict=True):
             flows[place] = text
-        kinds = [_KINDS[identifier[: identifier.index(":")]] for identifier in ids]
         return Subgraph(
-            nodes=nodes_of(ids, kinds, self.names, about),
+            nodes=nodes_of(ids, kinds_of(ids), self.names, about),
             edges=edges_of(
                 [ids[place] for place in steps.src], [ids[place] for place in steps.dst], steps.kinds, flows, steps.first, steps.last
             ),

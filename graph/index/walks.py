@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from headwater.graph.index.adjacency import Adjacency, Numbers
 from headwater.graph.index.edges import far_of, kind_of, near_of, turned
-from headwater.graph.index.source import CODES, KINDS
-from headwater.graph.model import EdgeKind
+from headwater.graph.index.source import CODES, KINDS, NOT_TOLD
+from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.model.bulk import nodes_of
 from headwater.graph.stores.numbered import NO_EDGES, ROW, distinct
 from headwater.graph.stores.protocol import COUNTED, Direction
+
+_NODE_KINDS = {kind.value: kind for kind in NodeKind}
 
 
 def runs_of(kinds: Sequence[EdgeKind]) -> list[tuple[int, int]]:
@@ -56,9 +60,26 @@ class IndexGround:
     def names(self, nodes: Numbers) -> list[str]:
         return self.graph.names.at(nodes)
 
+    def known(self, nodes: Numbers) -> Callable[[Sequence[int]], Sequence[Node | None]] | None:
+        return partial(_known, self.graph, nodes) if self.graph.about else None
+
     def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
         first, last, _ = self.graph.facts(self.graph.places(edges[:, ROW]))
         return list(zip([KINDS[code] for code in kind_of(edges[:, ROW]).tolist()], first, last, strict=True))
+
+
+def _known(graph: Adjacency, nodes: Numbers, places: Sequence[int]) -> list[Node | None]:
+    """The nodes at places, as the graph has them; None where it has no properties of one."""
+    numbers = nodes[np.array(places, dtype=np.int64)]
+    about = graph.about.at(numbers) if graph.about else [NOT_TOLD] * len(numbers)
+    ids = graph.ids.at(numbers)
+    made = nodes_of(ids, kinds_of(ids), graph.names.at(numbers), about)
+    return [None if text == NOT_TOLD else node for node, text in zip(made, about, strict=True)]
+
+
+def kinds_of(ids: Sequence[str]) -> list[NodeKind]:
+    """The kinds of nodes."""
+    return [_NODE_KINDS[identifier[: identifier.index(":")]] for identifier in ids]
 
 
 @dataclass(frozen=True, slots=True)

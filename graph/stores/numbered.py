@@ -5,14 +5,14 @@ Numbers alone travel while levels are expanded; ids are read once, at the end. W
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.graph.model import EdgeKind, NodeKind
+from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.stores.protocol import Cone, Direction
 
 Numbers = NDArray[np.int64]
@@ -39,6 +39,9 @@ class Ground(Protocol):
     def ids(self, nodes: Numbers) -> list[str]: ...
 
     def names(self, nodes: Numbers) -> list[str]: ...
+
+    def known(self, nodes: Numbers) -> Callable[[Sequence[int]], Sequence[Node | None]] | None:
+        """See `Cone.known`; `nodes` are those of the cone, by its numbers."""
 
     def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
         """Kind, first and last statement of whole edges."""
@@ -75,6 +78,7 @@ def cone(
         downstream=walk.distance.get(Direction.DOWNSTREAM, {}),
         beyond=walk.beyond(),
         names=ground.names(walk.nodes()) if names else (),
+        known=ground.known(walk.nodes()),
     )
 
 

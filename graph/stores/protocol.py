@@ -9,7 +9,7 @@ The tenant is a required first argument everywhere, so that forgetting it does n
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -62,7 +62,8 @@ class Cone:
     A node's number is its index in `ids`; the first `reached` were reached (the focus first of all), the others contain one of them.
     `pairs` are the edges as rows of two, (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each
     in `facts` where that was asked for. `contains` are (container, child). `names`, where asked for, are those of `ids`. `upstream` and
-    `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed.
+    `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed. `known`, where the graph is
+    in memory, gives nodes by number as they were when they were reached; None for one that the store is to be asked for.
     """
 
     ids: Sequence[str]
@@ -74,6 +75,7 @@ class Cone:
     downstream: Mapping[int, int]
     beyond: int = 0
     names: Sequence[str] = ()
+    known: Callable[[Sequence[int]], Sequence[Node | None]] | None = None
 
     @property
     def edges(self) -> list[tuple[int, int]]:

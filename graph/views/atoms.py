@@ -6,12 +6,13 @@ that none of them has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.graph.model import Node
 from headwater.graph.stores.protocol import Direction
 
 Adjacency = list[list[int]]
@@ -22,11 +23,12 @@ class Atoms:
     """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
 
     `parents` are containers that ids do not tell; `beyond` counts the nodes one hop further than depth or limit allowed. `notes` say what
-    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them. Edges may be
-    given as rows of two numbers, and stay so until somebody looks at them one by one.
+    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them; `known` gives
+    those of some nodes that need not be read from the store. Edges may be given as rows of two numbers, and stay so until somebody looks at
+    them one by one.
     """
 
-    __slots__ = ("_array", "_edges", "beyond", "focus", "ids", "names", "notes", "parents", "reach")
+    __slots__ = ("_array", "_edges", "beyond", "focus", "ids", "known", "names", "notes", "parents", "reach")
 
     def __init__(
         self,
@@ -39,10 +41,12 @@ class Atoms:
         *,
         reach: Reach | None = None,
         names: Mapping[str, str] | None = None,
+        known: Callable[[Collection[str]], Mapping[str, Node]] | None = None,
     ) -> None:
         self.ids, self.focus, self.parents, self.beyond = ids, focus, parents or {}, beyond
         self.notes = [] if notes is None else notes
         self.reach, self.names = reach, names or {}
+        self.known = known or _nothing
         self._array: Pairs | None = None if isinstance(edges, list) else edges
         self._edges = edges if isinstance(edges, list) else []
 
@@ -68,6 +72,10 @@ class Atoms:
     def before(self) -> Adjacency:
         """What goes before each atom."""
         return _adjacency(self.pairs()[:, ::-1], len(self.ids))
+
+
+def _nothing(_: Collection[str]) -> Mapping[str, Node]:
+    return {}
 
 
 def _adjacency(pairs: Pairs, count: int) -> Adjacency:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from headwater.graph.model import EdgeKind
+from headwater.graph.model import EdgeKind, Node
 from headwater.graph.stores.protocol import Cone, Direction, GraphStore
 from headwater.graph.views.request import ACTORS
 from headwater.graph.views.times import Flow
@@ -23,6 +23,15 @@ def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:
         else:
             parents[identifier] = alone.get(container) or alone.setdefault(container, (cone.ids[container],))
     return parents
+
+
+def known_of(cone: Cone, ids: Collection[str]) -> dict[str, Node]:
+    """Those of some nodes that came with a cone."""
+    if cone.known is None or not ids:
+        return {}
+    wanted = frozenset(ids)
+    places = [place for place, identifier in enumerate(cone.ids) if identifier in wanted]
+    return {node.id: node for node in cone.known(places) if node is not None}
 
 
 async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ grain of jobs (`columns.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind
@@ -15,7 +16,7 @@ from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Cone, GraphStore
 from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.columns import load_columns, open_columns
-from headwater.graph.views.fetch import FLOWS, flows_of, parents_of
+from headwater.graph.views.fetch import FLOWS, flows_of, known_of, parents_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import needs_names
 from headwater.graph.views.request import ACTORS, DATA, MaskBy, ViewRequest
@@ -86,6 +87,7 @@ async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: C
         beyond=cone.beyond,
         reach=Reach(cone.upstream, cone.downstream),
         names=dict(zip(cone.ids, cone.names, strict=True)) if cone.names else {},
+        known=partial(known_of, cone),
     )
     if request.timed:
         there = await in_time(graph, tenant, request, flows_of(cone), atoms.notes)

@@ -161,7 +161,7 @@ class View:
         """The nodes of this page."""
         start, end = self.bounds
         ids = self._nodes[start:end]
-        found = {node.id: node for node in await self._graph.get(self._tenant, ids)}
+        found = await self._read(ids)
         asked, members = self._asked, self._members()
         upstream, downstream = self._led(self._reach.upstream), self._led(self._reach.downstream)
         return [
@@ -198,7 +198,7 @@ class View:
         chain = self._zoom.chain
         above = {node: chain(node)[1:] for node in nodes}
         ids = {container for containers in above.values() for container in containers}
-        known = {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
+        known = await self._read(ids)
         shown = {each: known.get(each) or _bare(each) for each in ids if not hides(self._request.masks, each, chain, known)}
         return {node: [shown[each] for each in containers if each in shown] for node, containers in above.items()}
 
@@ -267,7 +267,13 @@ class View:
         names = self._atoms.names
         ids = {node for node in nodes if node not in names} if names else set(nodes)
         ids |= {container for containers in set(above) for container in containers if container not in names}
-        return {node.id: node for node in await self._graph.get(self._tenant, sorted(ids))}
+        return await self._read(ids)
+
+    async def _read(self, ids: Collection[str]) -> dict[str, Node]:
+        """Those of the nodes that exist, with their properties."""
+        known = dict(self._atoms.known(ids))
+        missing = sorted(identifier for identifier in ids if identifier not in known)
+        return known | {node.id: node for node in await self._graph.get(self._tenant, missing)} if missing else known
 
 
 def _bare(identifier: str) -> Node:

@@ -40,6 +40,9 @@ class FileGround:
     def names(self, nodes: Numbers) -> list[str]:
         return self._texts("name", nodes)
 
+    def known(self, nodes: Numbers) -> None:  # noqa: ARG002 - the store itself is to be asked
+        return None
+
     def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
         rows = self.connection.execute(
             "SELECT e.key, e.kind, coalesce(e.first, ''), coalesce(e.last, '') "
