@@ -16,6 +16,7 @@ _DATA = {kind: level for level, kind in enumerate(DATA)}
 _ACTORS = {kind: level for level, kind in enumerate(ACTORS)}
 _RANK = _DATA | _ACTORS
 _DATASET = f"{NodeKind.DATASET}:"
+_JOB = f"{NodeKind.JOB}:"
 _BY_ID = {NodeKind.DATASET: 1, NodeKind.VERSION: 2, NodeKind.COLUMN: 2}  # how many parts of the id name the container
 
 
@@ -42,12 +43,17 @@ class Zoom:
         data, actors, plain = self._request.data, self._request.actors, self._plain
         lifted: dict[int, str] = {}
         shared: dict[tuple[str, ...], str] = {}  # what the jobs of a pipeline come to, by their containers
-        datasets, parents = plain and data is NodeKind.DATASET, self._parents
+        datasets, jobs, parents = plain and data is NodeKind.DATASET, plain and actors is not NodeKind.JOB, self._parents
         for atom in atoms:  # tens of thousands: what most of them are is decided here
             identifier = ids[atom]
             if datasets and identifier.startswith(_DATASET):
                 lifted[atom] = identifier
                 continue
+            if jobs and identifier.startswith(_JOB):
+                known = shared.get(tuple(parents.get(identifier, ())))
+                if known is not None:
+                    lifted[atom] = known
+                    continue
             kind = _KINDS[identifier[: identifier.index(":")]]
             if plain and (kind is data or kind is actors):
                 lifted[atom] = identifier

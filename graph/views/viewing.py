@@ -66,7 +66,7 @@ class View:
         self._node_of = self._zoom.lift_all(atoms.ids, self._kept)
         refuse_missing_levels(request, self._zoom, (atoms.ids[atom] for atom in self._kept), set(self._node_of.values()))
         self._nodes: list[str] = []
-        self._masked: set[str] = set()
+        self._masked = 0
         self._links = Links(np.empty(0, dtype=np.int64), Atoms([], [], []).pairs(), list, 0)
 
     @cached_property
@@ -96,12 +96,11 @@ class View:
         above = self._zoom.above_all(listed) if any(mask.by is not MaskBy.KIND for mask in masks) else []
         known = await self._known(listed, above) if needs_nodes(masks) or needs_names(masks) else {}
         hidden = Hiding(masks, self._zoom.above, known, self._atoms.names).hidden(listed, above)
-        self._masked = {
-            node
-            for node, hides in zip(listed, hidden, strict=True)
-            if (hides or (ends is not None and node not in ends)) and node not in asked
-        }
-        self._nodes = sorted(nearest.keys() - self._masked, key=lambda node: (nearest[node], node))
+        if ends is not None:
+            hidden = [hides or node not in ends for node, hides in zip(listed, hidden, strict=True)]
+        shown_nodes = [node for node, hides in zip(listed, hidden, strict=True) if not hides or node in asked]
+        self._masked = len(listed) - len(shown_nodes)
+        self._nodes = sorted(shown_nodes, key=lambda node: (nearest[node], node))
         self._nearest = nearest
         self._numbers = {node: number for number, node in enumerate(self._nodes)}
         number_of = np.full(len(numbers), MASKED, dtype=np.int64)
@@ -120,7 +119,7 @@ class View:
     @cached_property
     def totals(self) -> Totals:
         """Counts of the whole view."""
-        return Totals(len(self._nodes), self._links.total(), len(self._node_of), len(self._masked), self._atoms.beyond)
+        return Totals(len(self._nodes), self._links.total(), len(self._node_of), self._masked, self._atoms.beyond)
 
     async def levels(self) -> Levels:
         """The levels that what was reached has."""
