@@ -1,20 +1,29 @@
 """Lines of text → columns of text, as Spark's readers cut them. Typing comes after, in DuckDB.
 
 pyarrow cuts CSV where its rules and Spark's cannot differ (no escape character in the data, every line of the same width); what
-it refuses is cut line by line.
+it refuses is cut line by line. Where a line's quotes stand otherwise than around whole cells, Spark's parser has rules of its own for them,
+which are followed as well as can be: `is_certain` tells.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
+
+from headwater.errors import UnsupportedError
+
+_BLANKS = "".join(map(chr, range(33)))  # what Java's trim takes off
+_SEPARATORS = {"\\t": "\t", "\\\\": "\\"}  # as they may be written in an option
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +34,49 @@ class Dialect:
     quote: str = '"'
     escape: str = "\\"
     null: str = ""
+    empty: str = ""
     encoding: str = "utf-8"
     trim_left: bool = False
     trim_right: bool = False
+    corrupt: str = "_corrupt_record"  # the column for lines that do not fit, if there is one
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Dialect:
         """From a reader's options."""
         given = {name.lower(): str(value) for name, value in options.items()}
+        separator = given.get("sep", given.get("delimiter", ","))
         return cls(
-            separator=given.get("sep", given.get("delimiter", ",")),
+            separator=_SEPARATORS.get(separator, separator),
             quote=given.get("quote", '"'),
             escape=given.get("escape", "\\"),
             null=given.get("nullvalue", ""),
+            empty=given.get("emptyvalue", ""),
             encoding=given.get("encoding", given.get("charset", "utf-8")),
             trim_left=given.get("ignoreleadingwhitespace", "false").lower() == "true",
             trim_right=given.get("ignoretrailingwhitespace", "false").lower() == "true",
+            corrupt=given.get("columnnameofcorruptrecord", "_corrupt_record"),
         )
+
+    @property
+    def cell(self) -> str:
+        """The pattern of a cell that is surely one: without quotes, or all of it between two. Group 1: between quotes; 2: without."""
+        separator, quote = re.escape(self.separator), re.escape(self.quote)
+        if not self.quote:
+            return f"()((?:(?!{separator}).)*)"  # group 1 is never a cell's
+        inner = f"[^{quote}]|{quote}{quote}" if self.escape == self.quote else f"[^{quote}{re.escape(self.escape)}]"
+        return f"{quote}((?:{inner})*){quote}|((?:(?!{separator}|{quote}).)*)"
+
+
+def is_certain(format_: str, lines: Sequence[bytes], options: Mapping[str, Any]) -> bool:
+    """Whether `texts` surely gives the cells that Spark's reader gave."""
+    if format_ != "csv":
+        return format_ == "text"
+    dialect = Dialect.of(options)
+    if len(dialect.quote) > 1 or len(dialect.escape) > 1 or (len(dialect.separator) > 1 and "\\" in dialect.separator):
+        return False
+    if len(dialect.separator) == 1 and dialect.quote.encode() not in b"\n".join(lines):
+        return True
+    return all(_cut(text, dialect) is not None for text in _decoded(lines, dialect))
 
 
 def texts(format_: str, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
@@ -55,7 +90,7 @@ def texts(format_: str, lines: Sequence[bytes], names: Sequence[str], options: M
 
 def _csv(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.Table:
     joined = b"\n".join(lines)
-    if _plain(joined, dialect):
+    if _plain(joined, dialect) and dialect.corrupt not in names:
         try:
             table = _fast(joined, names, dialect)
         except pa.ArrowInvalid:
@@ -68,7 +103,9 @@ def _csv(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.T
 
 def _plain(joined: bytes, dialect: Dialect) -> bool:
     simple = len(dialect.separator) == 1 and dialect.encoding.lower() in {"utf-8", "utf8"} and not (dialect.trim_left or dialect.trim_right)
-    return bool(joined) and simple and (dialect.escape == dialect.quote or dialect.escape.encode() not in joined)
+    if not joined or not simple or (dialect.null != dialect.empty and b'""' in joined):
+        return False
+    return dialect.escape == dialect.quote or dialect.escape.encode() not in joined
 
 
 def _fast(joined: bytes, names: Sequence[str], dialect: Dialect) -> pa.Table:
@@ -78,7 +115,7 @@ def _fast(joined: bytes, names: Sequence[str], dialect: Dialect) -> pa.Table:
         parse_options=pacsv.ParseOptions(delimiter=dialect.separator, quote_char=dialect.quote or False, ignore_empty_lines=False),
         convert_options=pacsv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
-            null_values=[dialect.null],
+            null_values=[dialect.null, ""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
         ),
@@ -86,20 +123,68 @@ def _fast(joined: bytes, names: Sequence[str], dialect: Dialect) -> pa.Table:
 
 
 def _slow(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.Table:
-    """Missing columns are null, columns beyond the schema are left out."""
-    columns: list[list[str | None]] = [[] for _ in names]
-    for line in lines:
-        cells = _cells(line.decode(dialect.encoding, "replace"), dialect)
-        for index, column in enumerate(columns):
-            cell = cells[index] if index < len(cells) else None
-            if cell is not None:
-                cell = cell.lstrip() if dialect.trim_left else cell
-                cell = cell.rstrip() if dialect.trim_right else cell
-            column.append(None if cell == dialect.null else cell)
-    return pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, columns, strict=True)})
+    """Missing columns are null, columns beyond the schema are left out. The column for lines that do not fit is no column of a line."""
+    held = [name for name in names if name != dialect.corrupt]
+    columns: dict[str, list[str | None]] = {name: [] for name in names}
+    for text in _decoded(lines, dialect):
+        cells = _cells(text, dialect)
+        for index, name in enumerate(held):
+            columns[name].append(cells[index] if index < len(cells) else None)
+        if len(held) < len(names):
+            columns[dialect.corrupt].append(None if len(cells) == len(held) else text)
+    return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
 
 
-def _cells(line: str, dialect: Dialect) -> list[str]:
+def _decoded(lines: Sequence[bytes], dialect: Dialect) -> Iterator[str]:
+    try:
+        codec = codecs.lookup(dialect.encoding).name
+    except LookupError:
+        raise UnsupportedError(f"Records of a CSV file in the encoding {dialect.encoding} cannot be read.") from None
+    return (line.decode(codec, "replace") for line in lines)
+
+
+def _cells(line: str, dialect: Dialect) -> list[str | None]:
+    """A line's cells. What is not written is null, and so is what is written as `null`, quoted or not."""
+    surely = _cut(line, dialect)
+    cells = [_trimmed(cell, dialect) for cell in _read(line, dialect)] if surely is None else surely
+    return [None if cell == dialect.null else cell for cell in cells]
+
+
+def _cut(line: str, dialect: Dialect) -> list[str | None] | None:
+    """The cells of a line all of which are surely such; None where one is not."""
+    pattern, found, place = _pattern(dialect.cell), [], 0
+    while True:
+        match = pattern.match(line, place)
+        if match is None:
+            return None
+        cell = _value(match, dialect)
+        place = match.end()
+        if place < len(line) and not line.startswith(dialect.separator, place):
+            return None
+        found.append(cell)
+        if place >= len(line):
+            return found
+        place += len(dialect.separator)
+
+
+def _value(match: re.Match[str], dialect: Dialect) -> str | None:
+    between, bare = match[1], match[2]
+    if bare is None:
+        return between.replace(dialect.quote * 2, dialect.quote) or dialect.empty
+    return _trimmed(bare, dialect) or None
+
+
+def _trimmed(text: str, dialect: Dialect) -> str:
+    text = text.lstrip(_BLANKS) if dialect.trim_left else text
+    return text.rstrip(_BLANKS) if dialect.trim_right else text
+
+
+@cache
+def _pattern(cell: str) -> re.Pattern[str]:
+    return re.compile(cell, re.DOTALL)
+
+
+def _read(line: str, dialect: Dialect) -> list[str]:
     if len(dialect.separator) != 1:
         return line.split(dialect.separator)
     own_escape = dialect.escape not in ("", dialect.quote)

@@ -18,11 +18,12 @@ import pyarrow as pa
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import Longs
-from headwater.graph.trace.delimited import texts
+from headwater.graph.trace.delimited import is_certain, texts
 from headwater.graph.trace.held import Columns, Database
 from headwater.graph.trace.lines import LineCache, LineRules, Lines
 from headwater.graph.trace.shapes import Shape
-from headwater.graph.trace.types import INTEGERS, duckdb_type
+from headwater.graph.trace.textvalues import certain, typed
+from headwater.graph.trace.types import duckdb_type
 
 FILE, ROW, LINE = "__file", "__row", "__line"
 _HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name
@@ -72,7 +73,13 @@ class Reader:
         wanted: Wanted | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
-        """A query of what `table` would hold, and its parameters. `columns` are those of Parquet to read."""
+        """A query of what `table` would hold, and its parameters.
+
+        `columns` are those that something is computed from: of Parquet no other is read.
+
+        Raises:
+            UnsupportedError: records of the format cannot be read, or it is not certain what Spark read in one of `columns`.
+        """
         if shape.format == "parquet":
             _check_names(shape)
             if wanted is not None and 0 < len(files) <= _FEW:
@@ -83,8 +90,9 @@ class Reader:
                 select, parameters = self._many(database, shape, files, wanted)
             named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
             return f"SELECT {named} FROM ({select})", parameters
-        source = self._texts(database, shape, files, wanted)
+        source = self._texts(database, shape, files, wanted, exactly=columns is not None)
         types = dict(shape.columns)
+        _check_texts(database, shape, source, [column for column in columns or () if column in types])
         values = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
         join = f" JOIN {self._places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
         return f"SELECT {FILE}, {ROW}, {LINE}{values}{self._extra(shape)} FROM {source}{join}", []
@@ -99,8 +107,8 @@ class Reader:
         )
         return select, [[exactly(file.path) for file in files]]
 
-    def _texts(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None) -> str:
-        """Register the records of text files, still as text."""
+    def _texts(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, *, exactly: bool) -> str:
+        """Register the records of text files, still as text; `exactly` as Spark cut them, or not at all."""
         names = [column for column, _ in shape.columns]
         asked = None if wanted is None else _asked(database, wanted) if isinstance(wanted, str) else wanted
         parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
@@ -111,7 +119,10 @@ class Reader:
             rows = rows[rows < len(lines)]
             if not len(rows):
                 continue
-            table = texts(shape.format, lines.read(rows), names, dict(shape.options))
+            content = lines.read(rows)
+            if exactly and not is_certain(shape.format, content, dict(shape.options)):
+                raise UnsupportedError(f"How Spark cut the lines of {file.path.name} into columns is not certain.")
+            table = texts(shape.format, content, names, dict(shape.options))
             for position, (name, values) in enumerate(
                 ((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows), (LINE, lines.numbers[rows]))
             ):
@@ -185,6 +196,17 @@ def _check_names(shape: Shape) -> None:
         )
 
 
+def _check_texts(database: Database, shape: Shape, source: str, columns: Sequence[str]) -> None:
+    types, options = dict(shape.columns), dict(shape.options)
+    for column in columns:
+        known = certain(quoted(column), types[column], options)
+        corrupt = column == options.get("columnnameofcorruptrecord", "_corrupt_record")
+        odd = database.execute(f"SELECT {quoted(column)} FROM {source} WHERE NOT ({known}) LIMIT 1").fetchone()
+        if corrupt or odd:
+            shown = "what it holds of a bad record" if corrupt else f"{odd[0]!r} as {types[column]}"  # type: ignore[index]  # one of them is there
+            raise UnsupportedError(f"What Spark read in {column} is not certain: {shown}.")
+
+
 def quoted(name: str) -> str:
     """An identifier, quoted for DuckDB."""
     return '"' + name.replace('"', '""') + '"'
@@ -193,20 +215,6 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text, quoted for DuckDB."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def typed(column: str, spark: str) -> str:
-    """Text of a record as a value of Spark's type; null where Spark would read null. Types that DuckDB lacks stay text."""
-    kind = duckdb_type(spark)
-    if kind is None or kind in ("VARCHAR", "BLOB"):
-        return column
-    if kind in INTEGERS:
-        return f"TRY_CAST(CASE WHEN regexp_full_match({column}, '[+-]?[0-9]+') THEN {column} END AS {kind})"
-    if kind == "BOOLEAN":
-        return f"CASE lower({column}) WHEN 'true' THEN true WHEN 'false' THEN false END"
-    if kind == "TIMESTAMPTZ":  # as an instant in UTC without a zone: so do Parquet's come
-        return f"TRY_CAST({column} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
-    return f"TRY_CAST({column} AS {kind})"
 
 
 def _asked(database: Database, wanted: str) -> dict[int, Longs]:

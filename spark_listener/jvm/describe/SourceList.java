@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
@@ -91,7 +92,7 @@ final class SourceList {
         return number;
     }
 
-    private static Map describe(LogicalRelation leaf, HadoopFsRelation relation) {
+    private Map describe(LogicalRelation leaf, HadoopFsRelation relation) {
         Map result = new LinkedHashMap();
         List roots = Scala.list(relation.location().rootPaths());
         List paths = new ArrayList();
@@ -108,7 +109,12 @@ final class SourceList {
             result.put("table", ((CatalogTable) leaf.catalogTable().get()).identifier().unquotedString());
         }
         result.put("format", format(relation.fileFormat()));
-        result.put("options", options(relation.options()));
+        Map options = options(relation.options());
+        if (capture != null && relation.fileFormat() instanceof CSVFileFormat) { // what the reader takes from the session, if no option says it
+            options.putIfAbsent("timezone", capture.timeZone);
+            options.putIfAbsent("columnnameofcorruptrecord", capture.corruptColumn);
+        }
+        result.put("options", options);
         result.put("columns", columns(relation.schema()));
         List partition = new ArrayList();
         StructField[] fields = relation.partitionSchema().fields();

@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.internal.SQLConf;
 
 /** The capture of one query, on the driver: what the rewriter decided, and what the tasks report. */
 public final class Capture {
@@ -34,6 +35,8 @@ public final class Capture {
     public boolean rewritten;
     public long planningNanos;
     public long execution = -1L; // of Spark SQL
+    public final String timeZone = SQLConf.get().sessionLocalTimeZone();
+    public final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
     public final String folder; // of its segments
     public final double budget; // seconds that finding a group again may take at a trace; 0: everything is written
     private LogicalPlan written; // null: that of the execution is

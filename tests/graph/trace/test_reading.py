@@ -8,9 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.graph.records import block_of
-from headwater.graph.trace.delimited import texts
+from headwater.graph.trace.delimited import is_certain, texts
 from headwater.graph.trace.reader import Reader, ReadFile
 from headwater.graph.trace.shapes import Shape, partition_values
+from headwater.graph.trace.textvalues import certain, typed
 
 
 def cut(lines: list[str], names: list[str], **options: str) -> list[tuple[str | None, ...]]:
@@ -86,3 +87,59 @@ def test_text_has_its_line_as_value(database, tmp_path) -> None:
     path.write_text("x y\n\nz\n")
     table = Reader().table(database, Shape.of_path(path), [ReadFile(0, path, block_of(path), {})])
     assert [row[3] for row in rows(database, table)] == ["x y", "", "z"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("decimal(10,2)", "1,234.5", 1234.5), ("decimal(10,2)", "one", None), ("double", "nan", None), ("double", "NaN", "nan"),
+        ("double", "inf", None), ("double", "-Inf", "-inf"), ("double", " 3d", 3.0), ("double", "1_0", None), ("date", "2024/05/01", None),
+        ("date", "2024-5", "2024-05-01"),
+        ("date", "epoch", None), ("int", "1_0", None), ("boolean", "TRUE", True),
+    ],
+)  # fmt: skip
+def test_text_has_the_value_that_spark_reads(database, kind: str, text: str, value: Any) -> None:
+    found = database.execute(f"SELECT {typed('t', kind)} FROM (SELECT ? AS t)", [text]).fetchone()[0]
+    assert found == value or str(found) == str(value) or float(found) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "sure", "unsure"),
+    [
+        ("double", ["1.5", "-2e10", "nan", "Inf", "oops", ""], ["3d", "1e300", "0x1p3", " 1"]),
+        ("float", ["1.5"], ["1e30"]),
+        ("date", ["2024-05-01", "none"], ["2024-5-1", "2024", "1500-01-01"]),
+        ("timestamp", ["2024-05-01T10:00:00Z", "2024-05-01 10:00:00+01:00"], ["2024-05-01 10:00:00", "2024-05-01"]),
+        ("decimal(9,2)", ["1,0", "x"], ["٣"]),
+    ],
+)
+def test_what_is_not_certain_of_a_text_is_said(database, kind: str, sure: list[str], unsure: list[str]) -> None:
+    asked = [
+        (text, database.execute(f"SELECT {certain('t', kind, {})} FROM (SELECT ? AS t)", [text]).fetchone()[0]) for text in sure + unsure
+    ]
+    assert asked == [(text, True) for text in sure] + [(text, False) for text in unsure]
+
+
+def test_a_time_without_zone_is_certain_where_the_session_s_zone_is_utc(database) -> None:
+    asked = f"SELECT {certain('t', 'timestamp', {'timezone': 'Etc/UTC'})} FROM (SELECT '2024-05-01 10:00:00' AS t)"
+    assert database.execute(asked).fetchone() == (True,)
+
+
+def test_cells_are_certain_where_quotes_stand_around_them_alone() -> None:
+    assert is_certain("csv", [b'a,"b,c",', b'"",d'], {})
+    assert not is_certain("csv", [b'a,5" pipe'], {})
+    assert not is_certain("csv", [b'a,"b ""c"""'], {})
+    assert is_certain("csv", [b'a,"b ""c"""'], {"escape": '"'})
+
+
+def test_what_is_not_written_is_null_and_empty_quotes_are_the_empty_value() -> None:
+    assert cut([',"",NA'], ["x", "y", "z"], nullvalue="NA") == [(None, "", None)]
+    assert cut([',"",a'], ["x", "y", "z"], emptyvalue="E") == [(None, "E", "a")]
+
+
+def test_the_column_for_bad_records_is_no_column_of_a_line() -> None:
+    assert cut(["1,2", "1"], ["bad", "x", "y"], columnnameofcorruptrecord="bad") == [(None, "1", "2"), ("1", "1", None)]
+
+
+def test_a_separator_may_be_written_as_two_characters() -> None:
+    assert cut(["1\t2"], ["x", "y"], sep="\\t") == [("1", "2")]
