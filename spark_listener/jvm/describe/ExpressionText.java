@@ -12,12 +12,16 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BinaryOperator;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FrameLessOffsetWindowFunction;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NthValue;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.First;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -142,11 +146,22 @@ final class ExpressionText {
         if (!arguments.isEmpty() || !(expression instanceof Attribute || expression instanceof Literal)) {
             result.put("args", arguments);
         }
+        if (ignoresNulls(expression)) {
+            result.put("ignore_nulls", Boolean.TRUE);
+        }
         String type = type(expression);
         if (type != null) {
             result.put("type", type);
         }
         return result;
+    }
+
+    /** Whether a function takes the first, last or n-th value that is not null: its SQL does not tell. */
+    private static boolean ignoresNulls(Expression expression) {
+        return (expression instanceof First && ((First) expression).ignoreNulls())
+            || (expression instanceof Last && ((Last) expression).ignoreNulls())
+            || (expression instanceof NthValue && ((NthValue) expression).ignoreNulls())
+            || (expression instanceof FrameLessOffsetWindowFunction && ((FrameLessOffsetWindowFunction) expression).ignoreNulls());
     }
 
     /** Whether a function is not Spark's own but one that a user has written, in whatever wrapper Spark holds it. */

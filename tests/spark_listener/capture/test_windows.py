@@ -8,6 +8,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
+from headwater.graph.trace import Semantics
+
 pytestmark = pytest.mark.spark
 
 
@@ -85,6 +87,23 @@ def test_ranking_lag_and_lead(frame: DataFrame, write: Any) -> None:
             back = part[place - 2 : place] if place >= 2 else []
             expected[row["o"],] = [frozenset({row["id"], *(r["id"] for r in back), *(r["id"] for r in part[place + 1 : place + 2])})]
     assert moved.ids("o") == expected
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["lag(w) ignore nulls", "lead(w, 2) ignore nulls", "last(w, true)", "first_value(w) ignore nulls", "nth_value(w, 2) ignore nulls"],
+)
+def test_a_function_that_passes_over_nulls_says_what_it_may_have_taken(
+    spark: SparkSession, table: Any, write: Any, traced: Any, function: str
+) -> None:
+    rows = [{"id": i, "p": i % 2, "w": i if i % 6 < 2 else None} for i in range(16)]
+    made = f"{function.replace(' ignore nulls', '')} {'ignore nulls' if 'ignore' in function else ''} over (partition by p order by id)"
+    captured = write(spark.read.parquet(table("nulls", rows)).selectExpr("id AS o", f"{made} AS taken"))
+    for semantics in Semantics:
+        found = traced(captured, "o", "taken", semantics=semantics, column="taken" if semantics is Semantics.WITNESS else None)
+        assert all({row, taken} - {None} <= records for (row, taken), (records,) in found.ids.items())
+        exact = semantics is Semantics.INFLUENCE and not function.startswith(("lag", "lead"))
+        assert {effect for _, effect in found.said} == (set() if exact else {"superset"})
 
 
 def test_windows_over_windows_and_filters_above(frame: DataFrame, write: Any) -> None:
