@@ -6,7 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.SessionWindow$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
@@ -25,6 +27,7 @@ final class AggregateFamily extends Family {
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Aggregate aggregate = (Aggregate) node;
         Rewriter.check(node);
+        refuseSessions(aggregate);
         if (OuterValues.are(aggregate, rewriter.capture)) {
             rewriter.unfollowed(aggregate.child());
             return new Rewritten(aggregate, new ArrayList());
@@ -59,6 +62,16 @@ final class AggregateFamily extends Family {
         LogicalPlan renewed = new HiddenAggregate(
             aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);
         return new Rewritten(checked(aggregate, operator, renewed, reference, second, rewriter), hidden);
+    }
+
+    /** Sessions that meet become one group while the query runs: the key that a row has below is not the key of its group. */
+    private static void refuseSessions(Aggregate aggregate) {
+        List keys = Scala.list(aggregate.groupingExpressions());
+        for (int i = 0; i < keys.size(); i++) {
+            if (keys.get(i) instanceof NamedExpression && ((NamedExpression) keys.get(i)).metadata().contains(SessionWindow$.MODULE$.marker())) {
+                throw new Refused("Aggregate", "records are not followed into session windows, which are put together while the query runs");
+            }
+        }
     }
 
     /** Above, each group's hash is recorded once, beside a second one, so that a trace sees where two groups share a hash. */

@@ -20,6 +20,7 @@ final class ScanFamily extends Family {
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         NumberedScan.check(scan, relation);
+        SourceFormats.checkFilters(scan, relation, rewriter.capture.original);
         boolean whole = NumberedScan.countsWholeFiles(relation);
         SourceFiles files = rewriter.capture.source(relation, whole ? 0L : SourceFormats.unit(relation));
         NumberedScan numbered = NumberedScan.of(scan, relation, files, rewriter.capture.reports, true);

@@ -1,12 +1,17 @@
 package headwater.rewrite;
 
 import headwater.shim.Scala;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -18,6 +23,40 @@ import org.apache.spark.sql.internal.SQLConf;
 /** Which file sources have records that can be numbered exactly, and found again by their number. */
 final class SourceFormats {
     private SourceFormats() {}
+
+    /**
+     * Throws Refused where Spark would push filters into a reader that fails at the first bad record: ours gets none, since it counts every
+     * record, and would fail at those that the filters skip.
+     */
+    static void checkFilters(LogicalRelation scan, HadoopFsRelation relation, LogicalPlan plan) {
+        boolean pushes = relation.fileFormat().getClass() == CSVFileFormat.class && SQLConf.get().csvFilterPushDown();
+        if (pushes && "failfast".equalsIgnoreCase((String) options(relation).get("mode")) && filters(plan, scan)) {
+            throw new Refused("Scan " + relation.fileFormat(), "with mode FAILFAST a filter decides which bad records fail the query");
+        }
+    }
+
+    /** Whether a filter stands over a scan, with nothing but projections between, anywhere in a plan. */
+    private static boolean filters(LogicalPlan node, LogicalRelation scan) {
+        if (node instanceof Filter && reads(((Filter) node).child(), scan)) {
+            return true;
+        }
+        List below = Scala.list(node.children());
+        below.addAll(Scala.list(node.subqueries()));
+        for (int i = 0; i < below.size(); i++) {
+            if (filters((LogicalPlan) below.get(i), scan)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean reads(LogicalPlan node, LogicalRelation scan) {
+        LogicalPlan below = node;
+        while (below instanceof Project || below instanceof Filter) {
+            below = (LogicalPlan) below.children().apply(0);
+        }
+        return below instanceof LogicalRelation && below.outputSet().equals(scan.outputSet());
+    }
 
     /** Throws Refused, naming the scan, where they cannot. */
     static void check(LogicalRelation scan, HadoopFsRelation relation) {
@@ -56,10 +95,20 @@ final class SourceFormats {
         if ("dropmalformed".equalsIgnoreCase((String) options.get("mode"))) {
             throw new Refused(name, "with mode DROPMALFORMED the records that count depend on the columns that are read");
         }
+        String encoding = (String) options.get("encoding");
+        encoding = encoding == null ? (String) options.get("charset") : encoding;
+        if (encoding != null && !endsLinesAsAscii(encoding)) {
+            throw new Refused(name, "lines of a file in the encoding " + encoding + " do not end as lines of ASCII do");
+        }
         String separator = (String) options.get("linesep");
         if (separator != null && !separator.equals("\n")) {
             throw new Refused(name, "a line separator of one's own is not understood yet");
         }
+    }
+
+    private static boolean endsLinesAsAscii(String encoding) {
+        byte[] bytes = "\r\n #".getBytes(Charset.forName(encoding));
+        return java.util.Arrays.equals(bytes, "\r\n #".getBytes(StandardCharsets.US_ASCII));
     }
 
     private static void checkFiles(String name, String[] files) {

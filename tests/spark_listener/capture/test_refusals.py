@@ -48,6 +48,24 @@ def test_a_window_of_python_functions_runs_on_and_is_refused(spark: SparkSession
     assert spark.read.parquet(str(captured.out)).count() == 40
 
 
+def test_session_windows(spark: SparkSession, table: Any, write: Any) -> None:
+    frame = spark.read.parquet(table("rows", numbered())).withColumn("at", f.timestamp_seconds("id"))
+    captured = write(frame.groupBy("k", f.session_window("at", "5 seconds")).count().select("k", "count"))
+    assert [(p["operator"], p["kind"]) for p in captured.capture["problems"]] == [("Aggregate", "refused")]
+    assert sorted(row["count"] for row in spark.read.parquet(str(captured.out)).collect()) == [10, 10, 10, 10]
+
+
+def test_a_filter_that_lets_a_bad_record_pass_by_runs_on(spark: SparkSession, tmp_path: Path, write: Any) -> None:
+    (tmp_path / "a.csv").write_text("0,1,1\n1,5,oops\n2,3,4\n")
+    frame = spark.read.csv(str(tmp_path / "a.csv"), schema="id int, a int, b int", mode="FAILFAST")
+    captured = write(frame.filter("a < 4"))
+    assert sorted(row["id"] for row in spark.read.parquet(str(captured.out)).collect()) == [0, 2]
+    (problem,) = captured.capture["problems"]
+    assert (problem["kind"], "FAILFAST" in problem["reason"]) == ("refused", True)
+    (tmp_path / "b.csv").write_text("0,1,1\n")
+    assert write(spark.read.csv(str(tmp_path / "b.csv"), schema="id int, a int, b int", mode="FAILFAST")).capture["status"] == "complete"
+
+
 def test_a_relation_that_the_optimizer_took_out_is_said_to_be_missing(spark: SparkSession, table: Any, write: Any) -> None:
     spark.read.parquet(table("kept", numbered())).createOrReplaceTempView("kept")
     spark.read.parquet(table("dropped", numbered())).createOrReplaceTempView("dropped")
@@ -63,7 +81,10 @@ def test_a_common_table_expression_that_is_not_deterministic(spark: SparkSession
     assert [p["operator"] for p in captured.capture["problems"]] == ["CTERelationDef"]
 
 
-@pytest.mark.parametrize(("options", "reason"), [({"multiLine": True}, "multiLine"), ({"mode": "DROPMALFORMED"}, "DROPMALFORMED")])
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [({"multiLine": True}, "multiLine"), ({"mode": "DROPMALFORMED"}, "DROPMALFORMED"), ({"encoding": "UTF-16LE"}, "UTF-16LE")],
+)
 def test_csv_records_that_are_not_lines(spark: SparkSession, tmp_path: Path, write: Any, options: dict[str, Any], reason: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text('1,"a\nb"\n2,c\n')
