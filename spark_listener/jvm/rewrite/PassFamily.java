@@ -22,6 +22,9 @@ final class PassFamily extends Family {
             Filter renewed = new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan);
             return ExistenceFilter.told((Filter) node, new Rewritten(renewed, child.hidden), rewriter);
         }
+        if (DealtRepartition.deals(node) && !child.hidden.isEmpty()) {
+            return new Rewritten(DealtRepartition.rewrite((Repartition) node, child), child.hidden);
+        }
         LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
         return new Rewritten(renewed, child.hidden);
     }

@@ -1,0 +1,91 @@
+package headwater.deal;
+
+import headwater.shim.Scala;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.util.random.XORShiftRandom;
+
+/** The partition that the next row goes to: one after the other, each task beginning where Spark lets it begin. */
+public final class DealtPartition extends Expression implements Unevaluable, java.io.Serializable {
+    private final int partitions;
+    private transient boolean begun; // of the interpreted form; each task has its own copy of the expression
+    private transient int last;
+
+    public DealtPartition(int partitions) {
+        this.partitions = partitions;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return Scala.empty();
+    }
+
+    public DataType dataType() {
+        return DataTypes.IntegerType;
+    }
+
+    public boolean nullable() {
+        return false;
+    }
+
+    /** Without the name `Unevaluable` the optimizer might evaluate it over a local relation while it plans, in no task. */
+    public boolean foldable() {
+        return false;
+    }
+
+    public boolean deterministic() {
+        return false;
+    }
+
+    public int productArity() {
+        return 1;
+    }
+
+    public Object productElement(int index) {
+        return Integer.valueOf(partitions);
+    }
+
+    public boolean canEqual(Object other) {
+        return other instanceof DealtPartition;
+    }
+
+    public boolean equals(Object other) {
+        return other instanceof DealtPartition && ((DealtPartition) other).partitions == partitions;
+    }
+
+    public int hashCode() {
+        return 31 * getClass().getName().hashCode() + partitions;
+    }
+
+    public Object eval(InternalRow input) {
+        if (!begun) {
+            begun = true;
+            last = new XORShiftRandom(TaskContext.getPartitionId()).nextInt(partitions);
+        }
+        last = (last + 1) % partitions;
+        return Integer.valueOf(last);
+    }
+
+    public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+        String dealt = context.addMutableState("int", "dealt", context.addMutableState$default$3(), true, true);
+        context.addPartitionInitializationStatement(
+            dealt + " = new org.apache.spark.util.random.XORShiftRandom((long) org.apache.spark.TaskContext.getPartitionId()).nextInt("
+            + partitions + ");");
+        String result = context.freshName("dealtPartition");
+        String text = "int " + result + " = " + dealt + " = (" + dealt + " + 1) % " + partitions + ";\n";
+        return new ExprCode(
+            new CodeBlock(Scala.seq((Object) text), Scala.empty()), FalseLiteral$.MODULE$, JavaCode$.MODULE$.variable(result, DataTypes.IntegerType));
+    }
+
+    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
+        return new DealtPartition(partitions);
+    }
+}

@@ -1,0 +1,29 @@
+package headwater.deal;
+
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
+/** The hash by which Spark sorts rows that it is going to deal out. */
+public final class RowHash extends RowImage {
+    public RowHash(scala.collection.immutable.Seq children) {
+        super(children);
+    }
+
+    public DataType dataType() {
+        return DataTypes.IntegerType;
+    }
+
+    Object of(UnsafeRow row) {
+        return Integer.valueOf(row.hashCode());
+    }
+
+    String code(String row) {
+        return row + ".hashCode()";
+    }
+
+    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
+        return new RowHash(children);
+    }
+}

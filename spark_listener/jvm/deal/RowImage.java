@@ -1,0 +1,78 @@
+package headwater.deal;
+
+import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection$;
+import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode$;
+
+/** Something of the bytes that a row of the children has as Spark keeps rows. */
+abstract class RowImage extends Expression implements java.io.Serializable {
+    private final scala.collection.immutable.Seq children;
+    private transient UnsafeProjection projection; // of the interpreted form
+
+    RowImage(scala.collection.immutable.Seq children) {
+        this.children = children;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return children;
+    }
+
+    public boolean nullable() {
+        return false;
+    }
+
+    public boolean foldable() {
+        return false;
+    }
+
+    public int productArity() {
+        return 1;
+    }
+
+    public Object productElement(int index) {
+        return children;
+    }
+
+    public boolean canEqual(Object other) {
+        return other != null && other.getClass() == getClass();
+    }
+
+    public boolean equals(Object other) {
+        return canEqual(other) && children.equals(((RowImage) other).children);
+    }
+
+    public int hashCode() {
+        return 31 * getClass().getName().hashCode() + children.hashCode();
+    }
+
+    /** Of one row. */
+    abstract Object of(UnsafeRow row);
+
+    /** The same in Java; `row` is the name of the row's variable. */
+    abstract String code(String row);
+
+    public Object eval(InternalRow input) {
+        if (projection == null) {
+            projection = UnsafeProjection.create(children);
+        }
+        return of(projection.apply(input));
+    }
+
+    public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+        ExprCode row = GenerateUnsafeProjection$.MODULE$.createCode(context, children, false);
+        String result = context.freshName("rowImage");
+        String text = org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator$.MODULE$.javaType(dataType()) + " " + result + " = "
+            + code(row.value().toString()) + ";\n";
+        return new ExprCode(
+            row.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty())), FalseLiteral$.MODULE$,
+            JavaCode$.MODULE$.variable(result, dataType()));
+    }
+}
