@@ -31,7 +31,7 @@ def split(spark: SparkSession, path: str) -> DataFrame:
 
 
 def cached(spark: SparkSession, path: str) -> DataFrame:
-    return dealt(spark, path).cache().sample(0.5, seed=3).select("id", f.spark_partition_id().alias("p"))
+    return dealt(spark, path).cache().sample(fraction=0.5, seed=3).select("id", f.spark_partition_id().alias("p"))
 
 
 @pytest.mark.parametrize(("program", "codegen"), [(placed, True), (placed, False), (drawn, True), (split, True), (cached, True)])
