@@ -55,8 +55,7 @@ class KeptTables:
 
         A sink's keys are `place_key`s. None where that would be more than `most` rows, or too large a part of the table to be read so.
         """
-        status = path.stat()
-        file = (str(path), status.st_ino, status.st_size, status.st_mtime_ns)
+        file = _as_it_is(path)
         footer = self._footer(file)
         if footer is None:
             return None
@@ -76,6 +75,8 @@ class KeptTables:
                 found.append(held[rows])
                 for name, column in zip(columns, self._columns(file, footer, group, columns), strict=True):
                     parts[name].append(column[rows])
+        if _as_it_is(path) != file:
+            return None  # it was put in place anew meanwhile
         return _joined(found), {name: _joined(arrays) for name, arrays in parts.items()}
 
     @property
@@ -126,6 +127,11 @@ class KeptTables:
         while self._bytes > self._most_bytes:
             _, dropped = self._read.popitem(last=False)
             self._bytes -= dropped.nbytes
+
+
+def _as_it_is(path: Path) -> _Key:
+    status = path.stat()
+    return str(path), status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def place_key(file: Longs, row: Longs) -> Longs:

@@ -46,6 +46,7 @@ class Database:
     def beside(self) -> Iterator[Database]:
         """The same database for another thread, without the tables of this one."""
         with self._connection.cursor() as cursor:
+            cursor.execute("SET enable_progress_bar = false")
             yield Database(cursor)
 
     def register(self, name: str, table: object) -> None:
@@ -138,10 +139,12 @@ def mapped(column: Longs, values: Mapping[int, int]) -> Longs:
     return np.where(keys[places] == column, to[places], -1)
 
 
-def matched(refs: Longs, keys: Longs) -> tuple[Longs, Longs]:
-    """The pairs of equal `refs` and `keys`, which ascend, as places in both."""
+def matched(refs: Longs, keys: Longs, *, most: int) -> tuple[Longs, Longs] | None:
+    """The pairs of equal `refs` and `keys`, which ascend, as places in both; None where they are more than `most`."""
     low, high = np.searchsorted(keys, refs, "left"), np.searchsorted(keys, refs, "right")
     counts = high - low
+    if int(counts.sum()) > most:
+        return None
     left = np.repeat(np.arange(len(refs), dtype=np.int64), counts)
     within = np.arange(len(left), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
     return left, np.repeat(low, counts) + within

@@ -19,18 +19,20 @@ from headwater.graph.trace.session import Capture, Session, mapped
 
 def named(session: Session, capture: Capture, boundary: Boundary, state: str, columns: Sequence[str], *, by: str) -> str:
     """A table `origin, <columns>` of the rows that a state (a table `origin, ref`) names by their column `by`."""
-    kept, refs = _kept(session, capture, boundary, state, columns, by), session.columns(state)
-    if not isinstance(kept, str) and refs is not None:
-        return session.hold(_beside(refs, "origin", kept, by, columns))
+    refs = session.columns(state)
+    kept, rows = _kept(session, capture, boundary, state, refs, columns, by)
+    if (found := _beside(session, refs, "origin", rows, by, columns)) is not None:
+        return session.hold(found)
     return session.table(f"SELECT s.origin{_listed('g', columns)} FROM {state} s JOIN {kept} g ON g.{by} = s.ref")
 
 
 def grouped(session: Session, capture: Capture, boundary: Boundary, wanted: str, columns: Sequence[str], *, by: str = "key") -> str:
     """A table `grp, <columns>` of the rows that the references `ref` in a table name; each row once."""
-    kept, refs = _kept(session, capture, boundary, wanted, columns, by), session.columns(wanted)
-    if not isinstance(kept, str) and refs is not None:
-        once = {"ref": held.values(refs["ref"])}
-        return session.hold(_beside(once | {"grp": once["ref"]}, "grp", kept, by, columns))
+    refs = session.columns(wanted)
+    kept, rows = _kept(session, capture, boundary, wanted, refs, columns, by)
+    once = None if refs is None else held.values(refs["ref"])
+    if once is not None and (found := _beside(session, {"ref": once, "grp": once}, "grp", rows, by, columns)) is not None:
+        return session.hold(found)
     return session.table(
         f"SELECT s.ref AS grp{_listed('g', columns)} FROM (SELECT DISTINCT ref FROM {wanted}) s JOIN {kept} g ON g.{by} = s.ref"
     )
@@ -38,9 +40,10 @@ def grouped(session: Session, capture: Capture, boundary: Boundary, wanted: str,
 
 def of_groups(session: Session, state: str, candidates: str, columns: Sequence[str]) -> str:
     """A table `origin, <columns>` of the candidates (a table `grp, <columns>`) that a state (a table `origin, ref`) names."""
-    refs, rows = session.columns(state), session.columns(candidates)
-    if refs is not None and rows is not None:
-        return session.hold(_beside(refs, "origin", held.ascending(rows, "grp"), "grp", columns))
+    rows = session.columns(candidates)
+    ordered = None if rows is None else held.ascending(rows, "grp")
+    if (found := _beside(session, session.columns(state), "origin", ordered, "grp", columns)) is not None:
+        return session.hold(found)
     return session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
 
 
@@ -55,9 +58,9 @@ def at_places(session: Session, capture: Capture, sink: Boundary, begin: str, pl
         known = held.taken(asked, index >= 0)
         keys = place_key(index[index >= 0], known["row"])
         found = session.kept_tables.find(session.kept(capture, sink.boundary), held.values(keys), columns, most=session.most)
-        if found is not None:
-            left, right = held.matched(keys, found[0])
-            return session.hold({**held.taken(known, left), **held.taken(found[1], right)})
+        pairs = None if found is None else held.matched(keys, found[0], most=session.most)
+        if found is not None and pairs is not None:
+            return session.hold({**held.taken(known, pairs[0]), **held.taken(found[1], pairs[1])})
     return session.table(
         f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b "
         f"JOIN {session.rows(capture, sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
@@ -77,19 +80,20 @@ def second_hashes(session: Session, capture: Capture, boundary: Boundary, refs: 
     return bool((np.minimum.reduceat(checked, starts) != np.maximum.reduceat(checked, starts)).any())
 
 
-def _kept(session: Session, capture: Capture, boundary: Boundary, wanted: str, columns: Sequence[str], by: str) -> Columns | str:
-    """The rows that references name, in memory, ascending by `by`; else a table or query that has them."""
-    refs = session.columns(wanted)
+def _kept(
+    session: Session, capture: Capture, boundary: Boundary, wanted: str, refs: Columns | None, columns: Sequence[str], by: str
+) -> tuple[str, Columns | None]:
+    """A table or query that has the rows that references name; and these in memory, ascending by `by`, where they are few."""
     if is_derived(session, capture, boundary):
         table = _found_again(session, capture, boundary, wanted, refs)
         found = session.columns(table) if refs is not None else None
-        return table if found is None else held.ascending(found, by)
-    if refs is not None:
-        path = session.kept(capture, boundary.boundary)
-        rows = session.kept_tables.find(path, held.values(refs["ref"]), columns, most=session.most)
-        if rows is not None:
-            return {**rows[1], by: rows[0]}
-    return session.rows(capture, boundary)
+        return table, None if found is None else held.ascending(found, by)
+    kept = session.rows(capture, boundary)
+    if refs is None:
+        return kept, None
+    path = session.kept(capture, boundary.boundary)
+    rows = session.kept_tables.find(path, held.values(refs["ref"]), columns, most=session.most)
+    return kept, None if rows is None else {**rows[1], by: rows[0]}
 
 
 def _found_again(session: Session, capture: Capture, boundary: Boundary, wanted: str, refs: Columns | None) -> str:
@@ -105,9 +109,12 @@ def _found_again(session: Session, capture: Capture, boundary: Boundary, wanted:
     return table
 
 
-def _beside(refs: Columns, carried: str, rows: Columns, by: str, columns: Sequence[str]) -> Columns:
-    """The column `carried` of references beside the columns of the rows that they name."""
-    left, right = held.matched(refs["ref"], rows[by])
+def _beside(session: Session, refs: Columns | None, carried: str, rows: Columns | None, by: str, columns: Sequence[str]) -> Columns | None:
+    """The column `carried` of references beside the columns of the rows that they name; None where that is for the database."""
+    pairs = None if refs is None or rows is None else held.matched(refs["ref"], rows[by], most=session.most)
+    if refs is None or rows is None or pairs is None:
+        return None
+    left, right = pairs
     return {carried: refs[carried][left], **{name: rows[name][right] for name in columns}}
 
 

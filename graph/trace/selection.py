@@ -107,7 +107,7 @@ def _where(session: Session, query: str, parameters: list[object], where: str) -
     described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
     try:
         return session.table(f"SELECT * FROM ({query}) WHERE {predicate}", parameters)
-    except (duckdb.IOException, duckdb.InvalidInputException):
+    except duckdb.IOException:
         raise  # of a file, not of the predicate
     except duckdb.Error as error:
         raise explained(error, where, [column[0] for column in described if column[0] not in {FILE, ROW, LINE}]) from None

@@ -23,6 +23,8 @@ from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.reader import Reader, ReadFile, kept_rows
 from headwater.graph.trace.shapes import Shape, partition_values
 
+_LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes then is for the database, which spills
+
 
 @dataclass(frozen=True, slots=True)
 class Capture:
@@ -82,7 +84,7 @@ class KnownFile:
 class Session:
     """What the steps of one trace share. Every table that they make is a temporary one of `database`, or held in memory.
 
-    Of a table beyond `most` rows nothing is held.
+    Nothing is held of a table beyond `most` rows.
     """
 
     def __init__(
@@ -101,7 +103,8 @@ class Session:
         self.database = Database(database)
         self.reader = reader
         self.kept_tables = kept_tables
-        self.most = most
+        self._most = most
+        self._longs = 0
         self.files: list[KnownFile] = []
         self.incomplete: dict[Incomplete, None] = {}
         self.found: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # of derived boundaries: keys looked for, and a table of their rows
@@ -119,9 +122,15 @@ class Session:
         self._made.append(name)
         return name
 
+    @property
+    def most(self) -> int:
+        """How many rows a table may have to be held in memory: none any more once much is held."""
+        return self._most if self._longs < _LONGS else 0
+
     def hold(self, columns: Columns) -> str:
         """Hold a table in memory; its name."""
         name = self.database.hold(columns)
+        self._longs += held.count(columns) * len(columns)
         self._counts[name] = held.count(columns)
         return name
 

@@ -41,9 +41,11 @@ def test_values_ascend(column) -> None:
 @given(st.lists(LONGS, max_size=12), st.lists(LONGS, max_size=12))
 def test_pairs_of_equal_values(refs, keys) -> None:
     keys = sorted(keys)
-    left, right = held.matched(np.array(refs, np.int64), np.array(keys, np.int64))
     expected = [(x, y) for x, ref in enumerate(refs) for y, key in enumerate(keys) if ref == key]
-    assert list(zip(left.tolist(), right.tolist(), strict=True)) == expected
+    found = held.matched(np.array(refs, np.int64), np.array(keys, np.int64), most=len(expected))
+    assert found is not None
+    assert list(zip(*(places.tolist() for places in found), strict=True)) == expected
+    assert held.matched(np.array(refs, np.int64), np.array(keys, np.int64), most=len(expected) - 1) is None
 
 
 @given(st.lists(st.integers(-3, 9), max_size=12), st.dictionaries(st.integers(-3, 9), st.integers(0, 5)))

@@ -270,6 +270,8 @@ async def test_an_ambiguous_name_lists_the_ids(store, ask, raw, tmp_path) -> Non
         ("true) UNION SELECT (1", "more than a condition|does not parse"),
         ("true); DROP TABLE t; SELECT (1", "does not parse|more than a condition"),
         ("v = 'x'", "cannot be used"),
+        ("CAST(k AS INTEGER) = 1", "cannot be used"),
+        ("strptime(k, '%Y') IS NULL", "cannot be used"),
     ],
 )
 async def test_a_predicate_that_cannot_be_used_says_why(store, ask, raw, tmp_path, where, message) -> None:

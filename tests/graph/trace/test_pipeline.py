@@ -14,13 +14,12 @@ from tests.graph.trace.pipeline import build
 REPORT = ["origin", "hours", "max_wind", "min_visib", "peak", "flights", "max_delay", "carriers", "late"]
 
 
-@pytest.fixture(scope="module", params=[(1, True), (2, True), (2, False)], ids=["1", "2", "2, all in the database"])
+@pytest.fixture(scope="module", params=[(1, 10**6), (2, 0), (2, 3)], ids=["1", "2, in the database", "2, half and half"])
 def pipeline(request, tmp_path_factory):
-    seed, in_memory = request.param
+    seed, held = request.param
     root = tmp_path_factory.mktemp("pipeline")
     store = AssociationStore(root / "associations")
-    if not in_memory:
-        _TRACERS[store] = Tracer(store, held=0)
+    _TRACERS[store] = Tracer(store, held=held)
     yield store, build(store, root, seed)
     store.close()
 
