@@ -127,6 +127,7 @@ def _bind(host: str, port: int, *, exact: bool) -> socket.socket:
             return socket.create_server((host, candidate), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
         except OSError as failure:
             error = failure
+    reason = os.strerror(error.errno) if error and error.errno else error  # its own text says the address once more
     raise ConfigurationError(
-        f"{host}:{port} cannot be bound: {error}.", hint="Choose another with --port; 0 takes any free one."
+        f"{host}:{port} cannot be bound: {reason}.", hint="Choose another with --port; 0 takes any free one."
     ) from error

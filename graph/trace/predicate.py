@@ -7,6 +7,7 @@ this machine.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def checked(database: Database, where: str) -> str:
 
 def explained(error: duckdb.Error, where: str, columns: Sequence[str]) -> InvalidQueryError:
     """What was wrong with a predicate that DuckDB refused."""
-    reason = str(error).splitlines()[0]
+    reason = re.sub(r"^[A-Z]\w+ Error: ", "", str(error).splitlines()[0]).rstrip("!.")
     return InvalidQueryError(
         f"The predicate {where!r} cannot be used: {reason}.", field="where", hint=f"The columns are: {', '.join(columns)}."
     )
