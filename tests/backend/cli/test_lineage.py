@@ -79,6 +79,18 @@ def test_an_unknown_name_brings_the_near_ones(lived_in):
     assert "/data/out/report" in str(raised.value.hint)
 
 
+def test_where_nothing_is_near_some_that_are_known_are_named(lived_in):
+    with pytest.raises(NotFoundError) as raised:
+        lineage("qqq", "--home", lived_in)
+    assert str(raised.value.hint).startswith("Nothing is near. Known are ")
+
+
+def test_masks_that_hide_nothing_are_said_to(lived_in):
+    said = "nothing in this lineage is of what the masks hide"
+    assert said in CliRunner().invoke(app, ["out/report", "--home", str(lived_in), "--mask", "tag=mistyped"]).output
+    assert said not in CliRunner().invoke(app, ["out/report", "--home", str(lived_in), "--mask", "kind=job"]).output
+
+
 def test_an_empty_home_says_how_to_begin(tmp_path):
     with pytest.raises(NotFoundError) as raised:
         lineage("report", "--home", tmp_path)
@@ -129,6 +141,8 @@ def test_as_of_before_a_job_ran_it_is_not_there(lived_in):
         (["out/clean", "--level", "job", "--level", "run"], "Two levels of actors"),
         (["out/clean", "--level", "column"], "has no column"),
         (["out/clean", "--open", "report"], "opens nothing"),
+        (["out/clean", "--level", "colum"], "colum is no level"),
+        (["out/clean", "--level", "owner"], "owner is no level"),
         ([], "Nothing is named"),
     ],
 )

@@ -89,6 +89,11 @@ def test_the_story_has_the_jobs_between(captured):
     assert told.index("report  run") < told.index("hourly  run") < told.index("clean_weather  run")
 
 
+def test_a_predicate_that_no_record_meets_says_so(captured):
+    home, oracle = captured
+    assert "No record of it is so" in run(app, home, oracle.root / "report", "--where", "origin = 'nowhere'")
+
+
 def test_a_limit_is_said(captured, trace):
     _, oracle = captured
     answer = trace(oracle.root / "report", "--where", "origin = 'A'", "--limit", 1)

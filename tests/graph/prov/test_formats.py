@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prov.model import ProvDocument
 from rdflib import Dataset, Graph, URIRef
 
-from headwater.errors import UnsupportedError
+from headwater.errors import InvalidProvenanceError, UnsupportedError
 from headwater.graph.prov.constraints import check
 from headwater.graph.prov.model import PROV, SHAPES, XSD, Closed, Document, Kind, Literal, Name, Opened, Statement
 from headwater.graph.prov.read import read
@@ -223,6 +223,13 @@ def test_the_package_reads_whatever_is_stated(stated):
     assert number == len(stated)
     for notation in (ProvFormat.N, ProvFormat.XML, ProvFormat.JSONLD):
         assert len(by_the_package(stated, notation).get_records()) == number
+
+
+@pytest.mark.parametrize("text", ["hello", "42", "no PROV at all"])
+def test_what_begins_like_no_notation_is_not_taken_for_one(text):
+    with pytest.raises(InvalidProvenanceError, match="begins like no notation") as raised:
+        read(f"\n{text}\n".encode())
+    assert raised.value.line == 2
 
 
 def test_every_notation_has_a_media_type_of_its_own():
