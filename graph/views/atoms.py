@@ -23,9 +23,9 @@ class Atoms:
     """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
 
     `parents` are containers that ids do not tell; `beyond` counts the nodes one hop further than depth or limit allowed. `notes` say what
-    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them; `known` gives
-    those of some nodes that need not be read from the store. Edges may be given as rows of two numbers, and stay so until somebody looks at
-    them one by one.
+    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them; `known`
+    gives those of some nodes that need not be read from the store. Edges may be given as rows of two numbers, and stay so until somebody
+    looks at them one by one.
     """
 
     __slots__ = ("_array", "_edges", "beyond", "focus", "ids", "known", "names", "notes", "parents", "reach")
