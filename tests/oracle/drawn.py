@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracle.correlated import In, WithCorrelated
 from tests.oracle.plans import Filter, Function, Plan, Project, Scan, Window
 from tests.oracle.ranks import Ranking
-from tests.oracle.rows import Ranked, Repartitioned, Top, Values
+from tests.oracle.rows import Ranked, Top, Values
 from tests.oracle.subqueries import Exists, WithScalar
 from tests.oracle.values import Column, Compare, Either, Expression, IsNull, Literal, Value
 
@@ -110,4 +110,4 @@ def is_windowed(plan: Plan) -> bool:
         return True
     if isinstance(plan, (Exists, In)):
         return is_windowed(plan.left)
-    return isinstance(plan, (Project, Filter, Top, Repartitioned, WithScalar, WithCorrelated)) and is_windowed(plan.child)
+    return isinstance(plan, (Project, Filter, Top, WithScalar, WithCorrelated)) and is_windowed(plan.child)

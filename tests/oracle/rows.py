@@ -36,24 +36,6 @@ class Values(Plan):
 
 
 @dataclass(eq=False)
-class Repartitioned(Plan):
-    """The child's rows, dealt out over partitions."""
-
-    child: Plan
-    partitions: int
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.child.width
-
-    def _rows(self) -> list[Derived]:
-        return self.child.rows
-
-    def sql(self) -> str:
-        return f"SELECT /*+ REPARTITION({self.partitions}) */ * FROM ({self.child.sql()}) t"
-
-
-@dataclass(eq=False)
 class Top(Plan):
     """The rows from `offset` on, `count` of them (None: all), in the order of a column without ties."""
 

@@ -11,7 +11,7 @@ from tests.oracle.drawn_shapes import drop_duplicates, explode, grouping_sets, p
 from tests.oracle.drawn_subqueries import correlated, exists, in_subquery, lateral, scalar, set_operation
 from tests.oracle.drawn_windows import chosen_by_place, ranked, ranking, window
 from tests.oracle.plans import Aggregate, Filter, Join, Plan, Project, Scan, Union
-from tests.oracle.rows import Repartitioned, Top
+from tests.oracle.rows import Top
 from tests.oracle.values import Column, Compare, Expression, Literal, Plus, Python
 
 
@@ -31,7 +31,7 @@ def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> Typed:
     child, types = draw(_typed(scans, depth - 1))
     makers: list[Callable[..., st.SearchStrategy[Typed]]] = [_filter, _project, _aggregate, _join(scans), _union]
     makers += [exists(scans), scalar(scans), set_operation(scans), in_subquery(scans), correlated(scans), lateral(scans)]
-    makers += [grouping_sets, explode, unpivot, pivot, drop_duplicates, ranking, _repartitioned]
+    makers += [grouping_sets, explode, unpivot, pivot, drop_duplicates, ranking]
     if is_numbered(child):
         makers += [window, window, _top, ranked, chosen_by_place]
     made: Typed = draw(draw(st.sampled_from(makers))(child, types))
@@ -76,11 +76,6 @@ def _join(scans: Mapping[str, Scan]) -> Callable[..., st.SearchStrategy[Typed]]:
         return Join(child, other, how, Compare("=", Column(a), Column(child.width + b))), both
 
     return join
-
-
-@st.composite
-def _repartitioned(draw: st.DrawFn, child: Plan, types: tuple[str, ...]) -> Typed:
-    return Repartitioned(child, draw(st.integers(1, 4))), types
 
 
 @st.composite
