@@ -47,6 +47,17 @@ class Laboratory:
         capture: Mapping[str, Any] = ends[0]["capture"]
         return capture
 
+    @contextmanager
+    def without_capture(self) -> Iterator[None]:
+        """Run queries as Spark does without us."""
+        optimizer = self.spark._jsparkSession.experimental()
+        put, rules = getattr(optimizer, "extraOptimizations_$eq"), optimizer.extraOptimizations()
+        put(rules.take(0))
+        try:
+            yield
+        finally:
+            put(rules)
+
     def publish(self, capture: Mapping[str, Any]) -> None:
         """Make it count."""
         moment = "2026-01-01T00:00:00Z"
