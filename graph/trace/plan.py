@@ -124,8 +124,11 @@ class Plan:
         if key not in self._carried:
             given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
             for below in sorted({below.id for below in self.below(operator)} - {operator.id}, key=self.order.__getitem__):
-                needed = needs_of(self.operators[below], given[below], dict(made).get(below))
-                for child in self.operators[below].inputs:
+                of_union = self.operators[below].op == "Union"
+                needed = None if of_union else needs_of(self.operators[below], given[below], dict(made).get(below))
+                for place, child in enumerate(self.operators[below].inputs):
+                    if of_union:
+                        needed = needs_of(self.operators[below], given[below], place)
                     known = given.get(child, frozenset())
                     given[child] = None if needed is None or known is None else known | needed
             self._carried[key] = given
@@ -186,11 +189,13 @@ def branches(boundary: Boundary) -> list[Column]:
 
 
 def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Needed:
-    """What an operator needs of its inputs to give the attributes `given`; an Expand, for rows of one `branch` where it is known."""
-    if given is None:
-        return None
-    if operator.op in _PASSING | _LEAVES:
+    """What an operator needs of its inputs to give the attributes `given`: an Expand for rows of `branch`, a Union of input `branch`."""
+    if given is None or operator.op in _PASSING | _LEAVES:
         return given
+    if operator.op == "Union" and operator.defines:
+        # Its columns go by their places, and have the names of the first input's: another input may use these for other columns.
+        sides = [definition.expr.args for definition in picked(operator, given)]
+        return attrs(expr for args in sides for expr in (args if branch is None else args[branch : branch + 1]))
     if operator.op in _DEFINING | {"Expand"}:
         exprs = [definition.expr for definition in picked(operator, given)]
         return _without_defined(operator, given) | attrs(exprs if branch is None else [expr.args[branch] for expr in exprs])

@@ -26,8 +26,8 @@ final class CacheRewrite {
         if (plan instanceof Subquery) {
             return false; // its own root comes later
         }
-        if (Checkpoint.underWay() != null) {
-            return !isRewritten(plan);
+        if (Checkpoint.underWay(plan) != null) {
+            return true;
         }
         StackTraceElement[] calls = new Throwable().getStackTrace();
         for (int i = 0; i < calls.length; i++) {

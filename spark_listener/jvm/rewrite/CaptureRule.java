@@ -68,7 +68,7 @@ public final class CaptureRule extends Rule {
 
     /** What is cached or checkpointed is captured by itself: which queries will read it, and whether any will, is not known yet. */
     private LogicalPlan kept(LogicalPlan plan) {
-        Checkpoint checkpoint = Checkpoint.underWay();
+        Checkpoint checkpoint = Checkpoint.underWay(plan);
         Capture capture = new Capture(plan, captures.segments(), captures.budget(), checkpoint == null ? null : checkpoint.written(), true);
         String reason;
         try {
@@ -78,7 +78,7 @@ public final class CaptureRule extends Rule {
             capture.register(captures.context());
             capture.rewritten = true;
             if (checkpoint != null) {
-                checkpoint.captured(capture);
+                checkpoint.captured(capture, plan);
                 return rewritten;
             }
             return Caches.remember(capture) ? rewritten : plan;

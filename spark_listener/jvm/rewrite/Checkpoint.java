@@ -3,6 +3,7 @@ package headwater.rewrite;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
@@ -18,6 +19,7 @@ public final class Checkpoint {
     private static final ThreadLocal UNDER_WAY = new ThreadLocal(); // the Checkpoint whose plan this thread optimises
 
     private final LogicalPlan written;
+    private LogicalPlan optimized; // without taps
     private Capture capture;
     private String reason; // why there is none
     private Dataset frame; // null: the program's own
@@ -34,6 +36,8 @@ public final class Checkpoint {
         } else if (frame.queryExecution().tracker().phases().contains("optimization")) {
             // Its plan may have run: Spark goes on with the shuffles that are there, and with the time of day that it read then.
             checkpoint.reason = "the frame that was checkpointed had been planned before";
+        } else if (checkpoint.written.containsPattern(TreePattern.CURRENT_LIKE())) {
+            checkpoint.reason = "what was checkpointed tells the time, which the program's own frame goes on to tell";
         } else {
             try {
                 checkpoint.plan(frame);
@@ -54,7 +58,7 @@ public final class Checkpoint {
             UNDER_WAY.remove();
         }
         if (capture != null) {
-            this.frame = new Dataset(new Tapped(session, written, tapped), frame.encoder());
+            this.frame = new Dataset(new Tapped(session, written, optimized, tapped), frame.encoder());
         }
     }
 
@@ -62,20 +66,23 @@ public final class Checkpoint {
         return session.sessionState().executePlan(plan, QueryExecution.$lessinit$greater$default$4());
     }
 
-    /** The one whose plan this thread optimises; null: none. */
-    static Checkpoint underWay() {
-        return (Checkpoint) UNDER_WAY.get();
+    /** The one whose plan this thread optimises; null: none. A rule of somebody else may have a plan of its own optimised meanwhile. */
+    static Checkpoint underWay(LogicalPlan plan) {
+        Checkpoint checkpoint = (Checkpoint) UNDER_WAY.get();
+        return checkpoint == null || !checkpoint.written.output().equals(plan.output()) ? null : checkpoint;
     }
 
     LogicalPlan written() {
         return written;
     }
 
-    void captured(Capture capture) {
+    void captured(Capture capture, LogicalPlan optimized) {
         this.capture = capture;
+        this.optimized = optimized;
     }
 
     void refused(String reason) {
+        this.capture = null;
         this.reason = "what was checkpointed is not captured: " + reason;
     }
 
@@ -92,15 +99,21 @@ public final class Checkpoint {
         }
     }
 
-    /** Runs the plan with taps, and says of it what is true of the program's own. */
+    /** Runs the plan with taps, and tells the size and the constraints of the one without. */
     private static final class Tapped extends QueryExecution {
+        private final transient LogicalPlan optimized;
         private final transient QueryExecution tapped;
 
-        Tapped(SparkSession session, LogicalPlan plan, QueryExecution tapped) {
+        Tapped(SparkSession session, LogicalPlan plan, LogicalPlan optimized, QueryExecution tapped) {
             super(
                 session, plan, QueryExecution.$lessinit$greater$default$3(), QueryExecution.$lessinit$greater$default$4(),
                 QueryExecution.$lessinit$greater$default$5(), QueryExecution.$lessinit$greater$default$6());
+            this.optimized = optimized;
             this.tapped = tapped;
+        }
+
+        public LogicalPlan optimizedPlan() {
+            return optimized;
         }
 
         public SparkPlan executedPlan() {

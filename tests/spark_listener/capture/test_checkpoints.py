@@ -162,6 +162,33 @@ def test_a_frame_that_had_run_is_checkpointed_as_it_is(checkpointed: Callable[..
     assert "planned before" in problem["reason"]
 
 
+def test_a_frame_that_tells_the_time_goes_on_to_tell_it(checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run) -> None:
+    plan = source.withColumn("now", f.current_timestamp())
+    kept = checkpointed(plan)
+    assert {row.now for row in kept.collect()} == {row.now for row in plan.collect()}
+    (problem,) = write(kept).capture["problems"]
+    assert problem["kind"] == "refused"
+    assert "tells the time" in problem["reason"]
+
+
+def test_an_order_by_a_column_that_is_gone(checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run, traced: Trace) -> None:
+    kept = checkpointed(source.sortWithinPartitions("key", "value").select((f.col("id") * 2).alias("twice"), f.col("key").alias("k")))
+    found = traced(write(kept.where("k = 1")), "twice")
+    assert found.ids == {(row["id"] * 2,): [frozenset({row["id"]})] for row in ROWS if row["key"] == 1}
+
+
+def test_columns_of_the_frame_on_its_checkpoint_and_of_equal_names(
+    checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run, traced: Trace
+) -> None:
+    twins = source.select("id", f.col("value").alias("x"), f.col("key").alias("x"))
+    assert checkpointed(twins).collect() == twins.collect()
+    kept = checkpointed(source)
+    assert kept.select(source["id"], source["value"]).count() == 9
+    assert checkpointed(source.select()).count() == 9
+    found = traced(write(kept.join(source.select("id"), "id").select("id")), "id")
+    assert found.ids == {(number,): [frozenset({number})] for number in range(9)}
+
+
 def test_a_plan_that_is_not_followed_says_so_where_it_is_read(
     checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run
 ) -> None:
