@@ -25,7 +25,10 @@ def all_like(values: tuple[str, ...], names: Sequence[str]) -> list[bool]:
         match = _pattern(values).match
         return [match(name) is not None for name in names]
     column = pa.array(names, pa.large_string())
-    found: list[bool] = pc.match_substring_regex(column, expression).to_pylist()
+    try:
+        found: list[bool] = pc.match_substring_regex(column, expression).to_pylist()
+    except pa.ArrowInvalid:  # more patterns than RE2 has room for
+        return [like(values, name) for name in names]
     if not pc.all(pc.string_is_ascii(column), min_count=0).as_py():
         return [found[place] if name.isascii() else like(values, name) for place, name in enumerate(names)]
     return found
