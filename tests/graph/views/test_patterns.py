@@ -26,3 +26,9 @@ def test_names_by_the_thousand_match_as_each_does(values: list[str], names: list
 @given(PATTERNS, st.text("abAB01_. \n", max_size=6))
 def test_a_pattern_means_what_it_does_to_file_names_whatever_the_case(value: str, name: str) -> None:
     assert patterns.like((value,), name) == fnmatch(name.lower(), value.lower())
+
+
+def test_more_patterns_than_there_is_room_for_in_one_expression() -> None:
+    values = tuple(f"{number:05}{'x' * 37}*" for number in range(20_000))
+    names = [values[7][:-1], *(f"other{number}" for number in range(100))]
+    assert patterns.all_like(values, names) == [True] + [False] * 100
