@@ -17,7 +17,7 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.codec import Wire, key, wrong
 from headwater.graph.associations.expressions import Expression, Operator
 
-FORMAT = 1
+FORMATS = (1, 2)  # a group of the second may be told by its key
 STATUSES = ("complete", "partial", "refused")
 KINDS = ("sink", "group", "window", "match", "semi", "rows", "check")
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
@@ -120,10 +120,13 @@ class BoundaryColumn(Wire):
 class Derived(Wire):
     """How long finding the rows of one key again was estimated to take, in milliseconds.
 
-    Of matches, `keys` and `values` say what makes the columns `key` and `value` of a row, over what the right side puts out.
+    Of matches and rows of a semi-join, `keys` and `values` say what makes the columns `key` and `value` of a row, over what their side
+    puts out; of matches below a derived group `left` is the key of the left side. Of a group, `told` says that its reference tells its key.
     """
 
     estimate_ms: float
+    told: bool = False
+    left: tuple[Expression, ...] = ()
     keys: tuple[Expression, ...] = ()
     values: tuple[Expression, ...] = ()
 
@@ -209,9 +212,9 @@ class Manifest(Wire):
         Raises:
             InvalidCaptureError: it breaks the format; `field` says where.
         """
-        if isinstance(value, Mapping) and value.get("format") != FORMAT:
+        if isinstance(value, Mapping) and value.get("format") not in FORMATS:
             raise InvalidCaptureError(
-                f"The manifest has format {value.get('format')!r}; this release reads format {FORMAT}.",
+                f"The manifest has format {value.get('format')!r}; this release reads formats {FORMATS[0]} to {FORMATS[-1]}.",
                 field=f"{path}.format", hint="Upgrade the service before the applications.",
             )  # fmt: skip
         manifest = super().from_json(value, path)

@@ -61,8 +61,13 @@ def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequ
     with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
         database.register("unsorted", pa.RecordBatchReader.from_batches(schema, unsorted))
-        rows = _COLLIDED if boundary.kind == "check" else "unsorted"
+        rows = _COLLIDED if _is_for_collisions(boundary) else "unsorted"
         keep_sorted(boundary, database, rows, target)
+
+
+def _is_for_collisions(boundary: Boundary) -> bool:
+    """Whether a boundary has nothing but the two hashes of each group."""
+    return boundary.kind == "check" and {column.role for column in boundary.columns} == {"key", "check"}
 
 
 def _first(boundary: Boundary, batch: pa.RecordBatch) -> list[int]:
@@ -71,7 +76,7 @@ def _first(boundary: Boundary, batch: pa.RecordBatch) -> list[int]:
 
 def _ordered(boundary: Boundary, table: pa.Table) -> pa.Table:
     columns = [column.to_numpy() for column in table.columns]
-    if boundary.kind == "check":
+    if _is_for_collisions(boundary):
         columns = list(collided(*columns))
     else:
         names = table.schema.names

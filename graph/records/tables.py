@@ -9,6 +9,7 @@
     semi     ref, key, r0 …, v0 …, nulls
     rows     ref, r0 …
     check    key, checked                           only hashes that two keys of an aggregate have
+    check    key, r0 …, checked, v0 …, nulls        of groups that are found again: all
 
 `checked` (of groups and matches too) is a second hash of the key.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.backward import Skip
 from headwater.graph.trace.collisions import say_collided
-from headwater.graph.trace.derive import groups_of
+from headwater.graph.trace.derive import groups_of, rows_of_keys
 from headwater.graph.trace.frames import UNREAD, Reach, influence
 from headwater.graph.trace.matches import MATCH, ROW, matched
 from headwater.graph.trace.plan import WINDOWED, Column, limited, references
@@ -82,7 +82,8 @@ class Forward:
         parts = [f"SELECT origin, ref FROM {own}"] if own else []
         if matches := self._through(match, ["*"], frozenset()):
             self._told(operator, f"(SELECT key AS ref FROM {matches})")
-            query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {self._session.rows(self._capture, rows)} {ROW} ON "
+            left = rows_of_keys(self._session, self._capture, rows, matches)
+            query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {left} {ROW} ON "
             found = matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
             parts.append(f"SELECT origin, ref FROM {found}")
         return self._session.table(" UNION ".join(parts)) if parts else None
@@ -110,6 +111,6 @@ class Forward:
         for column in counted if by is None else by:
             table = self._at(self._plan.operators[column.operator], skip)
             if table is not None:
-                kept = groups_of(self._session, self._capture, boundary, table)
+                kept = groups_of(self._session, self._capture, boundary, column, table)
                 parts.append(f"SELECT t.origin, {columns} FROM {kept} b JOIN {table} t ON t.ref = b.{column.name}")
         return self._session.table(" UNION ".join(parts)) if parts else None

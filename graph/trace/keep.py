@@ -15,6 +15,7 @@ from headwater.graph.records.compact import keep_sorted
 from headwater.graph.records.files import sync
 from headwater.graph.trace.derive import all_groups, is_derived
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.sought import below
 from headwater.graph.trace.tracer import tracer_of
 
 
@@ -23,13 +24,13 @@ def keep_groups(store: AssociationStore, tenant: str, capture: str) -> int:
     with tracer_of(store).session(tenant) as session:
         known = session.capture(capture)
         waiting = [boundary for boundary in known.manifest.boundaries if is_derived(session, known, boundary)]
+        waiting.sort(key=lambda boundary: (boundary.operator, boundary.kind != "semi"))  # the rows first that others are asked by
         return sum(_keep(session, known, boundary) for boundary in waiting if _may_change(session, known, boundary))
 
 
 def _may_change(session: Session, capture: Capture, boundary: Boundary) -> bool:
     """Whether a known run wrote what the groups are made of."""
-    scans = {column.operator for column in boundary.columns if column.role == "ref"}
-    sources = {capture.plan.operators[scan].source for scan in scans if scan is not None}
+    sources = {operator.source for operator in capture.plan.below(below(capture, boundary)) if operator.op == "Scan"}
     blocks = [
         FileBlock(uri_of(file.path), file.length, file.modified)
         for source in capture.manifest.sources

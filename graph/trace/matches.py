@@ -59,13 +59,13 @@ def _values(boundary: Boundary, alias: str, types: Mapping[int | None, str | Non
     """The recorded values of one side, by attribute."""
     attributes = [column.attr for column in boundary.columns if column.role == "value"]
     return {
-        attr: f"(CASE WHEN ({alias}.nulls >> {place}) & 1 = 0 THEN {_decoded(f'{alias}.v{place}', types.get(attr))} END)"
+        attr: f"(CASE WHEN ({alias}.nulls >> {place}) & 1 = 0 THEN {decoded(f'{alias}.v{place}', types.get(attr))} END)"
         for place, attr in enumerate(attributes)
         if attr is not None
     }
 
 
-def _decoded(value: str, spark: str | None) -> str:
+def decoded(value: str, spark: str | None) -> str:
     """A value out of its 64 bits (docs: capture format, role `value`)."""
     kind = duckdb_type(spark)
     if kind is None:

@@ -69,7 +69,7 @@ class Plan:
         return self._boundaries.get(("match", operator.id))
 
     def check(self, operator: Operator) -> Boundary | None:
-        """The boundary above an aggregate that has each group's two hashes, of which only those are kept that share the first."""
+        """The boundary above an aggregate that has each group's two hashes, kept where groups share the first; or what tells its keys."""
         return self._boundaries.get(("check", operator.id))
 
     def tells(self, operator: Operator) -> bool:

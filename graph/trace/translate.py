@@ -120,11 +120,14 @@ class Translator:
         return f"v{operator.id}.a{attr}"
 
     def _if_present(self, value: str, side: Operator) -> str:
-        carried = [self._columns[operator.id] for operator in self._plan.below(side) if operator.id in self._columns]
-        if not carried:
+        present = self._present(side)
+        if not present:
             raise Untranslatable("the nullable side of an outer join that the capture has no references to")
-        present = " OR ".join(f"c.{column} <> {NONE}" for column in carried)
-        return f"CASE WHEN {present} THEN {value} END"
+        return f"CASE WHEN {' OR '.join(present)} THEN {value} END"
+
+    def _present(self, side: Operator) -> list[str]:
+        """What holds of a row that has a part from one side of an outer join: some of these."""
+        return [f"c.{self._columns[operator.id]} <> {NONE}" for operator in self._plan.below(side) if operator.id in self._columns]
 
 
 def _nullable(join: Operator, side: int) -> bool:
@@ -173,6 +176,10 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
     simple = {"not": "(NOT {})", "isnull": "({} IS NULL)", "isnotnull": "({} IS NOT NULL)", "isnan": "coalesce(isnan({}), false)"}
     if fn in simple and len(parts) == 1:
         return simple[fn].format(parts[0])
+    if fn == "like" and len(parts) == 2 and expression.args[1].fn == "literal" and "\\" not in (expression.args[1].value or ""):
+        return f"({parts[0]} LIKE {parts[1]})"
+    if fn == "year" and len(parts) == 1 and expression.args[0].type == "date":
+        return f"CAST(year({parts[0]}) AS INTEGER)"
     if fn in _STRINGS and len(parts) == 2 and expression.args[0].type == expression.args[1].type == "string":
         return f"{_STRINGS[fn]}({', '.join(parts)})"
     if fn == "in" and len(parts) > 1 and alike:

@@ -67,7 +67,7 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")
     columns = references(boundary)
-    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {session.rows(capture, boundary)} w ON w.ref = n.ref")
+    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {groups(session, capture, boundary, wanted)} w ON w.ref = n.ref")
     results = [d for d in operator.defines if d.attr in attributes] if operator.op == "Window" else []
     if results:
         return _with_results(session, capture, operator, boundary, rows, attributes, results)

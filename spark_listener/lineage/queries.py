@@ -98,7 +98,7 @@ def _manifest(
 ) -> dict[str, Any]:
     manifest = dict(parts)
     manifest |= {
-        "format": 1,
+        "format": 2,
         "run": {"namespace": run.namespace, "job": run.job, "runId": run.run_id},
         "application": {"id": context.application_id, "name": redact(context.application_name), "spark": context.spark_version},
         "started": started,

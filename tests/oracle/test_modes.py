@@ -38,6 +38,32 @@ PROGRAMS = {
     "in a semi-join by a number made wider": "SELECT s, m FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.i = t.k AND u.b)",
     "in a semi-join by a folder": "SELECT k FROM p WHERE day IN (SELECT i FROM t WHERE m < 1) "
     "AND EXISTS (SELECT 1 FROM p q WHERE q.day = p.day + 1)",
+    "over a join": "SELECT a.k, count(*) n, max(b.x) x FROM t a JOIN t b ON a.i = b.k GROUP BY a.k",
+    "over a join without a key": "SELECT sum(a.x) x, max(b.k) k FROM t a JOIN p b ON a.k = b.k AND a.d < b.d WHERE a.s = 'a' AND b.day > 1",
+    "over joins by keys of every kind": "SELECT a.m, b.d, b.b, a.i, a.s, c.s t, year(c.d) y, count(*) n FROM t a JOIN p b ON a.k = b.k "
+    "JOIN t c ON c.k = b.i AND (c.m < a.m OR c.s = b.s) WHERE b.day < 2 AND a.b GROUP BY a.m, b.d, b.b, a.i, a.s, c.s, year(c.d)",
+    "over a join of equal nulls": "SELECT a.s, b.i, count(*) n FROM t a JOIN t b ON a.s <=> b.s AND a.k = b.i GROUP BY a.s, b.i",
+    "over a join of numbers of two kinds": "SELECT a.i, b.b, count(*) n FROM t a JOIN p b ON a.k = b.i GROUP BY a.i, b.b",
+    "over an anti-join": "SELECT a.d, a.b, count(*) n FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b WHERE b.k = a.k AND b.m > a.m) "
+    "GROUP BY a.d, a.b",
+    "over a join and an anti-join": "SELECT b.s, count(*) n FROM t a JOIN p b ON a.k = b.k AND a.i = b.i "
+    "WHERE NOT EXISTS (SELECT 1 FROM t c WHERE c.k = a.i AND c.m > a.m AND c.s LIKE '%c') GROUP BY b.s HAVING count(*) > 2",
+    "over a join under a limit": "SELECT a.d, count(*) n FROM t a JOIN t b ON a.k = b.i GROUP BY a.d ORDER BY n DESC, a.d LIMIT 2",
+    "over a join under a join": "SELECT g.d, g.n, c.k FROM "
+    "(SELECT a.d, max(b.k) k, count(*) n FROM t a JOIN p b ON a.k = b.i GROUP BY a.d) g "
+    "JOIN t c ON c.k = g.k AND c.d = g.d",
+    "over a join of nothing": "SELECT a.s, b.d, count(*) n FROM t a JOIN t b ON a.k = b.k WHERE b.s = 'nothing' GROUP BY a.s, b.d",
+    "over a semi-join": "SELECT s, d, count(*) n, min(x) x FROM t WHERE i IN (SELECT k FROM p WHERE day > 1) GROUP BY s, d",
+    "over a semi-join with a condition": "SELECT a.s, count(*) n, max(a.k) k FROM t a "
+    "WHERE EXISTS (SELECT 1 FROM p b WHERE b.k = a.i AND b.i <> a.k AND b.b) GROUP BY a.s",
+    "over joins of every kind": "SELECT c.s, c.day, count(*) n, min(a.x) x FROM t a JOIN p c ON a.k = c.k AND a.d < c.d "
+    "WHERE EXISTS (SELECT 1 FROM t b WHERE b.k = a.i AND b.i <> a.k) "
+    "AND NOT EXISTS (SELECT 1 FROM t b WHERE b.k = a.k AND b.i > a.i AND b.m > 5) AND c.i IN (SELECT k FROM t WHERE b) GROUP BY c.s, c.day",
+    "over an outer join": "SELECT a.k, count(b.k) n, max(b.x) x FROM t a LEFT JOIN p b ON a.i = b.k AND b.s NOT LIKE '%a%b%' AND b.m > a.m "
+    "WHERE a.b GROUP BY a.k",
+    "over an outer join by both sides": "SELECT a.s, b.s u, b.two, count(*) n FROM t a "
+    "LEFT JOIN (SELECT *, i IS NULL AS two FROM p WHERE day > 1) b ON a.k = b.i AND a.m < b.m GROUP BY a.s, b.s, b.two",
+    "over a semi-join that cannot": "SELECT s, count(*) n FROM t WHERE k IN (SELECT max(k) FROM t GROUP BY s) GROUP BY s",
     "matches that cannot": "SELECT k FROM t WHERE s IN (SELECT concat(s, 'b') FROM t WHERE k = 1)",
     "matches of text": "SELECT k FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.k = t.k AND u.s <> t.s)",
     "cannot be found again": "SELECT x, substr(s, 1, 1) c, count(*) n FROM t GROUP BY x, substr(s, 1, 1)",
@@ -78,7 +104,7 @@ def test_every_mode_gives_the_same_answers(laboratory: Laboratory, request: pyte
     assert all(0 <= boundary["derived"]["estimate_ms"] < 1000 for boundary in derived)
     answers = _all_answers(laboratory, out)
     assert _answers.setdefault(name, answers) == answers
-    assert answers or name == "no rows"
+    assert answers or name in {"no rows", "over a join of nothing"}
 
 
 def _all_answers(laboratory: Laboratory, out: Path) -> dict[Any, Any]:

@@ -183,6 +183,9 @@ public final class Manifest {
             result.put("keys", texts(boundary.keys));
             result.put("values", texts(boundary.values));
         }
+        if (boundary.left != null) {
+            result.put("left", texts(boundary.left));
+        }
         return result;
     }
 

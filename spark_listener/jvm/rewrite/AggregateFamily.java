@@ -7,17 +7,13 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.SessionWindow$;
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
-import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
- * Aggregates. Active: each input row is tapped with its group's hash; above, the hash is the reference of the group. Derived: nothing is
- * written; the least reference of the group's records stands for the group, and tells a trace its keys. Nothing is collected.
+ * Aggregates. Active: each input row is tapped with its group's hash; above, the hash is the reference of the group. What can be found
+ * again is left to DerivedGroups. Nothing is collected.
  */
 final class AggregateFamily extends Family {
     boolean takes(LogicalPlan node) {
@@ -34,7 +30,10 @@ final class AggregateFamily extends Family {
         }
         Derivable derivable = rewriter.capture.derives() ? Derivable.of(aggregate) : null;
         if (derivable != null && derivable.seconds <= rewriter.capture.budget) {
-            return derived(aggregate, operator, rewriter, derivable);
+            Rewritten derived = new DerivedGroups(aggregate, operator, rewriter, derivable).rewrite();
+            if (derived != null) {
+                return derived;
+            }
         }
         Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate"));
         Expression check = KeyHash.check(Scala.list(aggregate.groupingExpressions()), "Aggregate");
@@ -87,24 +86,5 @@ final class AggregateFamily extends Family {
         columns.add(reference.toAttribute());
         LogicalPlan tapped = Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
         return new HiddenProject(Scala.seq(columns), tapped, aggregate);
-    }
-
-    private static Rewritten derived(Aggregate aggregate, int operator, Rewriter rewriter, Derivable derivable) {
-        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, aggregate);
-        Rewritten child = rewriter.rewrite(aggregate.child());
-        Hidden record = (Hidden) child.hidden.get(0); // of the one scan
-        boundary.column("key", null, 0);
-        boundary.column("ref", "operator", record.operator);
-        boundary.derive(derivable.seconds);
-        AggregateExpression least = new AggregateExpression(
-            new Min(record.attribute), Complete$.MODULE$, false, Scala.none(), NamedExpression$.MODULE$.newExprId());
-        Alias reference = Rewriter.alias(least, "group");
-        List outputs = Scala.list(aggregate.aggregateExpressions());
-        outputs.add(reference);
-        List hidden = new ArrayList();
-        hidden.add(new Hidden(reference.toAttribute(), operator));
-        LogicalPlan renewed = new HiddenAggregate(
-            aggregate.groupingExpressions(), Scala.seq(outputs), child.plan, aggregate.hint(), aggregate);
-        return new Rewritten(renewed, hidden);
     }
 }

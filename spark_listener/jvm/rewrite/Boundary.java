@@ -17,7 +17,8 @@ public final class Boundary {
     public LogicalPlan original; // for the comparison of subplans that Spark may run once for several places
     public final List columns = new ArrayList(); // of Map: role, operator, frame, attr
     public Map derived; // null: its rows are written; else what is known of finding them again
-    public List keys; // of derived matches: of Expression, over the columns of the right side
+    public List keys; // of derived matches and rows of semi-joins: of Expression, over the columns of their side
+    public List left; // of matches below derived groups: the key of the left side, of Expression
     public List values; // likewise, what is compared beyond the keys
     public Expression compared; // of a semi-join, over the attributes of its values; null: nothing is
 

@@ -2,32 +2,15 @@ package headwater.rewrite;
 
 import headwater.shim.Scala;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
-import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.Contains;
-import org.apache.spark.sql.catalyst.expressions.EndsWith;
-import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
-import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GreaterThan;
-import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
-import org.apache.spark.sql.catalyst.expressions.In;
-import org.apache.spark.sql.catalyst.expressions.IsNotNull;
-import org.apache.spark.sql.catalyst.expressions.IsNull;
-import org.apache.spark.sql.catalyst.expressions.LessThan;
-import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.Not;
-import org.apache.spark.sql.catalyst.expressions.Or;
-import org.apache.spark.sql.catalyst.expressions.StartsWith;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
+import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -37,34 +20,34 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 
 /**
  * Whether the groups of an aggregate, or what a semi-join finds on its right side, can be found again when somebody asks: the operator
- * stands over one Parquet scan with nothing but filters and projections between, and whoever traces can evaluate its keys and the filters
- * exactly as Spark does. Then no association need be written: one record of a group tells its keys, and keys tell the records.
+ * stands over Parquet scans with nothing but filters, projections and (below a group) equi-joins between, inner, left outer, semi and anti, and whoever traces
+ * can evaluate its keys, the filters and the joins' conditions exactly as Spark does. Then no association need be written: what is known of
+ * a group tells its keys, and keys tell the records.
  *
- * What is accepted here must be accepted by graph/trace/translate.py; a test compares them.
+ * What is accepted here must be accepted by graph/trace/sought.py; a test compares them.
  */
 final class Derivable {
     private static final double BYTES_A_SECOND = 100.0e6; // of compressed columns, read and compared at a trace, on two cores
-    private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}|null"); // of four digits' years alone
 
     final double seconds; // that finding the records of one key again is estimated to take
-
     final List keys; // of Expression, over what the operator reads
+    final boolean joined; // whether it reads more than one scan
+    private final SameValues values;
 
-    private Derivable(double seconds, List keys) {
+    private Derivable(double seconds, List keys, boolean joined, SameValues values) {
         this.seconds = seconds;
         this.keys = keys;
+        this.joined = joined;
+        this.values = values;
     }
 
     /** Of the groups of an aggregate; null where they cannot be found again for sure. */
     static Derivable of(Aggregate aggregate) {
-        return of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList());
+        return of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
     }
 
     /**
@@ -79,53 +62,140 @@ final class Derivable {
         if (wanted.size() != 1 || !KeyHash.tells((Expression) wanted.get(0))) {
             return null;
         }
-        List values = keys.rightValues();
-        for (int i = 0; i < values.size(); i++) {
-            if (!KeyHash.isNumber(((Expression) values.get(i)).dataType())) {
-                return null;
-            }
-        }
-        return of(join.right(), wanted, values);
+        return areNumbers(keys.rightValues()) ? of(join.right(), wanted, keys.rightValues(), false) : null;
     }
 
-    private static Derivable of(LogicalPlan below, List keys, List values) {
-        List wanted = new ArrayList(keys);
-        wanted.addAll(values);
-        Map defined = new HashMap(); // ExprId -> Expression
-        LogicalPlan node = below;
-        while (!(node instanceof LogicalRelation)) {
-            if (!Inputs.subqueries(node).isEmpty()) {
-                return null; // another relation had a part in the rows
-            }
-            if (node.getClass() == Filter.class) {
-                wanted.add(((Filter) node).condition());
-                node = ((Filter) node).child();
-            } else if (node.getClass() == Project.class) {
-                define(((Project) node), defined);
-                node = ((Project) node).child();
-            } else {
-                return null;
+    private static boolean areNumbers(List values) {
+        for (int i = 0; i < values.size(); i++) {
+            if (!KeyHash.isNumber(((Expression) values.get(i)).dataType())) {
+                return false;
             }
         }
-        LogicalRelation scan = (LogicalRelation) node;
-        if (!(scan.relation() instanceof HadoopFsRelation)) {
-            return null;
-        }
-        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-        if (relation.fileFormat().getClass() != ParquetFileFormat.class || !plain(relation)) {
+        return true;
+    }
+
+    /** The scans, by their place among the operators below (the operator's input is 0), whose columns an expression reads. */
+    Set scansOf(Expression expression) {
+        return values.scansOf(expression);
+    }
+
+    private static Derivable of(LogicalPlan below, List keys, List values, boolean joins) {
+        Below found = new Below(joins);
+        found.wanted.addAll(keys);
+        found.wanted.addAll(values);
+        if (!found.visit(below)) {
             return null;
         }
         Set columns = new HashSet();
-        for (int i = 0; i < wanted.size(); i++) {
-            if (!same((Expression) wanted.get(i), defined, columns)) {
+        for (int i = 0; i < found.wanted.size(); i++) {
+            if (!found.values.same((Expression) found.wanted.get(i), columns)) {
                 return null;
             }
         }
-        return new Derivable(relation.location().sizeInBytes() * share(columns, relation) / BYTES_A_SECOND, keys);
+        return new Derivable(found.bytes(columns) / BYTES_A_SECOND, keys, found.scans.size() > 1, found.values);
+    }
+
+    /** What stands below an operator. */
+    private static final class Below {
+        final SameValues values = new SameValues();
+        final List wanted = new ArrayList(); // of Expression: what must be evaluated
+        final List scans = new ArrayList(); // of LogicalRelation
+        private final boolean joins;
+        private int next;
+
+        Below(boolean joins) {
+            this.joins = joins;
+        }
+
+        /** Whether it can all be read again. */
+        boolean visit(LogicalPlan node) {
+            int place = next++;
+            if (!Inputs.subqueries(node).isEmpty()) {
+                return false; // another relation had a part in the rows
+            }
+            if (node.getClass() == Filter.class) {
+                wanted.add(((Filter) node).condition());
+                return visit(((Filter) node).child());
+            }
+            if (node.getClass() == Project.class) {
+                values.define((Project) node);
+                return visit(((Project) node).child());
+            }
+            if (node instanceof LogicalRelation) {
+                values.define(Scala.list(node.output()), place);
+                scans.add(node);
+                return isPlain((LogicalRelation) node);
+            }
+            return joins && node instanceof Join && visit((Join) node);
+        }
+
+        private boolean visit(Join join) {
+            JoinType type = join.joinType();
+            if (type == org.apache.spark.sql.catalyst.plans.LeftSemi$.MODULE$) {
+                return visitSemi(join);
+            }
+            boolean outer = type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$;
+            boolean known = outer || type == org.apache.spark.sql.catalyst.plans.Inner$.MODULE$
+                || type == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
+            if (!known || ExtractEquiJoinKeys$.MODULE$.unapply(join).isEmpty()) {
+                return false; // every row with every row
+            }
+            wanted.add(join.condition().get());
+            return visit(join.left()) && (!outer || !holdsJoin(join.right())) && visit(join.right());
+        }
+
+        /** What it matches must be found again by itself; where more than the keys decides, a record of the left side stands for its row. */
+        private boolean visitSemi(Join join) {
+            SemiJoinKeys keys = SemiJoinKeys.of(join, null);
+            if (keys == null || Derivable.of(join, keys) == null || !areNumbers(keys.leftValues())
+                || (keys.condition != null && !isOneScan(join.left()))) {
+                return false;
+            }
+            wanted.add(join.condition().get());
+            return visit(join.left()) && visit(join.right());
+        }
+
+        private static boolean holdsJoin(LogicalPlan node) {
+            return node instanceof Join || (node.children().size() == 1 && holdsJoin((LogicalPlan) node.children().apply(0)));
+        }
+
+        /** Whether a row is made of one record. */
+        private static boolean isOneScan(LogicalPlan node) {
+            boolean passes = node instanceof Filter || node instanceof Project
+                || (node instanceof Join && ((Join) node).joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$);
+            return passes ? isOneScan((LogicalPlan) node.children().apply(0)) : node instanceof LogicalRelation;
+        }
+
+        /** The bytes of some columns. */
+        double bytes(Set columns) {
+            double result = 0.0;
+            for (int i = 0; i < scans.size(); i++) {
+                LogicalRelation scan = (LogicalRelation) scans.get(i);
+                HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+                Set names = new HashSet();
+                Iterator all = columns.iterator();
+                while (all.hasNext()) {
+                    Attribute column = (Attribute) all.next();
+                    if (scan.outputSet().contains(column)) {
+                        names.add(column.name());
+                    }
+                }
+                result += relation.location().sizeInBytes() * share(names, relation);
+            }
+            return result;
+        }
+    }
+
+    private static boolean isPlain(LogicalRelation scan) {
+        if (!(scan.relation() instanceof HadoopFsRelation)) {
+            return false;
+        }
+        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+        return relation.fileFormat().getClass() == ParquetFileFormat.class && isPlain(relation);
     }
 
     /** Whether Spark reads the columns of the files by their names alone, as they are: whoever traces cannot know better. */
-    private static boolean plain(HadoopFsRelation relation) {
+    private static boolean isPlain(HadoopFsRelation relation) {
         SQLConf conf = SQLConf.get();
         if (conf.isParquetBinaryAsString() || conf.caseSensitiveAnalysis() || conf.parquetFieldIdReadEnabled() || conf.ignoreCorruptFiles()
             || "LEGACY".equalsIgnoreCase(conf.getConfString("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED"))) {
@@ -143,59 +213,6 @@ final class Derivable {
             }
         }
         return true;
-    }
-
-    private static void define(Project project, Map defined) {
-        List columns = Scala.list(project.projectList());
-        for (int i = 0; i < columns.size(); i++) {
-            if (columns.get(i) instanceof Alias) {
-                defined.put(((Alias) columns.get(i)).exprId(), ((Alias) columns.get(i)).child());
-            }
-        }
-    }
-
-    /** Whether an expression means the same to whoever traces. Adds the columns of the scan that it reads. */
-    private static boolean same(Expression expression, Map defined, Set columns) {
-        if (expression instanceof Alias) {
-            return same(((Alias) expression).child(), defined, columns);
-        }
-        if (expression instanceof AttributeReference) {
-            Expression definition = (Expression) defined.get(((Attribute) expression).exprId());
-            if (definition != null) {
-                return same(definition, defined, columns);
-            }
-            columns.add(((Attribute) expression).name());
-            return same(expression.dataType());
-        }
-        if (expression instanceof Literal) {
-            boolean dated = !expression.dataType().equals(DataTypes.DateType) || DATE.matcher(expression.toString()).matches();
-            return same(expression.dataType()) && dated && expression.toString().indexOf('\0') < 0;
-        }
-        if (!known(expression)) {
-            return false;
-        }
-        List children = Scala.list(expression.children());
-        DataType type = null;
-        for (int i = 0; i < children.size(); i++) {
-            Expression child = (Expression) children.get(i);
-            if (!same(child, defined, columns) || (type != null && !type.equals(child.dataType()))) {
-                return false; // operands of two types would be widened, and not in the same way everywhere
-            }
-            type = child.dataType();
-        }
-        return true;
-    }
-
-    private static boolean known(Expression e) {
-        return e instanceof EqualTo || e instanceof EqualNullSafe || e instanceof LessThan || e instanceof LessThanOrEqual || e instanceof GreaterThan
-            || e instanceof GreaterThanOrEqual || e instanceof And || e instanceof Or || e instanceof Not || e instanceof IsNull
-            || e instanceof IsNotNull || e instanceof In || e instanceof StartsWith || e instanceof EndsWith || e instanceof Contains;
-    }
-
-    private static boolean same(DataType type) {
-        return type.equals(DataTypes.BooleanType) || type.equals(DataTypes.ByteType) || type.equals(DataTypes.ShortType)
-            || type.equals(DataTypes.IntegerType) || type.equals(DataTypes.LongType) || type.equals(DataTypes.StringType)
-            || type.equals(DataTypes.DateType) || type instanceof DecimalType;
     }
 
     /** The share of a relation's bytes that some of its columns have, by the sizes that Spark assumes of types. */

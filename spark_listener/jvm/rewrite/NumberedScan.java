@@ -79,6 +79,15 @@ public final class NumberedScan {
         return new NumberedScan(new HiddenProject(Scala.seq(columns), renewed, scan), reference.toAttribute());
     }
 
+    /** The scan as it is, but that the files are remembered which it reads. */
+    static LogicalPlan listed(LogicalRelation scan, HadoopFsRelation relation, SourceFiles files) {
+        OrdinalFileIndex index = new OrdinalFileIndex(relation, files, relation.partitionSchema());
+        HadoopFsRelation renewed = relation.copy(
+            index, relation.partitionSchema(), relation.dataSchema(), relation.bucketSpec(), relation.fileFormat(), relation.options(),
+            relation.sparkSession());
+        return scan.copy(renewed, scan.output(), scan.catalogTable(), scan.isStreaming(), scan.stream());
+    }
+
     private static FileFormat format(HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
         if (!countsWholeFiles(relation)) {
             return new RankedFormat(relation.fileFormat(), files, reports, splits);

@@ -19,18 +19,24 @@ public final class SemiJoinKeys {
     final Expression left;
     final Expression right;
     final Expression check; // a second hash of the right side's keys; null: the first is the key itself
-    final List rightKeys; // of Expression: the keys themselves
+    final List leftKeys; // of Expression: the keys themselves
+    final List rightKeys;
     final ComparedCondition condition; // beyond the keys; null: there is none
 
-    private SemiJoinKeys(Expression left, Expression right, Expression check, List rightKeys, ComparedCondition condition) {
+    private SemiJoinKeys(
+            Expression left, Expression right, Expression check, List leftKeys, List rightKeys, ComparedCondition condition) {
         this.left = left;
         this.right = right;
         this.check = check;
+        this.leftKeys = leftKeys;
         this.rightKeys = rightKeys;
         this.condition = condition;
     }
 
-    /** Where a part of the condition cannot be recorded, the capture says that all rows of equal keys are given. */
+    /**
+     * Where a part of the condition cannot be recorded, the capture says that all rows of equal keys are given. Without a capture the result is null
+     * then.
+     */
     static SemiJoinKeys of(Join join, Capture capture) {
         String name = "Join " + how(join.joinType());
         Tuple8 found = (Tuple8) Scala.orNull(ExtractEquiJoinKeys$.MODULE$.unapply(join));
@@ -42,19 +48,31 @@ public final class SemiJoinKeys {
             try {
                 condition = ComparedCondition.of(rest, join);
             } catch (Refused reason) {
+                if (capture == null) {
+                    return null;
+                }
                 String text = "which of the rows of equal keys meet the condition is not recorded (" + reason.getMessage() + "); all of them are given";
                 capture.problem(name, text, "superset");
             }
         }
         return new SemiJoinKeys(
-            KeyHash.narrowed(KeyHash.ofJoin(left, name)), KeyHash.narrowed(KeyHash.ofJoin(right, name)), KeyHash.check(right, name), right, condition);
+            KeyHash.narrowed(KeyHash.ofJoin(left, name)), KeyHash.narrowed(KeyHash.ofJoin(right, name)), KeyHash.check(right, name), left, right, condition);
     }
 
     /** What of the right side is compared beyond the keys: expressions over its columns. */
     List rightValues() {
+        return condition == null ? new ArrayList() : values(condition.right);
+    }
+
+    /** The same of the left side. */
+    List leftValues() {
+        return condition == null ? new ArrayList() : values(condition.left);
+    }
+
+    private static List values(List compared) {
         List result = new ArrayList();
-        for (int i = 0; condition != null && i < condition.right.size(); i++) {
-            result.add(((ComparedValue) condition.right.get(i)).value);
+        for (int i = 0; i < compared.size(); i++) {
+            result.add(((ComparedValue) compared.get(i)).value);
         }
         return result;
     }

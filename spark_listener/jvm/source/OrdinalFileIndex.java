@@ -15,8 +15,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * A file index that tells each file's ordinal as one more partition value. Readers fill partition columns with constants, so the
- * ordinal costs next to nothing a row. Files keep the order in which the original lists them, so that tasks are packed as without us.
+ * A file index that remembers what it listed, and tells each file's ordinal as one more partition value where its schema has one. Readers
+ * fill partition columns with constants, so the ordinal costs next to nothing a row. Files keep the order in which the original lists them,
+ * so that tasks are packed as without us.
  *
  * Equal to another that wraps an equal index: without that, reuse of exchanges would be lost.
  */
@@ -46,6 +47,9 @@ public final class OrdinalFileIndex implements FileIndex {
             }
         }
         files.list(found);
+        if (schema.length() == relation.partitionSchema().length()) {
+            return Scala.seq(directories); // nobody asks for ordinals
+        }
         List result = new ArrayList();
         for (int i = 0; i < directories.size(); i++) {
             PartitionDirectory directory = (PartitionDirectory) directories.get(i);

@@ -66,10 +66,14 @@ def test_unknown_keys_are_kept_at_every_level() -> None:
     assert Manifest.from_json(changed("weather", "fine")).to_json()["weather"] == "fine"
 
 
+def test_both_formats_are_read() -> None:
+    assert [Manifest.from_json(changed("format", number)).format for number in (1, 2)] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("path", "value", "field"),
     [
-        ("format", 2, "$.format"),
+        ("format", 3, "$.format"),
         ("capture", "../../etc", "$.capture"),
         ("status", "fine", "$.status"),
         ("run.runId", 3, "$.run.runId"),

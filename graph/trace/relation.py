@@ -1,0 +1,69 @@
+"""What stands below an operator whose rows are found again, as one relation of DuckDB (docs: capture format, "Derived boundaries").
+
+Scans with filters, projections and joins (inner, left outer, semi, anti) over them. Each scan is a table `v<operator>` with `ref` and the
+columns `a<attribute>`, which whoever uses the relation defines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headwater.graph.associations import Operator
+from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.translate import Translator, Untranslatable
+
+_KEPT = {"left semi": "EXISTS", "left anti": "NOT EXISTS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`sql` is for a FROM, `conditions` are for its WHERE; `scans` are all that either reads."""
+
+    sql: str
+    conditions: Sequence[str]
+    scans: Sequence[Operator]
+
+    @property
+    def where(self) -> str:
+        """The conditions, with WHERE."""
+        return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+
+
+class Again(Translator):
+    """A translator over such a relation."""
+
+    def __init__(self, plan: Plan, scans: Sequence[Operator]) -> None:
+        super().__init__(plan, {scan.id: "ref" for scan in scans})
+
+    def _present(self, side: Operator) -> list[str]:
+        return [f"v{scan.id}.ref IS NOT NULL" for scan in self._plan.below(side) if scan.op == "Scan"]
+
+
+def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relation:
+    """The rows of an operator.
+
+    Raises:
+        Untranslatable: DuckDB may compute them otherwise than Spark did.
+    """
+    if operator.op == "Scan":
+        return Relation(f"v{operator.id}", (), (operator,))
+    below = [relation_of(plan, translator, child) for child in plan.children(operator)]
+    scans = [scan for part in below for scan in part.scans]
+    if operator.op == "Project" and len(below) == 1:
+        return below[0]
+    condition = [translator.sql(operator.condition, operator)] if operator.op == "Join" and operator.condition else []
+    if operator.op == "Filter" and len(below) == 1 and operator.condition is not None:
+        kept = translator.sql(operator.condition, plan.children(operator)[0])
+        return Relation(below[0].sql, [*below[0].conditions, kept], scans)
+    if operator.op == "Join" and operator.how == "inner" and len(below) == 2 and condition:
+        conditions = [*below[0].conditions, *below[1].conditions]
+        return Relation(f"({below[0].sql} JOIN {below[1].sql} ON {condition[0]})", conditions, scans)
+    if operator.op == "Join" and operator.how == "left outer" and len(below) == 2 and condition:
+        on = " AND ".join([*condition, *below[1].conditions])  # what the right side lacks leaves the row of the left
+        return Relation(f"({below[0].sql} LEFT JOIN {below[1].sql} ON {on})", below[0].conditions, scans)
+    if operator.op == "Join" and operator.how in _KEPT and len(below) == 2 and condition:
+        matches = Relation(below[1].sql, [*below[1].conditions, *condition], below[1].scans)
+        kept = f"{_KEPT[operator.how]} (SELECT 1 FROM {matches.sql}{matches.where})"
+        return Relation(below[0].sql, [*below[0].conditions, kept], scans)
+    raise Untranslatable(operator.text or operator.op)

@@ -1,0 +1,87 @@
+"""All records of a scan, from the files that it read, as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from headwater.graph.associations import Operator
+from headwater.graph.model import node_id
+from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.trace.footers import check_columns
+from headwater.graph.trace.reader import exactly, literal, quoted
+from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
+from headwater.graph.trace.shapes import Shape
+from headwater.graph.trace.translate import Untranslatable
+from headwater.graph.trace.types import duckdb_type
+
+_HIDDEN = frozenset({"file_row_number", "file_index"})
+
+
+@dataclass(frozen=True, slots=True)
+class WholeScan:
+    """The records of a scan: `sql` is a query of `ref` and the needed values, `a<attribute>`."""
+
+    sql: str
+    files: Sequence[KnownFile]
+
+    def check(self) -> None:
+        """See that no file was written while it was read.
+
+        Raises:
+            SourceChangedError: one was.
+        """
+        for file in self.files:
+            replace(file).readable()
+
+
+def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mapping[int, str]) -> WholeScan:
+    """All records of a scan.
+
+    Raises:
+        SourceChangedError: a file is not what it was.
+        Untranslatable: the files hold something else than Spark read of them.
+    """
+    shape, names = Shape.of_source(capture.source(scan.source)), {column.attr: column.name for column in scan.attributes}
+    if own := [name for name, _ in shape.columns if name.lower() in _HIDDEN]:
+        raise Untranslatable(f"a record of files with a column {own[0]}")
+    files = _files(session, capture, scan, shape)
+    read = [file.readable() for file, _ in files]
+    split = {name.lower(): kind for name, kind in shape.partitions}
+    wanted = {names[attr]: kind for attr, kind in needed.items() if names[attr].lower() not in split}
+    check_columns(session.database, read, wanted)
+    if not files:
+        empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in needed.items())
+        return WholeScan(f"(SELECT NULL::BIGINT AS ref{empty} WHERE false)", ())
+    values = ""
+    for attr, kind in needed.items():
+        constant = names[attr].lower() in split
+        value = _constant([_value(file, names[attr]) for file, _ in files]) if constant else f"p.{quoted(names[attr])}"
+        values += f", CAST({value} AS {duckdb_type(kind)}) AS a{attr}"
+    ordinal = mapped("p.file_index", {place: ordinal for place, (_, ordinal) in enumerate(files)})
+    listed = ", ".join(literal(exactly(file.path)) for file in read)
+    return WholeScan(
+        f"(SELECT ({ordinal} << 40) | p.file_row_number AS ref{values} "
+        f"FROM read_parquet([{listed}], union_by_name = true, hive_partitioning = false) p)",
+        [file for file, _ in files],
+    )
+
+
+def _files(session: Session, capture: Capture, scan: Operator, shape: Shape) -> list[tuple[KnownFile, int]]:
+    """The files that the scan read, with their ordinals."""
+    source = capture.source(scan.source)
+    dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
+    return [
+        (session.known(FileBlock(uri_of(file.path), file.length, file.modified), dataset, shape, file.partition), file.ordinal)
+        for file in source.files
+    ]
+
+
+def _value(file: KnownFile, name: str) -> str | None:
+    return next((value for column, value in file.partition.items() if column.lower() == name.lower()), None)
+
+
+def _constant(values: Sequence[str | None]) -> str:
+    """A partition column: one value a file."""
+    branches = " ".join(f"WHEN {place} THEN {'NULL' if value is None else literal(value)}" for place, value in enumerate(values))
+    return f"(CASE p.file_index {branches} END)"
