@@ -67,16 +67,14 @@ def groups_of(session: Session, capture: Capture, boundary: Boundary, column: Co
         rows = session.table(f"SELECT DISTINCT 0 AS origin, ref FROM {records}")
         if boundary.kind == "semi":
             return _named(session, capture, boundary, made, rows)
-        scan, needed = capture.plan.operators[column.operator], made.needed.get(column.operator, {})
-        table = scanned(session, capture, scan, rows, needed) if needed else rows
-        met = _rows(
-            session,
-            capture,
-            made,
-            f"{made.references}{made.keyed}{made.computed}",
-            conditions=[f"v{scan.id}.ref IS NOT NULL"],
-            known={scan.id: f"(FROM {table})"},
-        )
+        selected = f"{made.references}{made.keyed}{made.computed}"
+        operator, needed = capture.plan.operators[column.operator], made.needed.get(column.operator, {})
+        if operator.op == "Scan":
+            table = scanned(session, capture, operator, rows, needed) if needed else rows
+            present = [f"v{operator.id}.ref IS NOT NULL"]  # an outer join may find none of these records
+            met = _rows(session, capture, made, selected, conditions=present, known={operator.id: f"(FROM {table})"})
+        else:
+            met = _rows(session, capture, made, selected, conditions=[f"{made.columns[column.name]} IN (SELECT ref FROM {rows})"])
         names = "".join(f", m.{name}" for name in [*made.columns, *made.values])
         if made.told and boundary.kind == "match":
             return session.table(f"SELECT {key_of('m.k0')} AS key{names} FROM {met} m WHERE m.k0 IS NOT NULL")

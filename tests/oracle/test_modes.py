@@ -41,7 +41,7 @@ PROGRAMS = {
     "over a join": "SELECT a.k, count(*) n, max(b.x) x FROM t a JOIN t b ON a.i = b.k GROUP BY a.k",
     "over a join without a key": "SELECT sum(a.x) x, max(b.k) k FROM t a JOIN p b ON a.k = b.k AND a.d < b.d WHERE a.s = 'a' AND b.day > 1",
     "over joins by keys of every kind": "SELECT a.m, b.d, b.b, a.i, a.s, c.s t, year(c.d) y, count(*) n FROM t a JOIN p b ON a.k = b.k "
-    "JOIN t c ON c.k = b.i AND (c.m < a.m OR c.s = b.s) WHERE b.day < 2 AND a.b GROUP BY a.m, b.d, b.b, a.i, a.s, c.s, year(c.d)",
+    "JOIN t c ON c.k = b.i AND (c.m < a.m OR c.s = b.s) WHERE b.day < 2 AND a.k = 2 GROUP BY a.m, b.d, b.b, a.i, a.s, c.s, year(c.d)",
     "over a join of equal nulls": "SELECT a.s, b.i, count(*) n FROM t a JOIN t b ON a.s <=> b.s AND a.k = b.i GROUP BY a.s, b.i",
     "over a join of numbers of two kinds": "SELECT a.i, b.b, count(*) n FROM t a JOIN p b ON a.k = b.i GROUP BY a.i, b.b",
     "over an anti-join": "SELECT a.d, a.b, count(*) n FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b WHERE b.k = a.k AND b.m > a.m) "
