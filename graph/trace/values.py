@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from headwater.graph.associations import NONE, Boundary, Definition, Expression, Operator
 from headwater.graph.trace.collisions import collided
 from headwater.graph.trace.decimals import summed
+from headwater.graph.trace.derive import groups
 from headwater.graph.trace.frames import influence
 from headwater.graph.trace.lookup import grouped
 from headwater.graph.trace.plan import MATERIALIZED, Column, branches, names, references
