@@ -199,12 +199,11 @@ def _check_names(shape: Shape) -> None:
 def _check_texts(database: Database, shape: Shape, source: str, columns: Sequence[str]) -> None:
     types, options = dict(shape.columns), dict(shape.options)
     for column in columns:
+        if column == options.get("columnnameofcorruptrecord", "_corrupt_record"):
+            raise UnsupportedError(f"What Spark read in {column} is not certain: what it holds of a bad record.")
         known = certain(quoted(column), types[column], options)
-        corrupt = column == options.get("columnnameofcorruptrecord", "_corrupt_record")
-        odd = database.execute(f"SELECT {quoted(column)} FROM {source} WHERE NOT ({known}) LIMIT 1").fetchone()
-        if corrupt or odd:
-            shown = "what it holds of a bad record" if corrupt else f"{odd[0]!r} as {types[column]}"  # type: ignore[index]  # one of them is there
-            raise UnsupportedError(f"What Spark read in {column} is not certain: {shown}.")
+        if odd := database.execute(f"SELECT {quoted(column)} FROM {source} WHERE NOT ({known}) LIMIT 1").fetchone():
+            raise UnsupportedError(f"What Spark read in {column} is not certain: {odd[0]!r} as {types[column]}.")
 
 
 def quoted(name: str) -> str:

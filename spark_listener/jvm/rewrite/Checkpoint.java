@@ -50,7 +50,7 @@ public final class Checkpoint {
 
     private void plan(Dataset frame) {
         SparkSession session = (SparkSession) frame.sparkSession();
-        QueryExecution tapped = execution(session, written);
+        QueryExecution tapped = session.sessionState().executePlan(written, QueryExecution.$lessinit$greater$default$4());
         UNDER_WAY.set(this);
         try {
             tapped.optimizedPlan();
@@ -60,10 +60,6 @@ public final class Checkpoint {
         if (capture != null) {
             this.frame = new Dataset(new Tapped(session, written, optimized, tapped), frame.encoder());
         }
-    }
-
-    private static QueryExecution execution(SparkSession session, LogicalPlan plan) {
-        return session.sessionState().executePlan(plan, QueryExecution.$lessinit$greater$default$4());
     }
 
     /** The one whose plan this thread optimises; null: none. A rule of somebody else may have a plan of its own optimised meanwhile. */

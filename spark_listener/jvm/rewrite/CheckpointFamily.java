@@ -3,14 +3,8 @@ package headwater.rewrite;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 
 /** Checkpointed rows, each with the reference that was put behind its columns. */
 final class CheckpointFamily extends Family {
@@ -25,16 +19,12 @@ final class CheckpointFamily extends Family {
             throw new Refused("Checkpoint", Checkpoints.reason(node));
         }
         rewriter.capture.reads(node, made);
-        Attribute column = new AttributeReference(
-            "_headwater_row", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        Hidden row = Hidden.row(operator);
         List output = Scala.list(relation.output());
-        output.add(column);
-        SparkSession session = (SparkSession) relation.otherCopyArgs().apply(0); // it has no other way out
-        LogicalPlan whole = relation.copy(
-            Scala.seq(output), relation.rdd(), relation.outputPartitioning(), relation.outputOrdering(), relation.isStreaming(), relation.stream(),
-            session, Scala.some(relation.stats()), Scala.none());
+        output.add(row.attribute);
+        LogicalPlan whole = MemoryFamily.copy(relation, output, relation.rdd());
         List hidden = new ArrayList();
-        hidden.add(new Hidden(column, operator));
+        hidden.add(row);
         return new Rewritten(whole, hidden);
     }
 }

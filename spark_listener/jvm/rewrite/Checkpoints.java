@@ -9,7 +9,6 @@ import java.util.WeakHashMap;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import scala.reflect.ClassTag$;
 
@@ -50,7 +49,8 @@ public final class Checkpoints {
 
     /** Why the plan of what a leaf reads is not captured. */
     static String reason(LogicalPlan leaf) {
-        return String.valueOf(known(leaf));
+        Object known = known(leaf);
+        return known instanceof Capture ? "it has other columns than what was checkpointed" : String.valueOf(known);
     }
 
     /** Forgets those whose segments lie in a folder. */
@@ -96,9 +96,7 @@ public final class Checkpoints {
             empty = relation.rdd().sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class));
             renewed.put(relation.rdd(), empty);
         }
-        LogicalRDD result = relation.copy(
-            relation.output(), empty, relation.outputPartitioning(), relation.outputOrdering(), relation.isStreaming(), relation.stream(),
-            (SparkSession) relation.otherCopyArgs().apply(0), Scala.some(relation.stats()), Scala.none());
+        LogicalRDD result = MemoryFamily.copy(relation, Scala.list(relation.output()), empty);
         remember(result, of(relation), null);
         return result;
     }

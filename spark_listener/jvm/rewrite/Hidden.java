@@ -1,6 +1,11 @@
 package headwater.rewrite;
 
+import headwater.shim.Scala;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
 
 /**
  * A hidden column: its attribute, and the operator of the original plan that it is about. Its role is `ref`, references to the operator's
@@ -23,6 +28,13 @@ public final class Hidden {
         this.attribute = attribute;
         this.operator = operator;
         this.role = role;
+    }
+
+    /** A new column of a leaf: the reference of each of its rows. */
+    static Hidden row(int operator) {
+        Attribute column = new AttributeReference(
+            PREFIX + "row", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        return new Hidden(column, operator);
     }
 
     /** The same column, as a plan above puts it out. */

@@ -5,15 +5,10 @@ import headwater.source.LocalRows;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 
 /** Relations whose rows stand in the plan (VALUES, createDataFrame of Arrow data): each row carries its ordinal in the relation as written. */
 final class LocalFamily extends Family {
@@ -37,12 +32,11 @@ final class LocalFamily extends Family {
             InternalRow reference = new GenericInternalRow(new Object[] {Long.valueOf(kept.ordinals[i])});
             numbered.add(new JoinedRow((InternalRow) rows.get(i), reference));
         }
-        Attribute column = new AttributeReference(
-            "_headwater_row", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        Hidden row = Hidden.row(operator);
         List output = Scala.list(relation.output());
-        output.add(column);
+        output.add(row.attribute);
         List hidden = new ArrayList();
-        hidden.add(new Hidden(column, operator));
+        hidden.add(row);
         LogicalPlan renewed = new HiddenLocalRelation(Scala.seq(output), Scala.seq(numbered), false, relation.stream(), relation);
         return new Rewritten(renewed, hidden);
     }

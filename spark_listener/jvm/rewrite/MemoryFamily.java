@@ -8,15 +8,10 @@ import java.util.Map;
 import org.apache.spark.Dependency;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SQLExecutionRDD;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 
 /**
  * DataFrames of the program's own data (createDataFrame of a list or of an RDD over one): a record is the n-th row of its partition.
@@ -36,17 +31,21 @@ final class MemoryFamily extends Family {
         }
         check(relation.rdd(), new IdentityHashMap());
         rewriter.capture.inMemory(relation, "rdd " + relation.rdd().id(), relation.rdd().getNumPartitions());
-        Attribute column = new AttributeReference(
-            "_headwater_row", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        Hidden row = Hidden.row(operator);
         List output = Scala.list(relation.output());
-        output.add(column);
-        SparkSession session = (SparkSession) relation.otherCopyArgs().apply(0); // it has no other way out
-        LogicalPlan numbered = relation.copy(
-            Scala.seq(output), rewriter.capture.numbered(relation.rdd()), relation.outputPartitioning(), relation.outputOrdering(), false, relation.stream(),
-            session, Scala.some(relation.stats()), Scala.none());
+        output.add(row.attribute);
+        LogicalPlan numbered = copy(relation, output, rewriter.capture.numbered(relation.rdd()));
         List hidden = new ArrayList();
-        hidden.add(new Hidden(column, operator));
+        hidden.add(row);
         return new Rewritten(numbered, hidden);
+    }
+
+    /** A relation with other columns, over other rows, of which the same is said. */
+    static LogicalRDD copy(LogicalRDD relation, List output, RDD rows) {
+        SparkSession session = (SparkSession) relation.otherCopyArgs().apply(0); // it has no other way out
+        return relation.copy(
+            Scala.seq(output), rows, relation.outputPartitioning(), relation.outputOrdering(), relation.isStreaming(), relation.stream(),
+            session, Scala.some(relation.stats()), Scala.none());
     }
 
     private static void check(RDD rdd, Map seen) {
