@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -46,6 +46,7 @@ class Relation:
 class Job:
     """One captured query in the making. `clock` orders the captures."""
 
+    format: ClassVar[int] = 1
     store: AssociationStore
     name: str
     clock: int = 0
@@ -262,7 +263,7 @@ class Job:
                             "bytes": len(data), "sha256": digest})  # fmt: skip
         order = [root, *(identifier for identifier in self.operators if identifier != root)]
         manifest = Manifest.from_json({
-            "format": 1, "capture": self.capture, "run": {"namespace": "tests", "job": self.name, "runId": self.run},
+            "format": self.format, "capture": self.capture, "run": {"namespace": "tests", "job": self.name, "runId": self.run},
             "application": {"id": "app", "name": self.name, "spark": "4.1.4"}, "execution": 1,
             "started": f"2026-01-01T00:{self.clock:02d}:00Z", "ended": f"2026-01-01T00:{self.clock:02d}:30Z",
             "mode": "active", "status": "complete", "problems": self.problems, "sources": self.sources,

@@ -1,0 +1,139 @@
+"""What stands below derived rows, as a relation of DuckDB: the rows that nested loops give, for every join that may stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater.graph.associations import Application, Expression, Manifest, Operator, RunName
+from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.relation import Again, relation_of
+from headwater.graph.trace.translate import Untranslatable
+
+LEFT, RIGHT = 1, 2  # the scans; left has the attributes 11 and 12, right 21 and 22, by the names k and v
+NUMBERS = st.one_of(st.none(), st.integers(0, 3))
+ROWS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6)
+
+Row = tuple[int | None, int | None]
+Pair = tuple[int | None, int | None]  # the numbers of a left and of a right record
+
+
+def _scan(scan: int) -> Operator:
+    columns = tuple({"attr": 10 * scan + place, "name": name, "type": "bigint"} for place, name in ((1, "k"), (2, "v")))
+    return Operator(id=scan, op="Scan", source=scan, columns=columns)
+
+
+def _attr(attr: int) -> Expression:
+    return Expression(fn="attr", attr=attr, type="bigint")
+
+
+def _compare(fn: str, *args: Expression) -> Expression:
+    return Expression(fn=fn, args=args, type="boolean")
+
+
+KEYS = _compare("=", _attr(11), _attr(21))
+SMALL = {attr: _compare("<", _attr(attr), Expression(fn="literal", value="2", type="bigint")) for attr in (12, 22)}
+
+
+def _plan(*operators: Operator) -> Plan:
+    """A plan of two scans and what stands above them, the highest first."""
+    return Plan(
+        Manifest(
+            format=2, capture="6f1b0d5e-0000-4000-8000-000000000000", run=RunName(namespace="n", job="j", run_id="r"),
+            application=Application(id="a", name="a", spark="4.1"), started="", ended="", mode="lazy", status="complete", problems=(),
+            sources=(), operators=(*operators, _scan(LEFT), _scan(RIGHT)), boundaries=(), segments=(),
+        )
+    )  # fmt: skip
+
+
+def _found(plan: Plan, tables: dict[int, list[Row]]) -> list[tuple[Any, ...]]:
+    """The references of each row, by DuckDB; a side that does not go on has none."""
+    top = plan.operators[plan.manifest.operators[0].id]
+    relation = relation_of(plan, Again(plan, [scan for scan in plan.below(top) if scan.op == "Scan"]), top)
+    defined = ", ".join(f"v{scan} AS ({_values(scan, rows)})" for scan, rows in tables.items())
+    shown = ", ".join(f"v{scan}.ref" if f"v{scan}" in relation.sql else "NULL" for scan in tables)
+    found = duckdb.execute(f"WITH {defined} SELECT {shown} FROM {relation.sql}{relation.where}").fetchall()
+    return sorted(found, key=repr)
+
+
+def _values(scan: int, rows: list[Row]) -> str:
+    listed = [(number, *("NULL" if value is None else value for value in row)) for number, row in enumerate(rows)]
+    columns = ", ".join(f"CAST(c{place} AS BIGINT) AS {name}" for place, name in enumerate(("ref", f"a{scan}1", f"a{scan}2")))
+    made = ", ".join(f"({', '.join(map(str, row))})" for row in [("NULL", "NULL", "NULL"), *listed])
+    return f"SELECT {columns} FROM (VALUES {made}) t(c0, c1, c2) WHERE c0 IS NOT NULL"
+
+
+def _joined(how: str, left: Iterable[int], right: Iterable[int], equal: Callable[[int, int], bool]) -> list[Pair]:
+    rows: list[Pair] = []
+    for mine in left:
+        matches: list[Pair] = [(mine, other) for other in right if equal(mine, other)]
+        if how == "left semi":
+            rows += [(mine, None)] if matches else []
+        elif how == "left anti":
+            rows += [] if matches else [(mine, None)]
+        else:
+            rows += matches or ([(mine, None)] if how == "left outer" else [])
+    return sorted(rows, key=repr)
+
+
+def _small(value: int | None) -> bool:
+    return value is not None and value < 2
+
+
+@pytest.mark.parametrize("how", ["inner", "left outer", "left semi", "left anti"])
+@settings(max_examples=60)
+@given(left=ROWS, right=ROWS, filtered=st.sets(st.sampled_from(["left", "right", "above"])))
+def test_a_join_has_the_rows_of_nested_loops(how: str, left: list[Row], right: list[Row], filtered: set[str]) -> None:
+    above = [Operator(id=9, op="Filter", children=(8,), condition=SMALL[12])] if "above" in filtered else []
+    sides = {"left": (LEFT, 12), "right": (RIGHT, 22)}
+    filters = [Operator(id=scan + 5, op="Filter", children=(scan,), condition=SMALL[attr])
+               for side, (scan, attr) in sides.items() if side in filtered]  # fmt: skip
+    below = tuple(scan + 5 if side in filtered else scan for side, (scan, _) in sides.items())
+    join = Operator(id=8, op="Join", children=below, how=how, condition=KEYS)
+    kept = [n for n, (_, v) in enumerate(left) if "left" not in filtered or _small(v)]
+    others = [n for n, (_, v) in enumerate(right) if "right" not in filtered or _small(v)]
+    rows = _joined(how, kept, others, lambda mine, other: left[mine][0] is not None and left[mine][0] == right[other][0])
+    expected = [row for row in rows if "above" not in filtered or _small(left[row[0] or 0][1])]
+    assert _found(_plan(*above, join, *filters), {LEFT: left, RIGHT: right}) == expected
+
+
+@settings(max_examples=60)
+@given(left=ROWS, right=ROWS)
+def test_what_an_outer_join_lacks_is_null_in_a_filter_above_it(left: list[Row], right: list[Row]) -> None:
+    join = Operator(id=8, op="Join", children=(LEFT, RIGHT), how="left outer", condition=KEYS)
+    absent = Operator(id=9, op="Filter", children=(8,), condition=_compare("isnull", _attr(22)))
+    rows = _joined("left outer", range(len(left)), range(len(right)), lambda a, b: left[a][0] is not None and left[a][0] == right[b][0])
+    expected = [row for row in rows if row[1] is None or right[row[1]][1] is None]
+    assert _found(_plan(absent, join), {LEFT: left, RIGHT: right}) == expected
+
+
+def test_a_projection_adds_nothing_and_its_columns_are_those_below() -> None:
+    made = Operator.from_json({
+        "id": 7, "op": "Project", "children": [LEFT],
+        "defines": [{"attr": 30, "name": "w", "type": "bigint", "expr": {"fn": "attr", "attr": 12, "type": "bigint"}}],
+    }, "$")  # fmt: skip
+    kept = Operator(id=9, op="Filter", children=(7,), condition=_compare("isnotnull", _attr(30)))
+    assert _found(_plan(kept, made), {LEFT: [(1, 1), (2, None), (None, 3)]}) == [(0,), (2,)]
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="full outer", condition=KEYS, text="Join FullOuter"),
+        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="right outer", condition=KEYS, text="Join RightOuter"),
+        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="inner", text="Join Inner"),
+        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="existence", condition=KEYS, text="Join Existence"),
+        Operator(id=8, op="Union", children=(LEFT, RIGHT), text="Union"),
+        Operator(id=8, op="GlobalLimit", children=(LEFT,), text="GlobalLimit 3"),
+        Operator(id=8, op="Filter", children=(LEFT,), text="Filter of nothing that is known"),
+    ],
+    ids=lambda operator: operator.text,
+)
+def test_what_it_cannot_say_is_refused_by_its_text(operator: Operator) -> None:
+    with pytest.raises(Untranslatable, match=operator.text):
+        relation_of(plan := _plan(operator), Again(plan, [_scan(LEFT), _scan(RIGHT)]), operator)
