@@ -52,8 +52,8 @@ def _find(mark: re.Match[str], results: Path) -> dict[str, Any]:
 
 def _shown(case: dict[str, Any]) -> str:
     unit = "" if case["unit"] == "×" else f" {case['unit']}"
-    text = f"{case['value']:g}{unit} ({case['low']:g} to {case['high']:g})"
-    return text if case["usable"] else f"{text}, not usable: the control was {case['control']['low']:g} to {case['control']['high']:g}"
+    doubt = "" if case["usable"] else f"; control {case['control']['low']:g} to {case['control']['high']:g}"
+    return f"{case['value']:g}{unit} ({case['low']:g} to {case['high']:g}{doubt})"
 
 
 if __name__ == "__main__":

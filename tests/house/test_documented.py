@@ -75,7 +75,7 @@ def results(tmp_path: Path) -> Path:
     ("mark", "shown"),
     [
         ("demo: all five jobs, active", "1.21 (1.19 to 1.24)"),
-        ("demo: doubtful", "1.21 (1.19 to 1.24), not usable: the control was 0.99 to 1.05"),
+        ("demo: doubtful", "1.21 (1.19 to 1.24; control 0.99 to 1.05)"),
         ("demo: t: p50", "1.21 ms (1.19 to 1.24)"),
     ],
 )
