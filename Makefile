@@ -30,8 +30,8 @@ test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS
 quick: bootstrap ## The unit tests alone (PATHS=tests/graph: those of that folder).
 	@$(PYTHON) -m pytest -q -n 2 -m "$(UNIT)" $(PATHS)
 
-torture: bootstrap ## Random programs against the oracle, in every mode (PLANS=100000).
-	@HEADWATER_PLANS=$(PLANS) $(PYTHON) -m pytest -q --timeout=0 tests/oracle/test_random_plans.py
+torture: bootstrap ## Random programs against the oracle, in every mode, in pieces (PLANS=100000).
+	@$(PYTHON) -m bench.truth.torture --plans $(PLANS) $(ARGS)
 
 lint: ## Ruff's rules and format, and the page's (PATHS=folder: those files alone, without the page).
 	@$(PYTHON) -m ruff check $(or $(PATHS),.)

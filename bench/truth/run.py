@@ -1,6 +1,7 @@
-"""`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/SUITE-truth.json.
+"""`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/truth-SUITE-MODE.json.
 
-It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said.
+It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said. Some of the queries go to build/bench,
+beside those that were put to the test there of the same commit; once all are there, they are a result.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import json
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from bench import results
 from bench.data.dialect import for_spark
@@ -48,15 +50,24 @@ def main(arguments: Sequence[str]) -> int:
         for finding in findings(options.suite, scale, Path(scratch), mode=options.mode, queries=queries, rows=options.rows):
             found.append(finding)
             print(_line(finding), flush=True)
-    content = results.head(f"{options.suite}-truth") | {
-        "scale": scale,
-        "summary": summary(found),
-        "queries": [asdict(one) for one in found],
-    }
-    folder = results.RESULTS if queries is None else results.ROOT / "build" / "bench"
+    head = results.head(f"truth-{options.suite}-{options.mode}") | {"scale": scale}
+    parts = options.results or results.ROOT / "build" / "bench"
+    listed = benchmark(options.suite, scale).queries
+    everything = found if queries is None else together(found, head, parts)
+    content = head | {"summary": summary(everything), "queries": [asdict(one) for one in everything]}
     print(json.dumps(content["summary"]))
-    print(f"written: {results.write(content, options.results or folder)}")
+    folder = results.RESULTS if len(everything) == len(listed) and not options.results else parts
+    print(f"written: {results.write(content, folder)}")
     return int(any(finding.wrong for finding in found))
+
+
+def together(found: Sequence[Finding], head: Mapping[str, Any], folder: Path) -> list[Finding]:
+    """These findings and those of other queries that a file in the folder has, of the same commit and scale."""
+    before = folder / f"{head['suite']}.json"
+    known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
+    same = all(known.get(name) == head[name] for name in ("commit", "scale"))
+    queries = {entry["query"]: Finding(**entry) for entry in known["queries"]} if same else {}
+    return sorted((queries | {one.query: one for one in found}).values(), key=lambda one: int(one.query.removeprefix("q")))
 
 
 def summary(found: Sequence[Finding]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from headwater.graph.records import FileBlock
 from headwater.graph.trace.held import Database
-from headwater.graph.trace.reader import ReadFile, exactly
+from headwater.graph.trace.reader import HIDDEN, ReadFile, exactly
 from headwater.graph.trace.translate import Untranslatable
 from headwater.graph.trace.types import INTEGERS, duckdb_type
 
@@ -43,15 +43,17 @@ def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping
     """Check columns, name → Spark's type, in files.
 
     Raises:
-        Untranslatable: their values may be others than Spark read.
+        Untranslatable: their values may be others than Spark read, or a column, wanted or not, hides the place of a record.
     """
-    if not files or not wanted:
+    if not files:
         return
     found: set[str] = set()
     names = {name.lower(): (name, kind) for name, kind in wanted.items()}
     footers = _footers(database, files)
     for file, footer in zip(files, footers, strict=True):
         lower = [name.lower() for name, _ in footer.columns]
+        if own := HIDDEN.intersection(lower):
+            raise Untranslatable(f"a record of {file.path}, which has a column {min(own)},")
         for (name, kind), key in zip(footer.columns, lower, strict=True):
             if key in names and (lower.count(key) > 1 or not _alike(kind, duckdb_type(names[key][1]))):
                 read = f"{names[key][0]}, which was read as {names[key][1]}"

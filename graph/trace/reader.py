@@ -26,7 +26,7 @@ from headwater.graph.trace.textvalues import certain, typed
 from headwater.graph.trace.types import duckdb_type
 
 FILE, ROW, LINE = "__file", "__row", "__line"
-_HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name
+HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name
 _PATTERN = re.compile(r"[\[\]*?]")
 _FEW = 16  # files that are scanned one by one
 _numbers = count()
@@ -63,6 +63,7 @@ class Reader:
         name = f"records_{next(_numbers)}"
         select, parameters = self.query(database, shape, files, wanted)
         database.execute(f"CREATE TEMP TABLE {name} AS {select}", parameters)
+        check_names(shape, (column[0] for column in database.execute(f"SELECT * FROM {name} LIMIT 0").description or ()))
         return name
 
     def query(
@@ -75,13 +76,14 @@ class Reader:
     ) -> tuple[str, list[object]]:
         """A query of what `table` would hold, and its parameters.
 
-        `columns` are those that something is computed from: of Parquet no other is read.
+        `columns` are those that something is computed from: of Parquet no other is read. Without them, whoever runs the query sees to the
+        names of what it gives (`check_names`): files may have columns that the shape has not.
 
         Raises:
             UnsupportedError: records of the format cannot be read, or it is not certain what Spark read in one of `columns`.
         """
         if shape.format == "parquet":
-            _check_names(shape)
+            check_names(shape, (name for name, _ in shape.columns))
             if wanted is not None and 0 < len(files) <= _FEW:
                 select, parameters = _few(shape, files, wanted)
             else:
@@ -188,8 +190,13 @@ def kept_rows(path: Path) -> str:
     return f"read_parquet({literal(exactly(path))})"
 
 
-def _check_names(shape: Shape) -> None:
-    if own := sorted(name for name, _ in shape.columns if name.lower() in _HIDDEN):
+def check_names(shape: Shape, names: Iterable[str]) -> None:
+    """See that no column of a Parquet file hides the place of its records; `names` are those that reading it gave.
+
+    Raises:
+        UnsupportedError: one does.
+    """
+    if own := sorted(name for name in names if shape.format == "parquet" and name.lower() in HIDDEN):
         raise UnsupportedError(
             f"Records cannot be read by their place where a column is called {own[0]}: it hides the place.",
             hint="Ask for an answer without values.",

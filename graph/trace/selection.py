@@ -17,7 +17,7 @@ from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
 from headwater.graph.trace.held import Database
 from headwater.graph.trace.predicate import checked, explained
-from headwater.graph.trace.reader import FILE, LINE, ROW, Wanted, quoted
+from headwater.graph.trace.reader import FILE, LINE, ROW, Wanted, check_names, quoted
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.shapes import Shape
 
@@ -42,11 +42,11 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
     places = _places(files, rows)
     read = [file for file in files if not rows or file.number in {number for number, _ in places}]
     if where is not None and not rows:
-        return _where(session, *session.reader.query(session.database, shape, [file.readable() for file in read]), where)
+        return _where(session, shape, *session.reader.query(session.database, shape, [file.readable() for file in read]), where)
     table = session.reader.table(session.database, shape, [file.readable() for file in read], _wanted(places) if rows else None)
     if rows and session.count(table) < len(set(places)):
         _check_found(session, places, session.database.execute(f"SELECT {FILE}, {ROW} FROM {table}").fetchall())
-    return table if where is None else _where(session, f"FROM {table}", [], where)
+    return table if where is None else _where(session, shape, f"FROM {table}", [], where)
 
 
 def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> Read:
@@ -101,10 +101,11 @@ def read_back(session: Session, places: Sequence[tuple[int, int]]) -> list[Trace
     return [found.get(place, bare[place]) for place in places]
 
 
-def _where(session: Session, query: str, parameters: list[object], where: str) -> str:
+def _where(session: Session, shape: Shape, query: str, parameters: list[object], where: str) -> str:
     """A table of those rows of a query that fulfil a predicate."""
     predicate = checked(session.database, where)
     described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
+    check_names(shape, (column[0] for column in described))
     try:
         return session.table(f"SELECT * FROM ({query}) WHERE {predicate}", parameters)
     except duckdb.IOException:
@@ -132,7 +133,9 @@ def _read_all(session: Session, shapes: Mapping[Shape, Sequence[KnownFile]], pla
 
 def _read(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> Read:
     select, parameters = session.reader.query(database, shape, [file.readable() for file in files], _wanted(places))
-    return _fetched(session, database.execute(select, parameters))
+    read = _fetched(session, database.execute(select, parameters))
+    check_names(shape, read.columns)
+    return read
 
 
 def column_names(session: Session, table: str) -> list[str]:

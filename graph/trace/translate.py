@@ -8,7 +8,7 @@ aggregate, or what passes through an inner window. Below the nullable side of an
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.decimals import computed, summed, widens
@@ -176,7 +176,7 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
     simple = {"not": "(NOT {})", "isnull": "({} IS NULL)", "isnotnull": "({} IS NOT NULL)", "isnan": "coalesce(isnan({}), false)"}
     if fn in simple and len(parts) == 1:
         return simple[fn].format(parts[0])
-    if fn == "like" and len(parts) == 2 and expression.args[1].fn == "literal" and "\\" not in (expression.args[1].value or ""):
+    if fn == "like" and len(parts) > 1 and _escapes_nothing(expression.args[1:]):
         return f"({parts[0]} LIKE {parts[1]})"
     if fn == "year" and len(parts) == 1 and expression.args[0].type == "date":
         return f"CAST(year({parts[0]}) AS INTEGER)"
@@ -185,6 +185,12 @@ def _predicate(expression: Expression, parts: list[str], *, alike: bool) -> str:
     if fn == "in" and len(parts) > 1 and alike:
         return f"({parts[0]} IN ({', '.join(parts[1:])}))"
     raise Untranslatable(f"{expression.text} ({expression.name or fn}) is not evaluated here")
+
+
+def _escapes_nothing(pattern: Sequence[Expression]) -> bool:
+    """Of LIKE: a literal, and the character that escapes, where it is not the backslash."""
+    escape = pattern[1].value if len(pattern) > 1 else "\\"
+    return pattern[0].fn == "literal" and escape is not None and escape not in (pattern[0].value or "")
 
 
 def _cast(expression: Expression, value: str, given: str | None) -> str:

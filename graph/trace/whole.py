@@ -12,10 +12,7 @@ from headwater.graph.trace.footers import check_columns
 from headwater.graph.trace.reader import exactly, literal, quoted
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 from headwater.graph.trace.shapes import Shape
-from headwater.graph.trace.translate import Untranslatable
 from headwater.graph.trace.types import duckdb_type
-
-_HIDDEN = frozenset({"file_row_number", "file_index"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +40,6 @@ def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mappi
         Untranslatable: the files hold something else than Spark read of them.
     """
     shape, names = Shape.of_source(capture.source(scan.source)), {column.attr: column.name for column in scan.attributes}
-    if own := [name for name, _ in shape.columns if name.lower() in _HIDDEN]:
-        raise Untranslatable(f"a record of files with a column {own[0]}")
     files = _files(session, capture, scan, shape)
     read = [file.readable() for file, _ in files]
     split = {name.lower(): kind for name, kind in shape.partitions}

@@ -1,17 +1,24 @@
 """The parts of the truth checks that need no Spark."""
 
+import json
 from collections import Counter
+from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench import results
+from bench.results import write
 from bench.spark.arm import counts
+from bench.truth import torture
 from bench.truth.check import Finding
 from bench.truth.plans import Executed, differences
-from bench.truth.run import summary
+from bench.truth.run import summary, together
+from bench.truth.torture import Done
 from bench.truth.values import comparable, written
 
 
@@ -61,3 +68,25 @@ def test_an_association_with_two_references_counts_as_one_association():
         "sources": [{"files": [{"path": "a", "length": 100}]}, {"files": [{"path": "a", "length": 100}, {"path": "b", "length": 50}]}],
     }
     assert counts(manifest) == {"associations": 13.0, "references": 16.0, "spooled_bytes": 70.0, "input_bytes": 150.0}
+
+
+def test_parts_of_a_commit_are_put_together(tmp_path: Path) -> None:
+    head = {"suite": "truth-madeup-lazy", "commit": "abc", "scale": 0.01}
+    first = [Finding("q2", "complete"), Finding("q10", "complete", wrong=["once"])]
+    write(head | {"queries": [asdict(one) for one in first]}, tmp_path)
+    both = together([Finding("q1", "complete"), Finding("q10", "complete")], head, tmp_path)
+    assert [(one.query, one.wrong) for one in both] == [("q1", []), ("q2", []), ("q10", [])]
+    assert [one.query for one in together([Finding("q1")], head | {"commit": "abd"}, tmp_path)] == ["q1"]
+
+
+def test_pieces_that_are_done_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(torture, "FOLDER", tmp_path)
+    commit = str(results.head("torture")["commit"])
+    done = [Done(commit, mode, seed, plans, 500.0, passed=seed > 3) for seed, plans in ((3, 250), (4, 50)) for mode in ("auto", "lazy")]
+    (tmp_path / "done.jsonl").write_text("".join(json.dumps(asdict(entry)) + "\n" for entry in done))
+    assert torture.main(["--plans", "300", "--modes", "auto,lazy", "--seed", "3"]) == 1
+    written = json.loads((tmp_path / "results" / "torture.json").read_text())
+    assert written["programs"] == {"auto": 50, "lazy": 50}
+    assert written["seconds_a_program"] == {"auto": 3.33, "lazy": 3.33}
+    assert [(entry["mode"], entry["seed"]) for entry in written["failed"]] == [("auto", 3), ("lazy", 3)]

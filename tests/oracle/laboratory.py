@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
 from tests.jvm import submit
 
@@ -75,6 +76,18 @@ class Laboratory:
         """Where the record at a place came from."""
         asked = TraceRequest(dataset=str(dataset), rows=[place], semantics=semantics, values=False, **request)
         return asyncio.run(trace(None, self.store, TENANT, asked))
+
+    def ask_each(self, dataset: Path | str, places: Sequence[Place], semantics: Semantics) -> tuple[dict[Place, frozenset[Place]], bool]:
+        """Where each of some records came from, in one walk; and whether all of that is exact."""
+        return asyncio.run(self._ask_each(TraceRequest(dataset=str(dataset), rows=places, semantics=semantics)))
+
+    async def _ask_each(self, asked: TraceRequest) -> tuple[dict[Place, frozenset[Place]], bool]:
+        found: dict[Place, set[Place]] = {place: set() for place in asked.rows}
+        async with trace_pairs(None, self.store, TENANT, asked) as traced:
+            paths = [file.block.path for file in traced.files]
+            for file, row, source, record in traced.pairs():
+                found[paths[file], row].add((paths[source], record))
+            return {place: frozenset(records) for place, records in found.items()}, traced.exact
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from hypothesis import strategies as st
 
 from tests.oracle.drawn import TYPES, UNIQUE, Typed, functions, is_numbered, of_type, pairs, predicates, result, values
+from tests.oracle.drawn_joins import grouped_joins
 from tests.oracle.drawn_shapes import drop_duplicates, explode, grouping_sets, pivot, unpivot
 from tests.oracle.drawn_subqueries import correlated, exists, in_subquery, lateral, scalar, set_operation
 from tests.oracle.drawn_windows import chosen_by_place, ranked, ranking, window
@@ -25,8 +26,12 @@ def plans(draw: st.DrawFn, scans: Mapping[str, Scan], *, depth: int = 3) -> Plan
 @st.composite
 def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> Typed:
     if depth == 0:
-        if draw(st.integers(0, 5)) == 0:
+        leaf = draw(st.integers(0, 5))
+        if leaf == 0:
             return draw(values()), TYPES
+        if leaf == 1:
+            joined: Typed = draw(grouped_joins(scans))
+            return joined
         return scans[draw(st.sampled_from(sorted(scans)))], TYPES
     child, types = draw(_typed(scans, depth - 1))
     makers: list[Callable[..., st.SearchStrategy[Typed]]] = [_filter, _project, _aggregate, _join(scans), _union]

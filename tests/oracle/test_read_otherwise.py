@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from headwater.graph.trace import Semantics, TraceAnswer
-from tests.oracle.laboratory import Laboratory, laboratory_in
+from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
@@ -39,6 +40,16 @@ def bytes_as_text(spark: SparkSession, folder: Path) -> DataFrame:
 def place_hidden(spark: SparkSession, folder: Path) -> DataFrame:
     _put(folder / "t/a.parquet", s=["a", "b", "a", "b"], file_row_number=[3, 2, 1, 0])
     return spark.read.parquet(str(folder / "t")).groupBy("s").agg(_ids())
+
+
+def place_hidden_from_the_schema(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", s=["a", "b", "a", "b"], file_row_number=[3, 2, 1, 0])
+    return spark.read.schema("id bigint, s string").parquet(str(folder / "t")).groupBy("s").agg(_ids())
+
+
+def another_escape(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", s=["a%c", "abc", "a!c", "a%c"])
+    return spark.read.parquet(str(folder / "t")).where("s like 'a!%c' escape '!' or s like 'a!!_' escape '!'").groupBy("s").agg(_ids())
 
 
 def brackets(spark: SparkSession, folder: Path) -> DataFrame:
@@ -92,10 +103,10 @@ def one_file_lacks_it(spark: SparkSession, folder: Path) -> DataFrame:
     return spark.read.schema("id bigint, z bigint").parquet(str(folder / "t")).where("z is null or not (z in (2))").groupBy("z").agg(_ids())
 
 
-_EXACT = [two_cases, brackets, default_value, partition_in_the_file, read_in_two_ways, nothing, one_file_lacks_it]
+_EXACT = [two_cases, another_escape, brackets, default_value, partition_in_the_file, read_in_two_ways, nothing, one_file_lacks_it]
 
 
-@pytest.mark.parametrize("program", [*_EXACT, bytes_as_text, place_hidden, old_calendar, no_such_column])
+@pytest.mark.parametrize("program", [*_EXACT, bytes_as_text, place_hidden, place_hidden_from_the_schema, old_calendar, no_such_column])
 def test_lineage_is_right_or_said_to_lack(
     laboratory: Laboratory, tmp_path: Path, program: Callable[[SparkSession, Path], DataFrame]
 ) -> None:
@@ -129,6 +140,31 @@ def test_a_witness_is_not_chosen_by_bytes_that_spark_read_as_text(laboratory: La
     assert not answer.exact
     assert _found(answer) == [0, 1, 2, 3]
     assert [entry.effect for entry in answer.incomplete] == ["superset"]
+
+
+def test_a_witness_is_chosen_by_the_pattern_as_spark_reads_it(laboratory: Laboratory, tmp_path: Path) -> None:
+    spark, out = laboratory.spark, tmp_path / "out"
+    _put(tmp_path / "t/a.parquet", s=["abc", "a%c", "abbc", "a%c"])
+    chosen = f.expr("max(CASE WHEN s LIKE 'a!%c' ESCAPE '!' THEN s END)")
+    spark.read.parquet(str(tmp_path / "t")).groupBy().agg(chosen.alias("s")).coalesce(1).write.parquet(str(out))
+    laboratory.publish(laboratory.captured())
+    (path,) = (path for path in out.glob("*.parquet"))
+    answer = laboratory.ask(out, (f"file:{path}", 0), Semantics.WITNESS)
+    assert not answer.exact or _found(answer) == [1]
+    assert 1 in _found(answer)
+
+
+def test_values_are_not_read_where_a_column_hides_the_place(laboratory: Laboratory, tmp_path: Path) -> None:
+    spark, out = laboratory.spark, tmp_path / "out"
+    _put(tmp_path / "t/a.parquet", s=["a", "b", "c", "d"], file_row_number=[3, 2, 1, 0])
+    spark.read.schema("id bigint, s string").parquet(str(tmp_path / "t")).where("s = 'a'").coalesce(1).write.parquet(str(out))
+    laboratory.publish(laboratory.captured())
+    (path,) = (path for path in out.glob("*.parquet"))
+    asked = TraceRequest(dataset=str(out), rows=[(f"file:{path}", 0)])
+    answer = asyncio.run(trace(None, laboratory.store, TENANT, asked))
+    assert _found(answer) == [0]
+    assert [(record.row, dict(record.values)) for record in answer.records] == [(0, {})]
+    assert [entry.effect for entry in answer.incomplete] == ["unreadable"]
 
 
 def _ids() -> Any:

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FrameLessOffsetWindowFunction;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.Like;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NthValue;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
@@ -26,6 +27,8 @@ import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** Expressions as the manifest has them. Total: what is not known by kind is described by Spark's own name for it. */
 final class ExpressionText {
@@ -141,6 +144,9 @@ final class ExpressionText {
             List children = Scala.list(expression.children());
             for (int i = 0; i < children.size(); i++) {
                 arguments.add(of((Expression) children.get(i)));
+            }
+            if (expression instanceof Like && ((Like) expression).escapeChar() != '\\') {
+                arguments.add(of(new Literal(UTF8String.fromString(String.valueOf(((Like) expression).escapeChar())), DataTypes.StringType)));
             }
         }
         if (!arguments.isEmpty() || !(expression instanceof Attribute || expression instanceof Literal)) {

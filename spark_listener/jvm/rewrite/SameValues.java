@@ -116,7 +116,8 @@ final class SameValues {
 
     /** A pattern that nothing in it escapes. */
     private static boolean isLike(Expression e) {
-        return e instanceof Like && ((Like) e).right() instanceof Literal && ((Like) e).right().toString().indexOf('\\') < 0;
+        Like like = e instanceof Like ? (Like) e : null;
+        return like != null && like.right() instanceof Literal && like.right().toString().indexOf(like.escapeChar()) < 0;
     }
 
     private static boolean same(DataType type) {

@@ -1,0 +1,111 @@
+"""Random programs by the thousand: `make torture`.
+
+They run in pieces, each a process of its own with a seed of its own, so that what was done is kept when the run is stopped: run again
+at the same commit, it goes on with the pieces that are left. Each piece leaves its output in build/torture; what came out of all of them is
+written to bench/results/torture.json in the end. A piece that fails does not end the run, which exits with 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench import results
+
+FOLDER = results.ROOT / "build" / "torture"
+_MODES = ("active", "auto", "lazy")
+_PIECE = 250  # programs: some minutes
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some programs of one mode; the seed tells which."""
+
+    mode: str
+    seed: int
+    plans: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.mode}-{self.seed}-{self.plans}"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a piece."""
+
+    commit: str
+    mode: str
+    seed: int
+    plans: int
+    seconds: float
+    passed: bool
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is left, and say what came of all."""
+    parser = argparse.ArgumentParser(prog="make torture", description="Random programs against the oracle.")
+    parser.add_argument("--plans", type=int, default=1000, help="programs of each mode (default 1000)")
+    parser.add_argument("--modes", default=",".join(_MODES), help="of capture (default all)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first piece (default 1)")
+    options = parser.parse_args(arguments)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    head = results.head("torture")
+    kept = FOLDER / "done.jsonl"
+    done = [entry for entry in _read(kept) if entry.commit == head["commit"]]
+    ended = {(entry.mode, entry.seed, entry.plans) for entry in done}
+    for piece in _pieces(options.modes.split(","), options.plans, options.seed):
+        if (piece.mode, piece.seed, piece.plans) in ended:
+            continue
+        done.append(_run(piece, str(head["commit"])))
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(done[-1])) + "\n")
+        results.write(head | summary(done), FOLDER)
+    print(json.dumps(summary(done)))
+    print(f"written: {results.write(head | summary(done), results.RESULTS)}")
+    return int(not all(entry.passed for entry in done))
+
+
+def summary(done: Sequence[Done]) -> dict[str, object]:
+    """How many programs of each mode there were, and which pieces failed."""
+    modes = {mode: [entry for entry in done if entry.mode == mode] for mode in sorted({entry.mode for entry in done})}
+    return {
+        "programs": {mode: sum(entry.plans for entry in entries if entry.passed) for mode, entries in modes.items()},
+        "seconds_a_program": {mode: round(sum(e.seconds for e in of) / sum(e.plans for e in of), 2) for mode, of in modes.items()},
+        "failed": [{"mode": entry.mode, "seed": entry.seed, "plans": entry.plans} for entry in done if not entry.passed],
+    }
+
+
+def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:
+    """The modes by turns, so that a run that is stopped has had all of them."""
+    for number, first in enumerate(range(0, plans, _PIECE)):
+        yield from (Piece(mode, seed + number, min(_PIECE, plans - first)) for mode in modes)
+
+
+def _run(piece: Piece, commit: str) -> Done:
+    command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
+    command += [f"--hypothesis-seed={piece.seed}", "tests/oracle/test_random_plans.py", "-k", piece.mode]
+    output = FOLDER / f"{piece.name}.log"
+    began = time.monotonic()
+    with output.open("w", encoding="utf-8") as file:
+        environment = os.environ | {"HEADWATER_PLANS": str(piece.plans)}
+        code = subprocess.run(command, cwd=results.ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
+    ended = Done(commit, piece.mode, piece.seed, piece.plans, round(time.monotonic() - began, 1), code == 0)
+    print(f"{piece.name}: {'as the oracle says' if ended.passed else f'FAILED, see {output}'}, {ended.seconds:.0f} s", flush=True)
+    return ended
+
+
+def _read(path: Path) -> list[Done]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Done(**json.loads(line)) for line in lines]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
