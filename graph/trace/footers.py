@@ -52,8 +52,8 @@ def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping
     footers = _footers(database, files)
     for file, footer in zip(files, footers, strict=True):
         lower = [name.lower() for name, _ in footer.columns]
-        if own := HIDDEN.intersection(lower):
-            raise Untranslatable(f"a record of {file.path}, which has a column {min(own)},")
+        if own := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
+            raise Untranslatable(f"a record of {file.path}, which has a column {own[0]},")
         for (name, kind), key in zip(footer.columns, lower, strict=True):
             if key in names and (lower.count(key) > 1 or not _alike(kind, duckdb_type(names[key][1]))):
                 read = f"{names[key][0]}, which was read as {names[key][1]}"

@@ -98,12 +98,13 @@ def test_values_of_another_type_than_spark_read_are_refused(session, store, tabl
         whole(session, Job(store, "j"), table, tmp_path / "out", {"k": "string"})
 
 
+@pytest.mark.parametrize("read", [True, False])  # whether it is of the schema that the job read with
 @pytest.mark.parametrize("name", ["file_index", "File_Row_Number"])
-def test_a_column_by_the_name_of_one_of_duckdbs_own_is_refused(session, store, tmp_path, name) -> None:
+def test_a_column_by_the_name_of_one_of_duckdbs_own_is_refused(session, store, tmp_path, name, read) -> None:
     (tmp_path / "t").mkdir()
     pq.write_table(pa.table({"k": [1], name: [2]}), tmp_path / "t" / "p.parquet")
     job = Job(store, "j")
-    scan = job.scan(tmp_path / "t", "parquet", {"k": "bigint", name: "bigint"})
+    scan = job.scan(tmp_path / "t", "parquet", {"k": "bigint"} | ({name: "bigint"} if read else {}))
     job.write(scan, tmp_path / "out", "parquet", ["k"])
     known = session.capture(job.capture)
     with pytest.raises(Untranslatable, match=name):
