@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import strawberry
 from strawberry import UNSET
@@ -42,17 +41,22 @@ class Node:
     id: strawberry.ID
     kind: NodeKind
     name: str
-    properties: JSON
+    node: strawberry.Private[model.Node]
 
     @classmethod
     def of(cls, node: model.Node) -> Node:
         """The view of a node."""
-        return cls(id=strawberry.ID(node.id), kind=node.kind, name=node.name, properties=JSON(dict(node.properties)))
+        return cls(id=strawberry.ID(node.id), kind=node.kind, name=node.name, node=node)
+
+    @strawberry.field
+    def properties(self) -> JSON:
+        """Read only when asked for: a dataset's are a kilobyte of JSON."""
+        return JSON(dict(self.node.properties))
 
     @strawberry.field(description="What users and producers say of this node.")
     def descriptions(self) -> Descriptions:
         """From its properties."""
-        return Descriptions.of(model.Node(self.id, self.kind, self.name, cast("dict[str, Any]", self.properties)))
+        return Descriptions.of(self.node)
 
     @strawberry.field(description="What contains this node, innermost first.")
     async def containers(self, info: Info) -> list[Node]:
@@ -66,6 +70,10 @@ class Node:
         return NodePage.of(await info.context.loaders.children.load(key))
 
 
+def _stated(root: Edge) -> JSON:
+    return JSON(dict(root.edge.properties))
+
+
 @strawberry.type(description="A link, in the direction in which data flows. `first` and `last` are when it was stated, and by which run.")
 class Edge:
     """One exists for each source, destination and kind. `first` and `last`: when it was first and last stated, and by which run."""
@@ -73,9 +81,15 @@ class Edge:
     src: strawberry.ID
     dst: strawberry.ID
     kind: EdgeKind
-    properties: JSON
+    properties: JSON = strawberry.field(resolver=_stated)  # read only when asked for
     first: str
     last: str
+    edge: strawberry.Private[model.Edge]
+
+    @classmethod
+    def of(cls, edge: model.Edge) -> Edge:
+        """The view of an edge."""
+        return cls(src=strawberry.ID(edge.src), dst=strawberry.ID(edge.dst), kind=edge.kind, edge=edge, first=edge.first, last=edge.last)
 
 
 @strawberry.type(description="One page of nodes. `cursor` fetches the next one; null: this was the last.")
@@ -103,18 +117,7 @@ class LineageGraph:
     @classmethod
     def of(cls, graph: Subgraph) -> LineageGraph:
         """The view of a subgraph."""
-        edges = [
-            Edge(
-                src=strawberry.ID(edge.src),
-                dst=strawberry.ID(edge.dst),
-                kind=edge.kind,
-                properties=JSON(dict(edge.properties)),
-                first=edge.first,
-                last=edge.last,
-            )
-            for edge in graph.edges
-        ]
-        return cls(nodes=[Node.of(node) for node in graph.nodes], edges=edges, truncated=graph.truncated)
+        return cls(nodes=[Node.of(node) for node in graph.nodes], edges=[Edge.of(edge) for edge in graph.edges], truncated=graph.truncated)
 
 
 @strawberry.type(description="A column of a dataset, with its type as the reader of the rows sees it.")

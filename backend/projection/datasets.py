@@ -22,6 +22,7 @@ _SCHEMAS: dict[tuple[str, str, bytes], Stated] = {}
 
 # Facets of one reading that tell of the dataset as such: kept there too, as last seen.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
+_ACCESS = "headwater_fieldAccess"  # of our own Spark side
 
 
 def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | None = None, written: bool = False) -> str:
@@ -31,9 +32,16 @@ def state_dataset(statement: Statement, dataset: Any, path: str, *, job: str | N
         InvalidEventError: it has no namespace or name.
     """
     namespace, name = required(dataset, "namespace", path), required(dataset, "name", path)
-    key = (job, written, marshal.dumps(dataset, 2))
-    statement.state(_remembered(_DATASETS, key, lambda: _dataset(namespace, name, dataset, job, written=written))[1])
+    # Most of what is read is stated alike whichever job reads it.
+    by = job if written or _names_its_job(dataset) else None
+    key = (by, written, marshal.dumps(dataset, 2))
+    statement.state(_remembered(_DATASETS, key, lambda: _dataset(namespace, name, dataset, by, written=written))[1])
     return node_id(NodeKind.DATASET, namespace, name)
+
+
+def _names_its_job(dataset: Mapping[str, Any]) -> bool:
+    """Whether what is said of a dataset that is read is said of the job too."""
+    return "columnLineage" in mapping(dataset.get("facets")) or _ACCESS in mapping(dataset.get("inputFacets"))
 
 
 def _dataset(namespace: str, name: str, dataset: Mapping[str, Any], job: str | None, *, written: bool) -> Stated:
@@ -48,7 +56,7 @@ def _dataset(namespace: str, name: str, dataset: Mapping[str, Any], job: str | N
         written_columns = dict.fromkeys([*columns, *mapping(lineage.get("fields"))]) if written else ()
         for column in written_columns:
             statement.link(job, statement.column(namespace, name, column), EdgeKind.ACCESSES)
-        _state_accesses(statement, namespace, name, mapping(readings.get("headwater_fieldAccess")), job)
+        _state_accesses(statement, namespace, name, mapping(readings.get(_ACCESS)), job)
     identifier = statement.describe(statement.dataset(namespace, name), properties)
     state_facets(statement, identifier, facets)
     return columns, statement.part()
@@ -87,7 +95,7 @@ def _columns(namespace: str, name: str, fields: Sequence[Mapping[str, Any]]) -> 
             type=text(field.get("type")), description=text(field.get("description")), ordinal=ordinal, fields=field.get("fields")
         )
         statement.describe(statement.column(namespace, name, column), properties)
-    return columns, Part.whole(statement.part())
+    return columns, statement.part()
 
 
 def _state_derivations(

@@ -17,6 +17,8 @@ from headwater.graph.model import EdgeKind, NodeKind, node_id, parse_id
 from headwater.graph.model.declaration import Aspect
 from headwater.graph.model.descriptions import CURATED, NODE_OF
 
+_ASSERTIONS, _METRICS = "dataQualityAssertions", "dataQualityMetrics"
+
 
 def describe(statement: Statement, identifier: str, aspect: Aspect, value: str, by: str, *, removed: bool = False) -> None:
     """State what a user says of a node, or takes back: of what may be many that is a fact too, which producers do not undo."""
@@ -46,13 +48,19 @@ def state_facets(statement: Statement, identifier: str, facets: Mapping[str, Any
         statement.describe(column, tags)
 
 
-def state_quality(statement: Statement, run: str, dataset: str, facets: Mapping[str, Any]) -> None:
-    """State the data-quality results that a run reports of a dataset it read: one check each, and one edge from the run a result."""
-    for assertion in objects(mapping(facets.get("dataQualityAssertions")).get("assertions")):
+def state_quality(statement: Statement, run: str, dataset: str, *facets: Mapping[str, Any]) -> None:
+    """State the data-quality results that a run reports of a dataset: one check each, and one edge from the run a result.
+
+    Of a facet that stands in several of the maps the last counts.
+    """
+    told = {name: held[name] for held in facets for name in (_ASSERTIONS, _METRICS) if name in held}
+    if not told:
+        return
+    for assertion in objects(mapping(told.get(_ASSERTIONS)).get("assertions")):
         if name := text(assertion.get("assertion")):
             result = {part: assertion[part] for part in ("success", "severity", "expected", "actual", "message") if part in assertion}
             _check(statement, run, dataset, text(assertion.get("column")) or "", name, result)
-    metrics = mapping(facets.get("dataQualityMetrics"))
+    metrics = mapping(told.get(_METRICS))
     own = {part: value for part, value in metrics.items() if not part.startswith("_") and part != "columnMetrics"}
     if own:
         _check(statement, run, dataset, "", "metrics", own)

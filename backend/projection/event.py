@@ -76,7 +76,7 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
         about = given(inputFacets=stated.get("inputFacets"), version=mapping(stated.get("facets")).get("version"))
         # Later events of a run often repeat an input without its facets: what is known of it stays.
         properties[f"input:{dataset}"], ranks[f"input:{dataset}"] = about, int(bool(about))
-        state_quality(statement, run, dataset, {**mapping(stated.get("facets")), **mapping(stated.get("inputFacets"))})
+        state_quality(statement, run, dataset, mapping(stated.get("facets")), mapping(stated.get("inputFacets")))
     statement.describe(run, properties, ranks=ranks)
     state_stages(statement, facets, run)
     for index, output in enumerate(objects(event.get("outputs"))):

@@ -16,6 +16,7 @@ _PARTITION = f"{NodeKind.PARTITION}:"
 
 async def fold(store: GraphStore, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
     """Apply batches and what they complete. `offset` is remembered with the last of it: a crash between repeats both, to the same end."""
+    # What many entries state alike (`blocks`) is of datasets and columns.
     if not any(edge.dst.startswith(_PARTITION) or edge.src.startswith(_PARTITION) for batch in batches for edge in batch.edges):
         await store.apply(tenant, batches, offset=offset)
         return

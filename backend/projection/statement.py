@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from types import MappingProxyType
 from typing import Any
 
 from headwater.graph.model import Block, Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, bare_name, kind_of, node_id
+from headwater.graph.model.bulk import made
 
 EdgeKey = tuple[str, str, EdgeKind]
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What several entries state alike, to be stated again: the same objects in every batch.
+    """What several entries state alike, to be stated again: the same objects in every batch. `placed` as in `Statement`."""
 
-    `plain` edges have no properties, `told` have; `placed` as in `Statement`.
-    """
-
-    nodes: Sequence[Node]
-    plain: Mapping[EdgeKey, Edge]
-    told: Mapping[EdgeKey, Edge]
     placed: Mapping[tuple[str, ...], str]
     blocks: Sequence[Block]
-
-    @classmethod
-    def whole(cls, part: Part) -> Part:
-        """The part as one block. Nothing in it may have properties that another entry adds to."""
-        return cls((), {}, {}, part.placed, [Block(part.nodes, list(part.plain.values()))])
 
 
 class Statement:
@@ -40,7 +33,7 @@ class Statement:
         self._stamp = stamp
         self.by = ""  # the run that states it
         self._nodes: list[Node] = []
-        self._edges: dict[EdgeKey, Edge] = {}
+        self._edges: dict[EdgeKey, Mapping[str, Any]] = {}
         self._placed: dict[tuple[str, ...], str] = {}
         self._blocks: dict[Block, None] = {}
 
@@ -57,25 +50,18 @@ class Statement:
         key = (src, dst, kind)
         known = self._edges.get(key)
         if known is None:
-            self._edges[key] = Edge(src, dst, kind, properties or {})
-        elif properties and properties is not known.properties:
-            self._edges[key] = Edge(src, dst, kind, {**known.properties, **properties})
+            self._edges[key] = properties or _NONE
+        elif properties and properties is not known:
+            self._edges[key] = {**known, **properties}
 
     def state(self, part: Part) -> None:
         """State a part again."""
-        self._nodes.extend(part.nodes)
-        self._edges = {**part.plain, **self._edges}
-        for key, edge in part.told.items():
-            if self._edges.setdefault(key, edge) is not edge:
-                self.link(*key, edge.properties)
         self._placed.update(part.placed)
         self._blocks.update(dict.fromkeys(part.blocks))
 
     def part(self) -> Part:
         """All that was stated, for other statements."""
-        plain = {key: edge for key, edge in self._edges.items() if not edge.properties}
-        told = {key: edge for key, edge in self._edges.items() if edge.properties}
-        return Part(self._nodes, plain, told, self._placed, list(self._blocks))
+        return Part(self._placed, [*self._blocks, Block(self._nodes, self._made())])
 
     def contain(self, container: str, child: str) -> str:
         """State that the container holds the child; returns the child."""
@@ -110,4 +96,9 @@ class Statement:
 
     def batch(self) -> GraphBatch:
         """All that was stated."""
-        return GraphBatch(self._stamp, self._nodes, list(self._edges.values()), self.by, list(self._blocks))
+        return GraphBatch(self._stamp, self._nodes, self._made(), self.by, list(self._blocks))
+
+    def _made(self) -> list[Edge]:
+        """The edges: hundreds of an event, and made one by one they would cost more than all else that is stated."""
+        ends = ([key[part] for key in self._edges] for part in range(3))
+        return made(Edge, len(self._edges), (*ends, self._edges.values(), repeat(_NONE), repeat(""), repeat("")))

@@ -109,6 +109,18 @@ async def test_two_jobs_that_derive_one_column_both_keep_their_word(tmp_path: Pa
     }
 
 
+async def test_two_jobs_that_read_a_dataset_alike_are_both_known_to_read_it_and_the_columns_they_say(tmp_path: Path) -> None:
+    plain = dataset("/weather", columns=["wind"])
+    asked = dataset("/hours", columns=["gust"], inputFacets={"headwater_fieldAccess": {"fields": [{"name": "gust", "ways": ["FILTER"]}]}})
+    events = [run_event(second=second, job=job, inputs=[plain, asked]) for second, job in enumerate("ab")]
+    async with graph_of(tmp_path, *events) as graph:
+        assert await graph.arcs(EdgeKind.READS) == {
+            (f"dataset:file:/{name}", f"job:flights:{job}") for name in ("weather", "hours") for job in "ab"
+        }
+        assert await graph.arcs(EdgeKind.ACCESSES) == {("column:file:/hours:gust", f"job:flights:{job}") for job in "ab"}
+        assert await graph.containers("column:file:/weather:wind") == ["dataset:file:/weather", "platform:file"]
+
+
 async def test_what_filters_the_dataset_reaches_every_column(tmp_path: Path) -> None:
     lineage = {
         "fields": {"gust": {"inputFields": [FIELD]}},
