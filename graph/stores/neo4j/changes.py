@@ -13,7 +13,7 @@ from neo4j import AsyncManagedTransaction
 
 from headwater.graph.index import Census, News, Rows
 from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, LOGGED, TOLD, UnindexableError
+from headwater.graph.index.source import CODES, LOGGED, LOGGED_BYTES, TOLD, UnindexableError
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP
@@ -27,9 +27,10 @@ _REVISION: LiteralString = "OPTIONAL MATCH (r:HeadwaterRevision {name: 'graph'})
 # The node of the revision is locked until the commit, and last of all: so revisions are seen in their order, and nobody waits in a circle.
 _LOG: LiteralString = """
     MERGE (r:HeadwaterRevision {name: 'graph'}) SET r.name = 'graph'
-    WITH r SET r.number = coalesce(r.number, 0) + 1
-    CREATE (:HeadwaterChange {revision: r.number, tenant: $tenant, nodes: $nodes})
-    WITH r MATCH (c:HeadwaterChange) WHERE c.revision <= r.number - $logged DELETE c
+    WITH r, coalesce(r.total, 0) AS before SET r.number = coalesce(r.number, 0) + 1, r.total = before + $size
+    CREATE (:HeadwaterChange {revision: r.number, tenant: $tenant, nodes: $nodes, before: before})
+    WITH r CALL (r) { MATCH (c:HeadwaterChange) WHERE c.revision <= r.number - $logged DELETE c }
+    WITH r CALL (r) { MATCH (c:HeadwaterChange) WHERE c.before < r.total - $bytes AND c.revision < r.number DELETE c }
     """
 _LOGGED: LiteralString = (
     "MATCH (c:HeadwaterChange) WHERE $after < c.revision <= $upto RETURN c.revision, c.nodes, c.tenant ORDER BY c.revision"
@@ -68,7 +69,8 @@ class Elements:
 
 async def log_change(transaction: AsyncManagedTransaction, tenant: str, touched: Collection[str] | None) -> None:
     """Log what this transaction touched; the last that it does. None: more than it is worth to name."""
-    await rows(transaction, _LOG, tenant=tenant, nodes=None if touched is None else pack(touched), logged=LOGGED)
+    packed = None if touched is None else pack(touched)
+    await rows(transaction, _LOG, tenant=tenant, nodes=packed, size=len(packed or b""), logged=LOGGED, bytes=LOGGED_BYTES)
 
 
 async def census(transaction: AsyncManagedTransaction) -> Census:

@@ -26,6 +26,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE CONSTRAINT headwater_change IF NOT EXISTS FOR (c:HeadwaterChange) REQUIRE c.revision IS UNIQUE",
         "CALL db.awaitIndexes(300)",
     ),
+    # 4. The bytes of the log before each of its transactions, by which it is kept short. What was logged until now counts as nothing, and
+    #    goes first.
+    (
+        "CREATE INDEX headwater_change_by_bytes IF NOT EXISTS FOR (c:HeadwaterChange) ON (c.before)",
+        "MATCH (c:HeadwaterChange) WHERE c.before IS NULL SET c.before = 0",
+        "CALL db.awaitIndexes(300)",
+    ),
 )
 
 

@@ -12,8 +12,9 @@ import pytest
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.stores import Direction, open_store
+from headwater.graph.stores.neo4j import changes
 from headwater.graph.stores.neo4j.migrations import MIGRATIONS
-from tests.graph.stores.samples import PIPELINE, dataset, stamp
+from tests.graph.stores.samples import FLOWS, PIPELINE, dataset, node, stamp
 from tests.neo4j_server import Neo4jServer
 
 pytestmark = pytest.mark.neo4j
@@ -113,3 +114,56 @@ async def test_people_find_labels_and_constraints(neo4j_server: Neo4jServer, ten
     assert found.records[0][0] == 4
     assert {"headwater_container", "headwater_progress"} <= {record[0] for record in constraints.records}
     assert migration.records[0][0] == len(MIGRATIONS)
+
+
+async def test_the_log_of_changes_is_kept_short_by_bytes_and_what_was_logged_last_stays(
+    neo4j_server: Neo4jServer, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password, index_bytes=1 << 26)
+    await store.open()
+
+    async def logged() -> list[int]:
+        """Bytes of what the log still has of this tenant, oldest first."""
+        async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+            found = await driver.execute_query(
+                "MATCH (c:HeadwaterChange {tenant: $tenant}) RETURN c.nodes ORDER BY c.revision", tenant=tenant, database_="neo4j"
+            )
+        return [len(record[0]) for record in found.records]
+
+    try:
+        monkeypatch.setattr(changes, "LOGGED_BYTES", 100)
+        for number in range(12):
+            await store.apply(tenant, [GraphBatch(stamp(number), [node(dataset(f"d{number}"), rows=number)])])
+            reached = await store.reach(tenant, [dataset(f"d{number}")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=1, limit=9)
+            assert [each.properties for each in reached.nodes] == [{"rows": number}]
+        kept = await logged()
+        assert 1 < len(kept) < 12
+        assert sum(kept) <= 100
+        monkeypatch.setattr(changes, "LOGGED_BYTES", 1)
+        await store.apply(tenant, [GraphBatch(stamp(20), [node(dataset("d0"), rows=20)])])
+        assert len(await logged()) == 1
+        reached = await store.reach(tenant, [dataset("d0")], direction=Direction.UPSTREAM, kinds=FLOWS, depth=0, limit=9)
+        assert [each.properties for each in reached.nodes] == [{"rows": 20}]
+    finally:
+        await store.close()
+
+
+async def test_the_log_of_an_older_database_counts_as_nothing_and_goes_first(neo4j_server: Neo4jServer, tenant: str) -> None:
+    store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password)
+    await store.open()
+    await store.apply(tenant, [PIPELINE])
+    async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+
+        async def ask(statement: str) -> list[object]:
+            found = await driver.execute_query(statement, tenant=tenant, database_="neo4j")
+            return [record[0] for record in found.records]
+
+        await ask("MATCH (c:HeadwaterChange {tenant: $tenant}) REMOVE c.before")  # as it was before step 4
+        for statement in MIGRATIONS[3]:
+            await ask(statement)
+        assert await ask("MATCH (c:HeadwaterChange {tenant: $tenant}) RETURN c.before") == [0]
+        indexes = await ask("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
+    assert "headwater_change_by_bytes" in indexes
+    await store.apply(tenant, [GraphBatch(stamp(9), [node(dataset("out"), rows=9)])])
+    assert [each.properties for each in await store.get(tenant, [dataset("out")])] == [{"rows": 9}]
+    await store.close()
