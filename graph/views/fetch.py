@@ -14,14 +14,15 @@ FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 
 def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:
     """The containers of each node of a cone, directly above it. Thousands of nodes share theirs, and what stands for it here."""
-    parents: dict[str, tuple[str, ...]] = {}
-    alone: dict[int, tuple[str, ...]] = {}
-    for container, child in cone.contains:
-        identifier = cone.ids[child]
-        if identifier in parents:
-            parents[identifier] = (*parents[identifier], cone.ids[container])
-        else:
-            parents[identifier] = alone.get(container) or alone.setdefault(container, (cone.ids[container],))
+    ids = cone.ids
+    containers, children = [place for place, _ in cone.contains], [ids[place] for _, place in cone.contains]
+    alone: dict[int, tuple[str, ...]] = {place: (ids[place],) for place in set(containers)}
+    parents: dict[str, tuple[str, ...]] = dict(zip(children, map(alone.__getitem__, containers), strict=True))
+    if len(parents) < len(children):  # some stand in several
+        several: dict[str, tuple[str, ...]] = {}
+        for container, child in zip(containers, children, strict=True):
+            several[child] = (*several[child], ids[container]) if child in several else alone[container]
+        return several
     return parents
 
 
