@@ -1,7 +1,7 @@
 """The service's worker: a thread that projects the log as it grows, and keeps house.
 
 It takes over the spool of applications that died, and keeps groups of records that a job left to be found again, where their source may
-be written anew.
+be written anew or a trace took long to find them.
 
 For the service alone. It has an event loop, a graph store and a place in the projector's role of its own, so that a long projection never
 holds up a request; where another process has the role, it stands by and takes over when that one ends. No fault ends it: it says
@@ -14,6 +14,8 @@ import asyncio
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from threading import Event, Thread
 
 from headwater.backend.api.metrics import Metrics
@@ -21,6 +23,7 @@ from headwater.backend.projector import Projector
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import HeadwaterError
+from headwater.graph.records import Wanted
 
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
@@ -42,6 +45,7 @@ class Worker:
         self._kept: set[str] = set()  # captures that were looked at
         self._waiting: deque[str] = deque()  # captures that were not
         self._keeper: Thread | None = None
+        self._end_statement: Callable[[], None] | None = None  # of the keeper
         self._counted = 0
 
     def start(self) -> None:
@@ -53,8 +57,10 @@ class Worker:
         self._stopping.set()
         self._workspace.log.appended.set()
         self._thread.join()
-        if self._keeper is not None:
-            self._keeper.join()
+        while self._keeper is not None and self._keeper.is_alive():
+            if self._end_statement is not None:
+                self._end_statement()
+            self._keeper.join(_IDLE)
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
@@ -111,13 +117,17 @@ class Worker:
             )
 
     def _keeps(self) -> bool:
-        """Keep groups of the next capture, beside the projection; whether there was one and nothing is in hand."""
+        """Keep groups of the next capture, or what a trace asks for, beside the projection; whether something was begun."""
         if self._keeper is not None and self._keeper.is_alive():
             return False
-        capture = self._next_capture()
-        if capture is None:
+        work: Callable[[], None]
+        if (capture := self._next_capture()) is not None:
+            work = partial(self._keep_groups, capture)
+        elif (wanted := self._workspace.records.wanted.take()) is not None:
+            work = partial(self._keep_wanted, wanted)
+        else:
             return False
-        self._keeper = Thread(target=self._keep_groups, args=(capture,), name="headwater-keeper", daemon=True)
+        self._keeper = Thread(target=work, name="headwater-keeper", daemon=True)
         self._keeper.start()
         self._keeper.join(_IDLE)  # most captures have nothing to keep
         return True
@@ -140,10 +150,24 @@ class Worker:
         from headwater.graph.trace.keep import keep_groups  # DuckDB loads with it: a service that is only asked for its health does without
 
         try:
-            if kept := keep_groups(self._workspace.records, DEFAULT_TENANT, capture):
+            if kept := keep_groups(self._workspace.records, DEFAULT_TENANT, capture, begun=self._begun):
                 _log.info("kept the groups of %d boundaries of capture %s", kept, capture)
         except Exception as error:  # noqa: BLE001 - what is wrong with one capture does not hold up the others
             _log.warning("the groups of capture %s are not kept: %s", capture, error)
+
+    def _begun(self, end_statement: Callable[[], None]) -> None:
+        self._end_statement = end_statement
+
+    def _keep_wanted(self, wanted: Wanted) -> None:
+        """Keep what a trace found again at length, so that the next need not."""
+        from headwater.graph.trace.keep import keep_wanted
+
+        what = f"boundary {wanted.boundary} of capture {wanted.capture}"
+        try:
+            kept = keep_wanted(self._workspace.records, wanted, begun=self._begun)
+            _log.info("%s %s", what, "is kept" if kept else "is left to be found again")
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.warning("%s is not kept: %s", what, error)
 
     def _fail(self, error: Exception) -> None:
         if not self.state.startswith("failed"):

@@ -1,13 +1,21 @@
-"""`python -m bench.spark.program FOLDER`: run the queries of FOLDER/queries.json captured into FOLDER/home, their answers in FOLDER/out."""
+"""`python -m bench.spark.program FOLDER`: run the queries of FOLDER/queries.json captured into FOLDER/home, their answers in FOLDER/out.
+
+Queries are `texts` by name, or the programs of the `suite` pigmix.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bench.spark.session import start, with_distinct_names
 from bench.spark.spool import SpoolWatch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _PATIENCE = 600  # seconds
 
@@ -20,10 +28,22 @@ def main(folder: Path) -> None:
     spark = start(folder, tables={name: Path(path) for name, path in asked["tables"].items()})
     headwater.attach(spark, mode=asked["mode"], home=str(folder / "home"), quiet=True, exit_wait=_PATIENCE)
     watch = SpoolWatch(folder / "home")
-    for name, text in asked["texts"].items():
-        with_distinct_names(spark.sql(text)).write.parquet(str(folder / "out" / name))
+    for name, frame in _frames(spark, asked):
+        with_distinct_names(frame).write.parquet(str(folder / "out" / name))
         watch.until_run_ends()
     spark.stop()  # at the end of the process what was recorded is taken into the home
+
+
+def _frames(spark: SparkSession, asked: Mapping[str, Any]) -> Iterator[tuple[str, DataFrame]]:
+    for name, text in asked.get("texts", {}).items():
+        yield name, spark.sql(text)
+    if asked.get("suite") == "pigmix":
+        from bench.suites.pigmix import PROGRAMS
+
+        for name, program in PROGRAMS.items():
+            made = program(spark)
+            for number, frame in enumerate(made if isinstance(made, tuple) else (made,)):
+                yield f"{name}-{number}", frame
 
 
 if __name__ == "__main__":

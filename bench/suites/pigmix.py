@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.data.pigmix import pigmix
-from bench.spark.arm import CAPTURING, PLAIN, SparkArm
+from bench.spark.arm import CAPTURING, PLAIN, Program, SparkArm
 from bench.spark.measures import Target, measures
 from bench.suite import Arm, Plan, Suite
 
@@ -128,6 +128,20 @@ _SCRIPTS: dict[str, Callable[[SparkSession, Any], DataFrame | tuple[DataFrame, .
 }  # fmt: skip
 
 
+def _program(
+    script: Callable[[SparkSession, Any], DataFrame | tuple[DataFrame, ...]],
+) -> Callable[[SparkSession], DataFrame | tuple[DataFrame, ...]]:
+    def program(spark: SparkSession) -> DataFrame | tuple[DataFrame, ...]:
+        from pyspark.sql import functions as f
+
+        return script(spark, f)
+
+    return program
+
+
+PROGRAMS: dict[str, Program] = {name: _program(script) for name, script in _SCRIPTS.items()}
+
+
 class PigMixSuite:
     """Seventeen programs."""
 
@@ -151,18 +165,7 @@ class PigMixSuite:
 
     def arm(self, name: str, folder: Path) -> Arm:
         """Start a JVM, and capture in it unless the arm is a plain one."""
-        return SparkArm(name, folder, {case: _program(script) for case, script in _SCRIPTS.items()}, pigmix(self._scale))
-
-
-def _program(
-    script: Callable[[SparkSession, Any], DataFrame | tuple[DataFrame, ...]],
-) -> Callable[[SparkSession], DataFrame | tuple[DataFrame, ...]]:
-    def program(spark: SparkSession) -> DataFrame | tuple[DataFrame, ...]:
-        from pyspark.sql import functions as f
-
-        return script(spark, f)
-
-    return program
+        return SparkArm(name, folder, PROGRAMS, pigmix(self._scale))
 
 
 def suite(scale: float | None = None) -> Suite:

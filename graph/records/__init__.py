@@ -4,6 +4,7 @@ from headwater.graph.records.catalog import CaptureEntry, Catalog, DatasetEntry
 from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, block_of, local_path, uri_of
 from headwater.graph.records.store import AssociationStore
+from headwater.graph.records.wanted import Wanted
 
 __all__ = [
     "AssociationStore",
@@ -12,6 +13,7 @@ __all__ = [
     "DatasetEntry",
     "FileBlock",
     "KeptFile",
+    "Wanted",
     "block_of",
     "local_path",
     "uri_of",

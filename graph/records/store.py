@@ -26,6 +26,7 @@ from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import MANIFEST, KeptFile, boundary_name, manifest_text, read_files
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.staging import FOLDER, Staging
+from headwater.graph.records.wanted import WantedTables
 
 _KEPT_MANIFESTS = 512
 
@@ -36,6 +37,7 @@ class AssociationStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.catalog = Catalog(root / "catalog.db")
+        self.wanted = WantedTables()
         self._publishing = threading.Lock()
         self._stagings: dict[str, Staging] = {}
         self._manifests: OrderedDict[Path, tuple[int, Manifest]] = OrderedDict()

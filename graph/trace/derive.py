@@ -8,12 +8,14 @@ since is said, and gives no record.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import duckdb
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, Boundary
+from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.plan import Column, references
 from headwater.graph.trace.reader import literal
@@ -26,6 +28,7 @@ from headwater.graph.trace.whole import whole_scan
 
 # a file that DuckDB cannot read is not the end of a trace
 _FAULTS = (SourceChangedError, Untranslatable, duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException)
+_AT_LENGTH = 0.03  # seconds; what takes a trace longer is asked to be kept
 
 
 def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) -> str:
@@ -53,7 +56,7 @@ def rows_of_keys(session: Session, capture: Capture, boundary: Boundary, keys: s
     try:
         made = sought(capture, boundary)
         wanted = session.table(f"SELECT DISTINCT {key_of('key')} AS k FROM {keys}")
-        return _rows(session, capture, made, _of_semi_join(made), f", {wanted} s", [f"{made.keys[0]} = s.k"])
+        return _rows(session, capture, boundary, made, _of_semi_join(made), f", {wanted} s", [f"{made.keys[0]} = s.k"])
     except _FAULTS as error:
         return _lost(session, capture, boundary, error)
 
@@ -72,9 +75,9 @@ def groups_of(session: Session, capture: Capture, boundary: Boundary, column: Co
         if operator.op == "Scan":
             table = scanned(session, capture, operator, rows, needed) if needed else rows
             present = [f"v{operator.id}.ref IS NOT NULL"]  # an outer join may find none of these records
-            met = _rows(session, capture, made, selected, conditions=present, known={operator.id: f"(FROM {table})"})
+            met = _rows(session, capture, boundary, made, selected, conditions=present, known={operator.id: f"(FROM {table})"})
         else:
-            met = _rows(session, capture, made, selected, conditions=[f"{made.columns[column.name]} IN (SELECT ref FROM {rows})"])
+            met = _rows(session, capture, boundary, made, selected, conditions=[f"{made.columns[column.name]} IN (SELECT ref FROM {rows})"])
         names = "".join(f", m.{name}" for name in [*made.columns, *made.values])
         if made.told and boundary.kind == "match":
             return session.table(f"SELECT {key_of('m.k0')} AS key{names} FROM {met} m WHERE m.k0 IS NOT NULL")
@@ -106,14 +109,14 @@ def _found(session: Session, capture: Capture, boundary: Boundary, standing: str
     equal = [f"{key} IS NOT DISTINCT FROM s.{key_name(place)}" for place, key in enumerate(made.keys)]
     alone = _only(session, stands, made)
     conditions = [*alone, *([] if alone else equal)]
-    return _rows(session, capture, made, selected, f", {stands} s", conditions)
+    return _rows(session, capture, boundary, made, selected, f", {stands} s", conditions)
 
 
 def _named(session: Session, capture: Capture, boundary: Boundary, made: Sought, records: str) -> str:
     """The rows of a semi-join that records stand for, each one; a table `origin, ref`."""
     scan = capture.plan.operators[references(boundary)[0].operator]
     table = scanned(session, capture, scan, records, made.needed.get(scan.id, {}))
-    return _rows(session, capture, made, _of_semi_join(made), known={scan.id: f"(FROM {table})"})
+    return _rows(session, capture, boundary, made, _of_semi_join(made), known={scan.id: f"(FROM {table})"})
 
 
 def _of_semi_join(made: Sought) -> str:
@@ -143,10 +146,11 @@ def _all(session: Session, capture: Capture, boundary: Boundary) -> str:
 
 
 def _rows(
-    session: Session, capture: Capture, made: Sought, selected: str, beside: str = "", conditions: Sequence[str] = (),
+    session: Session, capture: Capture, boundary: Boundary, made: Sought, selected: str, beside: str = "", conditions: Sequence[str] = (),
     known: Mapping[int, str] | None = None,
 ) -> str:  # fmt: skip
     """A table of the rows that a boundary's operator read. Of `known` scans only some records: queries in place of all of them."""
+    began = time.monotonic()
     known = known or {}
     scans = [scan for scan in made.relation.scans if scan.id not in known]
     whole = {scan.id: whole_scan(session, capture, scan, made.needed.get(scan.id, {})) for scan in scans}
@@ -156,6 +160,8 @@ def _rows(
     table = session.table(f"WITH {defined} SELECT {selected} FROM {made.relation.sql}{beside} WHERE {where}")
     for one in whole.values():
         one.check()
+    if time.monotonic() - began > _AT_LENGTH:
+        session.store.wanted.add(Wanted(session.tenant, capture.id, boundary.boundary))
     return table
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import duckdb
 import numpy as np
@@ -48,6 +48,11 @@ class Database:
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
             yield Database(cursor)
+
+    def interrupt(self) -> None:
+        """End the statement that is at work, from another thread: it raises."""
+        with suppress(duckdb.ConnectionException):  # closed meanwhile
+            self._connection.interrupt()
 
     def register(self, name: str, table: object) -> None:
         """Make a table of another kind known under a name."""

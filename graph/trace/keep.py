@@ -1,53 +1,85 @@
-"""Keeping groups that were left to the trace, while their source is still there.
+"""Keeping groups that were left to the trace: before their source changes, and once a trace had to find them at length.
 
 For the service, off the user's time. Files that a known run wrote may be written again by its next run, and then the groups over them
-could not be found again: so these are found now, and kept as if the job had written them. Over files that nobody known writes nothing
-is kept, as nothing says that they will change.
+could not be found again: so these are found now, and kept as if the job had written them. Over files that nobody known writes, as
+nothing says that they will change, only that is kept which a trace asked for and found slowly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import uuid4
 
 from headwater.graph.associations import Boundary
-from headwater.graph.records import AssociationStore, FileBlock, uri_of
+from headwater.graph.records import AssociationStore, FileBlock, Wanted, uri_of
 from headwater.graph.records.compact import keep_sorted
 from headwater.graph.records.files import sync
 from headwater.graph.trace.derive import all_groups, is_derived
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.sought import below
-from headwater.graph.trace.tracer import tracer_of
+from headwater.graph.trace.tracer import sparing_session, tracer_of
+
+_MEMORY = "512MB"  # beside the traces that are asked meanwhile; beyond it DuckDB spills
+_SHARE = 10  # what is kept for speed alone may take this part of the bytes that it can be found from, one tenth
+_LITTLE = 1 << 20  # or this many bytes
+
+Begun = Callable[[Callable[[], None]], None]  # is given what ends, from another thread, the statement that is at work
 
 
-def keep_groups(store: AssociationStore, tenant: str, capture: str) -> int:
+def _alone(_: Callable[[], None]) -> None:
+    """Of nobody who would end it."""
+
+
+def keep_groups(store: AssociationStore, tenant: str, capture: str, *, begun: Begun = _alone) -> int:
     """Keep what may get lost of one capture; the number of boundaries that were kept. Doing it again changes nothing."""
     with tracer_of(store).session(tenant) as session:
+        begun(session.database.interrupt)
         known = session.capture(capture)
         waiting = [boundary for boundary in known.manifest.boundaries if is_derived(session, known, boundary)]
         waiting.sort(key=lambda boundary: (boundary.operator, boundary.kind != "semi"))  # the rows first that others are asked by
         return sum(_keep(session, known, boundary) for boundary in waiting if _may_change(session, known, boundary))
 
 
+def keep_wanted(store: AssociationStore, wanted: Wanted, *, begun: Begun = _alone) -> bool:
+    """Keep all rows of a boundary of which a trace found some at length, unless they take too much space; whether they are kept."""
+    with sparing_session(store, wanted.tenant, memory=_MEMORY) as session:
+        begun(session.database.interrupt)
+        known = session.capture(wanted.capture)
+        boundary = next(boundary for boundary in known.manifest.boundaries if boundary.boundary == wanted.boundary)
+        if not is_derived(session, known, boundary):
+            return True
+        read = sum(block.length for block in _blocks(known, boundary))
+        return _keep(session, known, boundary, most_bytes=max(read // _SHARE, _LITTLE))
+
+
 def _may_change(session: Session, capture: Capture, boundary: Boundary) -> bool:
     """Whether a known run wrote what the groups are made of."""
+    return bool(session.store.catalog.writers(session.tenant, _blocks(capture, boundary)))
+
+
+def _blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
+    """The files that the groups are made of."""
     sources = {operator.source for operator in capture.plan.below(below(capture, boundary)) if operator.op == "Scan"}
-    blocks = [
+    return [
         FileBlock(uri_of(file.path), file.length, file.modified)
         for source in capture.manifest.sources
         if source.source in sources
         for file in source.files
     ]
-    return bool(session.store.catalog.writers(session.tenant, blocks))
 
 
-def _keep(session: Session, capture: Capture, boundary: Boundary) -> bool:
+def _keep(session: Session, capture: Capture, boundary: Boundary, *, most_bytes: int | None = None) -> bool:
     table = all_groups(session, capture, boundary)
     if table is None:
         return False  # too late: the source has changed, and traces say so
     target = session.kept(capture, boundary.boundary)
+    for left in target.parent.glob(f".{target.name}.*"):
+        left.unlink()  # half made, by a process that was killed
     draft = target.with_name(f".{target.name}.{uuid4().hex}")
     try:
         keep_sorted(boundary, session.database.holding(table), table, draft)
+        if most_bytes is not None and draft.stat().st_size > most_bytes:
+            return False
         draft.rename(target)
         sync(target.parent)
     finally:

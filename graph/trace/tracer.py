@@ -53,9 +53,9 @@ class Tracer:
 
 
 @contextmanager
-def sparing_session(store: AssociationStore, tenant: str) -> Iterator[Session]:
+def sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITTLE) -> Iterator[Session]:
     """A session on a database of its own, which keeps little in memory and is gone afterwards: for a trace of any size, read once."""
-    tracer = Tracer(store, held=0, memory_limit=_LITTLE, threads=1)
+    tracer = Tracer(store, held=0, memory_limit=memory, threads=1)
     try:
         with tracer.session(tenant) as session:
             yield session

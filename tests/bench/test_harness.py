@@ -115,7 +115,7 @@ def test_a_suite_is_run_and_written_from_the_command(madeup, tmp_path, capsys):
 
 
 def test_every_suite_declares_a_plan_that_holds_together():
-    assert set(run.names()) >= {"demo", "grep", "pigmix", "tpcds", "tpch", "trace", "trace_tpch", "wordcount"}
+    assert set(run.names()) >= {"demo", "grep", "pigmix", "tpcds", "tpch", "trace", "trace_pigmix", "trace_tpch", "wordcount"}
     for name in run.names():
         if name.startswith("madeup_"):
             continue  # another worker of this very suite of tests made it, and may be taking it away

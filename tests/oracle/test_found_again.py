@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
-from headwater.graph.trace import Semantics
-from headwater.graph.trace.keep import keep_groups
+from headwater.graph.trace import Semantics, derive, keep
+from headwater.graph.trace.keep import keep_groups, keep_wanted
 from tests.oracle.laboratory import TENANT, laboratory_in
 from tests.oracle.typed import SCHEMA, rows, written
 
@@ -80,6 +80,36 @@ def test_what_is_over_files_of_a_known_run_is_kept_before_it_changes(tmp_path: P
             os.utime(part, (1, 1))
         after = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)
         assert [(record.file, record.row) for record in after.records] == [(record.file, record.row) for record in before.records]
+
+
+@pytest.mark.parametrize("query", [_grouped, _matched])
+def test_what_a_trace_found_at_length_is_kept(tmp_path: Path, query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derive, "_AT_LENGTH", 0.0)
+    with laboratory_in(tmp_path, budget=1.0) as laboratory:
+        read = laboratory.spark.read.parquet
+        left, right = written(tmp_path / "t"), written(tmp_path / "u")
+        query(read(str(left)), read(str(right))).coalesce(1).write.parquet(str(tmp_path / "out"))
+        laboratory.publish(laboratory.captured())
+        (path,) = (tmp_path / "out").glob("*.parquet")
+
+        def answers() -> list[set[tuple[str | None, int | None]]]:
+            found = [laboratory.ask(tmp_path / "out", (f"file:{path}", row), Semantics.INFLUENCE) for row in range(3)]
+            assert all(answer.exact for answer in found)
+            return [{(record.file, record.row) for record in answer.records} for answer in found]
+
+        assert laboratory.store.wanted.take() is None
+        before = answers()
+        wanted = laboratory.store.wanted.take()
+        assert wanted is not None
+        assert laboratory.store.wanted.take() is None  # asked for three times
+        monkeypatch.setattr(keep, "_LITTLE", 0)
+        assert not keep_wanted(laboratory.store, wanted)  # more than a tenth of so small a source
+        assert answers() == before
+        monkeypatch.setattr(keep, "_LITTLE", 1 << 20)
+        assert keep_wanted(laboratory.store, wanted)
+        for part in right.glob("*.parquet"):
+            os.utime(part, (1, 1))  # nothing has to be found in it any more
+        assert answers() == before
 
 
 def test_what_would_take_a_trace_too_long_is_written(tmp_path: Path) -> None:

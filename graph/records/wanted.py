@@ -1,0 +1,51 @@
+"""Which tables traces had to find again, at length: whoever has time keeps them, so that the next trace need not."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+_MOST = 1_000  # that wait; beyond it the oldest are forgotten, and asked for again by the next trace
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The table of a boundary that is not kept."""
+
+    tenant: str
+    capture: str
+    boundary: int
+
+
+class WantedTables:
+    """A queue of them. What was taken from it once is not taken again: what cannot be kept is tried once.
+
+    Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: OrderedDict[Wanted, None] = OrderedDict()
+        self._taken: OrderedDict[Wanted, None] = OrderedDict()
+
+    def add(self, wanted: Wanted) -> None:
+        """Ask for one."""
+        with self._lock:
+            if wanted not in self._taken:
+                _put(self._waiting, wanted)
+
+    def take(self) -> Wanted | None:
+        """The one that waits longest; None where none does."""
+        with self._lock:
+            if not self._waiting:
+                return None
+            wanted, _ = self._waiting.popitem(last=False)
+            _put(self._taken, wanted)
+            return wanted
+
+
+def _put(queue: OrderedDict[Wanted, None], wanted: Wanted) -> None:
+    queue[wanted] = None
+    if len(queue) > _MOST:
+        queue.popitem(last=False)
