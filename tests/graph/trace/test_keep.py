@@ -1,0 +1,107 @@
+"""Groups that were left to the trace are kept by the service once a trace took long to find them."""
+
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headwater.backend.api.metrics import Metrics
+from headwater.backend.settings import load_settings
+from headwater.backend.worker import Worker
+from headwater.backend.workspace import Workspace
+from headwater.graph.associations import Manifest
+from headwater.graph.records import AssociationStore, Wanted
+from headwater.graph.trace import TraceRequest, derive, keep, trace
+from headwater.graph.trace.keep import keep_wanted
+from tests.graph.jobs import TENANT
+from tests.graph.trace.conftest import records
+from tests.graph.trace.later import LazyJob
+
+_SECONDS = 20
+
+
+def _grouped(store: AssociationStore, folder: Path) -> Manifest:
+    """Twelve rows by three keys, in a boundary that is to be found again."""
+    (folder / "in").mkdir()
+    pq.write_table(pa.table({"k": [n % 3 for n in range(12)], "v": list(range(12))}), folder / "in" / "part-0.parquet")
+    job = LazyJob(store, "counts")
+    read = job.scan(folder / "in", "parquet", {"k": "bigint", "v": "bigint"})
+    counted = job.group(read, ["k"], "by its reference")
+    return job.write(counted, folder / "out", "parquet", ["k", "rows"], files=1)
+
+
+def _wanted(made: Manifest) -> Wanted:
+    return Wanted(TENANT, made.capture, 0)
+
+
+async def _rows(store: AssociationStore, folder: Path, row: int) -> set[tuple[str, int | None]]:
+    out = folder / "out"
+    answer = await trace(None, store, TENANT, TraceRequest(dataset=str(out), rows=[(str(out / "part-00000.parquet"), row)]))
+    assert answer.exact, answer.incomplete
+    return records(answer)
+
+
+def _wait_for(table: Path) -> None:
+    until = time.monotonic() + _SECONDS
+    while not table.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def _of_key(key: int) -> set[tuple[str, int]]:
+    return {("part-0.parquet", row) for row in range(12) if row % 3 == key}
+
+
+async def test_the_service_keeps_what_a_trace_found_at_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derive, "_AT_LENGTH", 0.0)
+    async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
+        made = _grouped(workspace.records, tmp_path)
+        table = workspace.records.table(TENANT, made.capture, 0)
+        worker = Worker(workspace, Metrics())
+        worker.start()
+        try:
+            assert await _rows(workspace.records, tmp_path, 1) == _of_key(1)
+            _wait_for(table)
+        finally:
+            worker.stop()
+        assert sorted(pq.read_table(table)["r0"].to_pylist()) == list(range(12))
+        for row in range(3):
+            assert await _rows(workspace.records, tmp_path, row) == _of_key(row)
+
+
+async def test_what_a_trace_finds_at_once_is_not_asked_for(
+    store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(derive, "_AT_LENGTH", 60.0)
+    _grouped(store, tmp_path)
+    assert await _rows(store, tmp_path, 0) == _of_key(0)
+    assert store.wanted.take() is None
+
+
+async def test_what_takes_too_much_space_is_left_to_be_found_again(
+    store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = _grouped(store, tmp_path)
+    monkeypatch.setattr(keep, "_LITTLE", 0)
+    assert not keep_wanted(store, _wanted(made))
+    assert sorted(path.name for path in store.table(TENANT, made.capture, 0).parent.glob("*b0*")) == []
+    assert await _rows(store, tmp_path, 2) == _of_key(2)
+
+
+def test_nothing_is_kept_of_a_source_that_changed(store: AssociationStore, tmp_path: Path) -> None:
+    made = _grouped(store, tmp_path)
+    pq.write_table(pa.table({"k": [0], "v": [0]}), tmp_path / "in" / "part-0.parquet")
+    assert not keep_wanted(store, _wanted(made))
+    assert not store.table(TENANT, made.capture, 0).exists()
+
+
+def test_what_is_left_of_a_process_that_was_killed_is_dropped(store: AssociationStore, tmp_path: Path) -> None:
+    made = _grouped(store, tmp_path)
+    table = store.table(TENANT, made.capture, 0)
+    left = table.with_name(f".{table.name}.0123")
+    left.write_bytes(b"half")
+    assert keep_wanted(store, _wanted(made))
+    assert table.exists()
+    assert not left.exists()
+    assert keep_wanted(store, _wanted(made))  # nothing is left to do
