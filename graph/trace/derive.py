@@ -9,7 +9,8 @@ since is said, and gives no record.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import duckdb
 
@@ -36,7 +37,8 @@ def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) 
     if not is_derived(session, capture, boundary):
         return session.rows(capture, boundary)
     try:
-        return _found(session, capture, boundary, f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}")
+        with _timed(session, capture, boundary):
+            return _found(session, capture, boundary, f"SELECT DISTINCT ref FROM {wanted} WHERE ref <> {NONE}")
     except _FAULTS as error:
         return _lost(session, capture, boundary, error)
 
@@ -54,9 +56,10 @@ def rows_of_keys(session: Session, capture: Capture, boundary: Boundary, keys: s
     if not is_derived(session, capture, boundary):
         return session.rows(capture, boundary)
     try:
-        made = sought(capture, boundary)
-        wanted = session.table(f"SELECT DISTINCT {key_of('key')} AS k FROM {keys}")
-        return _rows(session, capture, boundary, made, _of_semi_join(made), f", {wanted} s", [f"{made.keys[0]} = s.k"])
+        with _timed(session, capture, boundary):
+            made = sought(capture, boundary)
+            wanted = session.table(f"SELECT DISTINCT {key_of('key')} AS k FROM {keys}")
+            return _rows(session, capture, made, _of_semi_join(made), f", {wanted} s", [f"{made.keys[0]} = s.k"])
     except _FAULTS as error:
         return _lost(session, capture, boundary, error)
 
@@ -66,33 +69,47 @@ def groups_of(session: Session, capture: Capture, boundary: Boundary, column: Co
     if not is_derived(session, capture, boundary):
         return session.rows(capture, boundary)
     try:
-        made = sought(capture, boundary)
-        rows = session.table(f"SELECT DISTINCT 0 AS origin, ref FROM {records}")
-        if boundary.kind == "semi":
-            return _named(session, capture, boundary, made, rows)
-        selected = f"{made.references}{made.keyed}{made.computed}"
-        operator, needed = capture.plan.operators[column.operator], made.needed.get(column.operator, {})
-        if operator.op == "Scan":
-            table = scanned(session, capture, operator, rows, needed) if needed else rows
-            present = [f"v{operator.id}.ref IS NOT NULL"]  # an outer join may find none of these records
-            met = _rows(session, capture, boundary, made, selected, conditions=present, known={operator.id: f"(FROM {table})"})
-        else:
-            met = _rows(session, capture, boundary, made, selected, conditions=[f"{made.columns[column.name]} IN (SELECT ref FROM {rows})"])
-        names = "".join(f", m.{name}" for name in [*made.columns, *made.values])
-        if made.told and boundary.kind == "match":
-            return session.table(f"SELECT {key_of('m.k0')} AS key{names} FROM {met} m WHERE m.k0 IS NOT NULL")
-        if made.told:
-            return session.table(f"SELECT {reference_of('m.k0') if made.keys else '0::BIGINT'} AS key{names} FROM {met} m")
-        stands = keys_told(session, capture, boundary, made, _referred(session, capture, boundary))
+        with _timed(session, capture, boundary):
+            return _groups_of(session, capture, boundary, column, records)
     except _FAULTS as error:
         return _lost(session, capture, boundary, error)
-    equal = [f"m.{key_name(place)} IS NOT DISTINCT FROM s.{key_name(place)}" for place in range(len(made.keys))]
-    return session.table(f"SELECT s.key{names} FROM {met} m JOIN {stands} s ON {' AND '.join(equal)}")
 
 
 def is_derived(session: Session, capture: Capture, boundary: Boundary) -> bool:
     """Whether a boundary's rows have to be found again: they were neither written nor kept since."""
     return boundary.derived is not None and not session.kept(capture, boundary.boundary).exists()
+
+
+@contextmanager
+def _timed(session: Session, capture: Capture, boundary: Boundary) -> Iterator[None]:
+    """Ask for what is found here to be kept, if that takes long."""
+    began = time.monotonic()
+    yield
+    if time.monotonic() - began > _AT_LENGTH:
+        session.store.wanted.add(Wanted(session.tenant, capture.id, boundary.boundary))
+
+
+def _groups_of(session: Session, capture: Capture, boundary: Boundary, column: Column, records: str) -> str:
+    made = sought(capture, boundary)
+    rows = session.table(f"SELECT DISTINCT 0 AS origin, ref FROM {records}")
+    if boundary.kind == "semi":
+        return _named(session, capture, boundary, made, rows)
+    selected = f"{made.references}{made.keyed}{made.computed}"
+    operator, needed = capture.plan.operators[column.operator], made.needed.get(column.operator, {})
+    if operator.op == "Scan":
+        table = scanned(session, capture, operator, rows, needed) if needed else rows
+        present = [f"v{operator.id}.ref IS NOT NULL"]  # an outer join may find none of these records
+        met = _rows(session, capture, made, selected, conditions=present, known={operator.id: f"(FROM {table})"})
+    else:
+        met = _rows(session, capture, made, selected, conditions=[f"{made.columns[column.name]} IN (SELECT ref FROM {rows})"])
+    names = "".join(f", m.{name}" for name in [*made.columns, *made.values])
+    if made.told and boundary.kind == "match":
+        return session.table(f"SELECT {key_of('m.k0')} AS key{names} FROM {met} m WHERE m.k0 IS NOT NULL")
+    if made.told:
+        return session.table(f"SELECT {reference_of('m.k0') if made.keys else '0::BIGINT'} AS key{names} FROM {met} m")
+    stands = keys_told(session, capture, boundary, made, _referred(session, capture, boundary))
+    equal = [f"m.{key_name(place)} IS NOT DISTINCT FROM s.{key_name(place)}" for place in range(len(made.keys))]
+    return session.table(f"SELECT s.key{names} FROM {met} m JOIN {stands} s ON {' AND '.join(equal)}")
 
 
 def _found(session: Session, capture: Capture, boundary: Boundary, standing: str) -> str:
@@ -109,14 +126,14 @@ def _found(session: Session, capture: Capture, boundary: Boundary, standing: str
     equal = [f"{key} IS NOT DISTINCT FROM s.{key_name(place)}" for place, key in enumerate(made.keys)]
     alone = _only(session, stands, made)
     conditions = [*alone, *([] if alone else equal)]
-    return _rows(session, capture, boundary, made, selected, f", {stands} s", conditions)
+    return _rows(session, capture, made, selected, f", {stands} s", conditions)
 
 
 def _named(session: Session, capture: Capture, boundary: Boundary, made: Sought, records: str) -> str:
     """The rows of a semi-join that records stand for, each one; a table `origin, ref`."""
     scan = capture.plan.operators[references(boundary)[0].operator]
     table = scanned(session, capture, scan, records, made.needed.get(scan.id, {}))
-    return _rows(session, capture, boundary, made, _of_semi_join(made), known={scan.id: f"(FROM {table})"})
+    return _rows(session, capture, made, _of_semi_join(made), known={scan.id: f"(FROM {table})"})
 
 
 def _of_semi_join(made: Sought) -> str:
@@ -146,11 +163,10 @@ def _all(session: Session, capture: Capture, boundary: Boundary) -> str:
 
 
 def _rows(
-    session: Session, capture: Capture, boundary: Boundary, made: Sought, selected: str, beside: str = "", conditions: Sequence[str] = (),
+    session: Session, capture: Capture, made: Sought, selected: str, beside: str = "", conditions: Sequence[str] = (),
     known: Mapping[int, str] | None = None,
 ) -> str:  # fmt: skip
     """A table of the rows that a boundary's operator read. Of `known` scans only some records: queries in place of all of them."""
-    began = time.monotonic()
     known = known or {}
     scans = [scan for scan in made.relation.scans if scan.id not in known]
     whole = {scan.id: whole_scan(session, capture, scan, made.needed.get(scan.id, {})) for scan in scans}
@@ -160,8 +176,6 @@ def _rows(
     table = session.table(f"WITH {defined} SELECT {selected} FROM {made.relation.sql}{beside} WHERE {where}")
     for one in whole.values():
         one.check()
-    if time.monotonic() - began > _AT_LENGTH:
-        session.store.wanted.add(Wanted(session.tenant, capture.id, boundary.boundary))
     return table
 
 
