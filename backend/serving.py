@@ -128,7 +128,7 @@ def _bind(host: str, port: int, *, exact: bool) -> socket.socket:
         except OSError as failure:
             error = failure
         else:
-            # Connections inherit it. asyncio sets it on sockets of its own making alone, and an answer's body would wait 40 ms behind its head.
+            # Connections inherit it; asyncio sets it on sockets of its own making alone. An answer would wait 40 ms between head and body.
             bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return bound
     reason = os.strerror(error.errno) if error and error.errno else error  # its own text says the address once more
