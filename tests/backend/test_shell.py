@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -67,3 +70,21 @@ def test_what_cannot_be_followed_is_refused_by_name_and_nothing_stays(spark: Spa
     with pytest.raises(UnsupportedError, match="cannot be followed"):
         headwater.lineage(frame.groupBy("shop").count(), folder=tmp_path / "kept")
     assert not list((tmp_path / "kept").iterdir())
+
+
+def test_the_guides_session_runs_as_it_is_written(spark: SparkSession, root: Path, tmp_path: Path) -> None:
+    rows = [("EWR", 2, 1048.4), ("EWR", 2, 9.2), ("EWR", 3, 7.0), ("JFK", 2, 12.7)]
+    spark.createDataFrame(rows, "origin string, month int, wind_speed double").write.parquet(str(tmp_path / "weather"))
+    weather = spark.read.parquet(str(tmp_path / "weather"))
+    names: dict[str, Any] = {"report": weather.groupBy("origin", "month").agg(f.max("wind_speed").alias("max_wind"))}
+    page = (root / "docs" / "guide" / "asking.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    shown = []
+    for statement in ast.parse(block).body:
+        if isinstance(statement, ast.Expr):  # what a notebook shows
+            frame = eval(ast.unparse(statement), names)
+            shown.append(sorted(tuple(row)[:-2] for row in frame.collect()))
+        else:
+            exec(ast.unparse(statement), names)
+    assert shown == [rows[:2][::-1], [rows[0], rows[2]][::-1], [("EWR", 2, 1048.4)]]
+    names["lineage"].close()
