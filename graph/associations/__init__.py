@@ -1,12 +1,12 @@
 """Manifests and segments: the capture format (docs/reference/capture-format.md). Light by rule: pyarrow only."""
 
 from headwater.graph.associations.expressions import Attribute, Definition, Expression, Frame, Operator, Ordering
-from headwater.graph.associations.manifest import (
+from headwater.graph.associations.manifest import Manifest, is_segment_name
+from headwater.graph.associations.parts import (
     Application,
     Boundary,
     BoundaryColumn,
     DatasetName,
-    Manifest,
     Problem,
     RunName,
     SegmentEntry,
@@ -16,7 +16,6 @@ from headwater.graph.associations.manifest import (
     SourceColumn,
     SourceFile,
     Split,
-    is_segment_name,
 )
 from headwater.graph.associations.references import NONE, pack, unpack
 

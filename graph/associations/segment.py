@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.codec import Wire
-from headwater.graph.associations.manifest import Split
+from headwater.graph.associations.parts import Split
 
 MAGIC = b"HWSEG002"
 MAX_ROWS = 65_536

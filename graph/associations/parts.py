@@ -1,0 +1,171 @@
+"""What a manifest is made of: sources, boundaries, the sink, segments. Each is a frozen record that reads and writes its own JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.graph.associations.codec import Wire, key
+from headwater.graph.associations.expressions import Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetName(Wire):
+    """A dataset as OpenLineage names it."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunName(Wire):
+    """The OpenLineage run that a query belongs to."""
+
+    namespace: str
+    job: str
+    run_id: str = key("runId")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Application(Wire):
+    """The Spark application; `spark` is its version."""
+
+    id: str
+    name: str
+    spark: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(Wire):
+    """What a capture lacks: `kind` is refused, superset, missing or fault."""
+
+    operator: str
+    reason: str
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceColumn(Wire):
+    """`type` is Spark's DDL."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFile(Wire):
+    """A file that was read. It has the ordinals from `ordinal` on, `ordinals` of them. `modified` is in milliseconds since the epoch."""
+
+    ordinal: int
+    path: str
+    length: int
+    modified: int
+    ordinals: int = 1
+    partition: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(Wire):
+    """A split of a file that was read by itself: its bytes from `start` on, `length` of them."""
+
+    ordinal: int
+    path: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(Wire):
+    """What a scan read."""
+
+    source: int
+    dataset: DatasetName
+    path: str
+    format: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[SourceColumn, ...] = ()
+    partition_columns: tuple[str, ...] = ()
+    files: tuple[SourceFile, ...] = ()
+    splits: tuple[Split, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundaryColumn(Wire):
+    """What a long of a boundary's row means.
+
+    `role` is key, check, ref, branch, partition, frame_end, frame_size, rank, total, value or nulls.
+    """
+
+    role: str
+    operator: int | None = None
+    frame: int | None = None
+    attr: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived(Wire):
+    """How long finding the rows of one key again was estimated to take, in milliseconds.
+
+    Of matches and rows of a semi-join, `keys` and `values` say what makes the columns `key` and `value` of a row, over what their side
+    puts out; of matches below a derived group `left` is the key of the left side. Of a group, `told` says that its reference tells its key.
+    """
+
+    estimate_ms: float
+    told: bool = False
+    left: tuple[Expression, ...] = ()
+    keys: tuple[Expression, ...] = ()
+    values: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boundary(Wire):
+    """A place in the plan where associations were written, or, if `derived`, are found again when a trace asks.
+
+    `compared` is what of a semi-join's condition a match must meet.
+    """
+
+    boundary: int
+    kind: str
+    operator: int
+    columns: tuple[BoundaryColumn, ...]
+    derived: Derived | None = None
+    compared: Expression | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkColumn(Wire):
+    """A column of the written dataset, and the attribute that it holds."""
+
+    name: str
+    type: str
+    attr: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sink(Wire):
+    """What was written, and how."""
+
+    boundary: int
+    dataset: DatasetName
+    path: str
+    format: str
+    mode: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[SinkColumn, ...] = ()
+    partition_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentEntry(Wire):
+    """A segment that counts; `attempt` is the task attempt's id."""
+
+    name: str
+    boundary: int
+    stage: int
+    stage_attempt: int
+    partition: int
+    attempt: int
+    rows: int
+    bytes: int
+    sha256: str
