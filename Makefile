@@ -7,6 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON := .venv/bin/python
 NODE_MODULES := ui/node_modules/.package-lock.json
 PAGE := backend/page/index.html
+SPARK := .tools/spark.jsa
 PAGE_SOURCES = $(shell find ui/src ui/public ui/index.html ui/*.json ui/*.ts -type f -not -name '*.test.*')
 UNIT := not (spark or cluster or neo4j or e2e or slow)
 
@@ -20,8 +21,10 @@ PLANS ?= 100000
 help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: bootstrap $(PAGE) ## Install what is missing, then run the demo and serve its page (ARGS=--no-serve: exit instead).
-	@. .tools/env && .venv/bin/headwater demo $(ARGS)
+demo: bootstrap ## Install what is missing, then run the demo and serve its page (ARGS=--no-serve: exit instead).
+	@. .tools/env && mkdir -p build \
+	&& { $(MAKE) --no-print-directory INSTALLED=1 $(PAGE) >build/page.log 2>&1 || cat build/page.log >&2 & } \
+	&& .venv/bin/headwater demo $(ARGS) && wait
 
 test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS="unit spark": those steps alone).
 	@scripts/bootstrap test
@@ -62,7 +65,7 @@ docs: ## Write docs/reference/commands.md from the code.
 page: bootstrap $(PAGE) ## Build the page into backend/page, if its sources changed.
 
 bootstrap: ## Install what this machine lacks to run the demo.
-	@scripts/bootstrap run
+	@$(if $(INSTALLED),,scripts/bootstrap run)
 
 clean: ## Remove what was built or cached (not .venv, .tools or ui/node_modules).
 	rm -rf build dist backend/page headwater.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse metastore_db
@@ -70,6 +73,9 @@ clean: ## Remove what was built or cached (not .venv, .tools or ui/node_modules)
 $(NODE_MODULES): ui/package-lock.json | bootstrap
 	@scripts/npm ci --no-audit --no-fund
 	@touch $@
+
+$(SPARK): .venv/.headwater-stamp .tools/env
+	@. .tools/env && $(PYTHON) scripts/spark_archive.py $@
 
 $(PAGE): $(PAGE_SOURCES) $(NODE_MODULES) | bootstrap
 	@scripts/npm run --silent build

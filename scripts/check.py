@@ -46,19 +46,20 @@ class Step:
 
 
 def _pytest(marks: str, options: str = "") -> str:
-    return f'.venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}}'
+    return f'. .tools/env && .venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}}'
 
 
 # In the order in which they start, two at a time on two cores: what takes a moment first, then the longest first, so that the two lines end
 # about together. The tests of one session of Spark and those that start programs of their own are two steps, for the same reason.
 STEPS = (
+    Step("quick-spark", "make --no-print-directory .tools/spark.jsa"),
     Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
     Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json"),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
-    Step("spark", _pytest("spark and not (slow or cluster or e2e)", "--timeout=600")),
-    Step("e2e", _pytest("e2e", "--timeout=900"), ("page-build",)),
-    Step("programs", _pytest("spark and slow and not (cluster or e2e)", "--timeout=600")),
+    Step("spark", _pytest("spark and not (slow or cluster or e2e)", "--timeout=600"), ("quick-spark",)),
+    Step("e2e", _pytest("e2e", "--timeout=900"), ("page-build", "quick-spark")),
+    Step("programs", _pytest("spark and slow and not (cluster or e2e)", "--timeout=600"), ("quick-spark",)),
     Step("unit", _pytest(_UNIT, "-n 2")),
     Step("cluster", _pytest("cluster and not e2e", "--timeout=600")),
     Step("neo4j", _pytest("neo4j and not (spark or cluster or e2e)")),

@@ -22,7 +22,7 @@ _NOTICE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headwat
 _NO_SESSION = (
     "This page opens by the link that <code>headwater serve</code> prints, once; then this browser is known. Run it for a new link."
 )
-_NOT_BUILT = "The service runs, and its page has not been built. Run <code>make demo</code>, or use the command line."
+_NOT_BUILT = "The service runs, and its page has not been built (or not yet). Run <code>make page</code>, or use the command line."
 
 
 def build_router(page: Path = PAGE) -> APIRouter:

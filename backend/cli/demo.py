@@ -18,7 +18,7 @@ from rich.text import Text
 
 from headwater.backend.client import GraphQLClient
 from headwater.backend.demo.data import prepare
-from headwater.backend.demo.pipeline import ORDER, run_pipeline
+from headwater.backend.demo.pipeline import READS, run_pipeline
 from headwater.backend.demo.story import COLUMN, Story
 from headwater.backend.home import Home
 from headwater.backend.logs import configure
@@ -48,9 +48,11 @@ def demo(
     home = Home.at(folder / "home").create()
     began = time.monotonic()
     _tell_data(screen, folder)
-    _run_jobs(screen, folder, home)
-    with _Service(home, port) as service:
-        _tell(screen, Story(service.client, folder / "raw", folder / "out"), folder, home)
+    with _Service(home, port) as service:  # before the jobs, which send to it: else each would start a process to take its spool in
+        _run_jobs(screen, folder, home)
+        story = Story(service.client, folder / "raw", folder / "out")
+        story.await_graph()
+        _tell(screen, story, folder, home)
         screen.print(f"\nTold in {time.monotonic() - began:.0f} s.")
         if serve:
             screen.print(f"\n[bold]The page:[/] {service.link}\nSearch for [italic]report[/], and click the number. Ctrl-C ends it.")
@@ -68,8 +70,7 @@ def _run_jobs(screen: Console, folder: Path, home: Home) -> None:
     if done.exists():
         screen.print(f"[dim]Reusing the pipeline's results of {done.read_text().strip()}; --fresh runs it again[/]")
         return
-    names = [name for row in ORDER for name in row]
-    screen.print(f"Running {len(names)} unmodified PySpark jobs under [bold]headwater run[/]: {', '.join(names)}")
+    screen.print(f"Running {len(READS)} unmodified PySpark jobs under [bold]headwater run[/]: {', '.join(READS)}")
     times: dict[str, float] = {}
     guard = threading.Lock()
 

@@ -28,6 +28,7 @@ query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $se
   }
 }"""
 _SEARCH = "query ($text: String!) { search(text: $text, kinds: [DATASET], first: 200) { nodes { id name } } }"
+_PENDING = "{ service { pending } }"
 _REPLAY = """
 mutation ($dataset: String!, $rows: [RowRef!], $output: String) {
   startReplay(dataset: $dataset, rows: $rows, output: $output) { id }
@@ -50,6 +51,20 @@ class Story:
             if node["name"] == str(path):
                 return str(node["id"])
         raise NotFoundError(f"The service knows no dataset {path}.", hint="Was the pipeline run with `headwater run`?")
+
+    def await_graph(self, *, patience: float = 60) -> None:
+        """Wait until the graph has taken in what the jobs sent.
+
+        Raises:
+            HeadwaterError: it took longer than `patience` seconds.
+        """
+        deadline = time.monotonic() + patience
+        while pending := self.client.execute(_PENDING)["service"]["pending"]:
+            if time.monotonic() > deadline:
+                raise HeadwaterError(
+                    f"{pending} entries of the log are not in the graph after {patience:.0f} s.", hint="The log of the service says why."
+                )
+            time.sleep(0.1)
 
     def report_row(self, where: str = WRONG) -> dict[str, Any]:
         """One row of the report, as column → value."""
