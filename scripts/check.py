@@ -28,11 +28,15 @@ _UNIT = "not (spark or cluster or neo4j or e2e or slow)"
 
 @dataclass(frozen=True)
 class Step:
-    """A command. `after` names the steps that must have passed; `{junit}` in the command is where its results are written."""
+    """A command. `after` names the steps that must have passed; `{junit}` in the command is where its results are written.
+
+    What `waits`, for the network more than for a core, runs beside the others.
+    """
 
     name: str
     command: str
     after: tuple[str, ...] = ()
+    waits: bool = False
 
     @property
     def log(self) -> Path:
@@ -54,15 +58,16 @@ def _pytest(marks: str, options: str = "") -> str:
 STEPS = (
     Step("quick-spark", "make --no-print-directory .tools/spark.jsa"),
     Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
-    Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json"),
+    Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json", waits=True),
+    Step("neo4j-install", '[ -n "${{NEO4J_URI:-}}" ] || .venv/bin/python -m tests.neo4j_server', waits=True),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
     Step("spark", _pytest("spark and not (slow or cluster or e2e)", "--timeout=600"), ("quick-spark",)),
     Step("e2e", _pytest("e2e", "--timeout=900"), ("page-build", "quick-spark")),
     Step("programs", _pytest("spark and slow and not (cluster or e2e)", "--timeout=600"), ("quick-spark",)),
     Step("unit", _pytest(_UNIT, "-n 2")),
-    Step("cluster", _pytest("cluster and not e2e", "--timeout=600")),
-    Step("neo4j", _pytest("neo4j and not (spark or cluster or e2e)")),
+    Step("cluster", _pytest("cluster and not e2e", "--timeout=600"), ("quick-spark",)),
+    Step("neo4j", _pytest("neo4j and not (spark or cluster or e2e)"), ("neo4j-install",)),
     Step("slow", _pytest("slow and not (spark or cluster or neo4j or e2e)", "--timeout=600")),
     Step(
         "page-unit",
@@ -122,7 +127,8 @@ def _run(steps: list[Step], *, jobs: int) -> list[Outcome]:
                 done[step.name] = Outcome(step, 0.0, failed=1)
                 print(f"✗ {step.name:<13} not run: it needs {', '.join(step.after)}", flush=True)
             ready = [step for step in waiting if all(name in done or name not in chosen for name in step.after)]
-            for step in ready[: jobs - len(running)]:
+            free = jobs - sum(not run.step.waits for run in running)
+            for step in [*(step for step in ready if step.waits), *[step for step in ready if not step.waits][:free]]:
                 waiting.remove(step)
                 running.append(_start(step))
             time.sleep(_POLL_SECONDS)

@@ -1,13 +1,18 @@
 """How tests start Spark: options of the JVM for sessions that live for seconds and see tiny tables.
 
-The second compiler and a parallel collector cost more than such a session can earn back. Neither changes what a query answers.
+The second compiler and a parallel collector cost more than such a session can earn back. Neither changes what a query answers. Drivers
+take Spark's classes from the file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py); executors are told here.
 """
 
 from __future__ import annotations
+
+import os
 
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def submit(options: str = "") -> str:
     """A value for PYSPARK_SUBMIT_ARGS; `options` are more of spark-submit."""
-    return f"--driver-memory 1g --driver-java-options '{_JAVA}' {options} pyspark-shell"
+    executors = f"{_JAVA} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()
+    java = f"--driver-java-options '{_JAVA}' --conf 'spark.executor.extraJavaOptions={executors}'"
+    return f"--driver-memory 1g {java} {options} pyspark-shell"

@@ -62,6 +62,25 @@ def test_all_is_well(checks, monkeypatch, tmp_path, capfd):
     assert "2 passed" in capfd.readouterr().out.splitlines()[-1]
 
 
+def test_what_waits_for_the_network_holds_nothing_up(checks, monkeypatch, tmp_path):
+    """Of two steps at a time, the third runs only because the first merely waits for it."""
+    marked = f"{tmp_path}/there"
+    waiting = ("fetch", f"until [ -e {marked} ]; do sleep 0.05; done", (), True)
+    assert (
+        _report(
+            checks, monkeypatch, tmp_path, waiting, ("long", f"until [ -e {marked} ]; do sleep 0.05; done"), ("third", f"touch {marked}")
+        )
+        == 0
+    )
+
+
+def test_no_more_steps_run_at_a_time_than_there_are_cores(checks, monkeypatch, tmp_path):
+    counted = "n=$(ls {0}/run | wc -l); touch {0}/run/{1}; [ $n -lt 2 ] || touch {0}/many; sleep 0.4; rm {0}/run/{1}"
+    (tmp_path / "run").mkdir()
+    assert _report(checks, monkeypatch, tmp_path, *((f"s{n}", counted.format(tmp_path, n)) for n in range(5))) == 0
+    assert not (tmp_path / "many").exists()
+
+
 def test_continuous_integration_runs_exactly_make_test(root: Path, tmp_path: Path):
     make = tmp_path / "make"
     make.write_text('#!/bin/sh\necho "make $* CI=$CI in $(pwd)"; cat; exit 7\n')
