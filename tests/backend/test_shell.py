@@ -83,7 +83,7 @@ def test_the_guides_session_runs_as_it_is_written(spark: SparkSession, root: Pat
     for statement in ast.parse(block).body:
         if isinstance(statement, ast.Expr):  # what a notebook shows
             frame = eval(ast.unparse(statement), names)
-            shown.append(sorted(tuple(row)[:-2] for row in frame.collect()))
+            shown.append(sorted(tuple(row)[2:] for row in frame.collect()))  # behind `_file` and `_row`
         else:
             exec(ast.unparse(statement), names)
     assert shown == [rows[:2][::-1], [rows[0], rows[2]][::-1], [("EWR", 2, 1048.4)]]
