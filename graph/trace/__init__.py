@@ -4,7 +4,7 @@
 
     a question and its answer     answer, engine; preview for rows to pick from; pairs for which record came from which
     what stays between traces     tracer, session; held for small tables in memory
-    from capture to capture       upstream, downstream, links, hops, path, expressions (those on the way); lift where only datasets are known
+    from capture to capture       upstream, downstream, links, hops, path, expressions (on the way); lift where only datasets are known
     within one capture            plan, backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
                                   collisions (keys of one hash)
     which rows a function took    choose, order; values that references stand for: values, scanned, places

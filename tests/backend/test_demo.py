@@ -1,0 +1,75 @@
+"""The demo's jobs: each begins when what it reads is there, two at a time. (The whole demo runs in tests/story and tests/e2e.)"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from headwater.backend.cli.demo import _Service
+from headwater.backend.demo import pipeline
+from headwater.backend.demo.pipeline import READS, JobFailedError, run_pipeline
+from headwater.backend.demo.story import Story
+from headwater.backend.home import Home
+from tests.backend.events import body, run_event
+
+
+class _Jobs:
+    """Stands where processes are started: what began and ended, in order, and how many ran at once."""
+
+    def __init__(self, fails: str | None = None) -> None:
+        self.events: list[tuple[str, str]] = []
+        self.most = 0
+        self._fails = fails
+        self._running = 0
+        self._lock = threading.Lock()
+
+    def run(self, name: str, *_: Path) -> str:
+        with self._lock:
+            self.events.append(("began", name))
+            self._running += 1
+            self.most = max(self.most, self._running)
+        time.sleep(0.02)
+        with self._lock:
+            self._running -= 1
+            self.events.append(("ended", name))
+        if name == self._fails:
+            raise JobFailedError(f"The job {name} ended with exit code 1.")
+        return name
+
+
+def run(jobs: _Jobs, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr(pipeline, "_run", jobs.run)
+    ended: list[str] = []
+    run_pipeline(folder, home=folder, started=lambda _: None, ended=lambda name, _: ended.append(name))
+    return ended
+
+
+def test_each_job_begins_after_those_that_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = _Jobs()
+    assert sorted(run(jobs, tmp_path, monkeypatch)) == sorted(READS)
+    for name, read in READS.items():
+        assert all(jobs.events.index(("ended", other)) < jobs.events.index(("began", name)) for other in read)
+    assert jobs.most == 2
+
+
+def test_after_a_job_that_failed_none_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = _Jobs(fails="clean")
+    with pytest.raises(JobFailedError, match="The job clean"):
+        run(jobs, tmp_path, monkeypatch)
+    assert {name for event, name in jobs.events if event == "began"} == {"clean", "station_counts"}
+
+
+def test_the_story_begins_when_the_graph_has_what_was_sent(tmp_path: Path) -> None:
+    home = Home.at(tmp_path / "home").create()
+    with _Service(home, 0) as service:
+        assert service._own is not None
+        story = Story(service.client, tmp_path / "raw", tmp_path / "out")
+        address = f"{service._own.url}/api/v1/lineage"
+        sent = httpx.post(address, content=body(*map(run_event, range(200))), headers={"X-Api-Key": home.key()}, trust_env=False)
+        assert sent.status_code == 201, sent.text
+        story.await_graph()
+        assert service.client.execute("{ service { pending runs } }")["service"] == {"pending": 0, "runs": 200}
