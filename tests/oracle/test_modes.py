@@ -63,6 +63,13 @@ PROGRAMS = {
     "WHERE a.b GROUP BY a.k",
     "over an outer join by both sides": "SELECT a.s, b.s u, b.two, count(*) n FROM t a "
     "LEFT JOIN (SELECT *, i IS NULL AS two FROM p WHERE day > 1) b ON a.k = b.i AND a.m < b.m GROUP BY a.s, b.s, b.two",
+    "over a join whose side stands elsewhere": "WITH e AS (SELECT k, d FROM p WHERE day > 1) SELECT g.s, g.n, c.i FROM "
+    "(SELECT a.s, a.b, count(e.d) n FROM t a JOIN e ON a.k = e.k GROUP BY a.s, a.b) g "
+    "JOIN t c ON c.s = g.s JOIN e ON e.k = c.k WHERE c.m < 2",
+    "in a semi-join whose side stands elsewhere": "WITH e AS (SELECT k FROM p WHERE day > 1) SELECT a.s, a.m FROM t a JOIN e ON a.i = e.k "
+    "WHERE a.k IN (SELECT k FROM e)",
+    "a group less what stands elsewhere": "WITH e AS (SELECT k, d FROM p WHERE day > 1) SELECT c.s, c.b, e.d FROM t c JOIN e ON c.i = e.k "
+    "WHERE c.m < 3 EXCEPT SELECT c.s, c.b, e.d FROM t c JOIN e ON c.i = e.k WHERE c.k = 1",
     "over a semi-join that cannot": "SELECT s, count(*) n FROM t WHERE k IN (SELECT max(k) FROM t GROUP BY s) GROUP BY s",
     "matches that cannot": "SELECT k FROM t WHERE s IN (SELECT concat(s, 'b') FROM t WHERE k = 1)",
     "matches of text": "SELECT k FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.k = t.k AND u.s <> t.s)",

@@ -28,12 +28,9 @@ final class AggregateFamily extends Family {
             rewriter.unfollowed(aggregate.child());
             return new Rewritten(aggregate, new ArrayList());
         }
-        Derivable derivable = rewriter.capture.derives() ? Derivable.of(aggregate) : null;
-        if (derivable != null && derivable.seconds <= rewriter.capture.budget) {
-            Rewritten derived = new DerivedGroups(aggregate, operator, rewriter, derivable).rewrite();
-            if (derived != null) {
-                return derived;
-            }
+        Derivable derivable = rewriter.capture.derived.of(aggregate);
+        if (derivable != null) {
+            return new DerivedGroups(aggregate, operator, rewriter, derivable).rewrite();
         }
         Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate"));
         Expression check = KeyHash.check(Scala.list(aggregate.groupingExpressions()), "Aggregate");

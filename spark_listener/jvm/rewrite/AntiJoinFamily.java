@@ -3,6 +3,7 @@ package headwater.rewrite;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -16,12 +17,18 @@ final class AntiJoinFamily extends Family {
         return leftOnly((Join) node, rewriter);
     }
 
+    /** Whether the query asks of a join's right side only that nothing there matches. */
+    static boolean isAbsence(Join join, Capture capture) {
+        return join.joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$ || (join.joinType() instanceof ExistenceJoin
+            && ExistenceUse.isAbsence(((ExistenceJoin) join.joinType()).exists(), capture.original));
+    }
+
     static Rewritten leftOnly(Join join, Rewriter rewriter) {
         Rewriter.check(join);
         Rewritten left = rewriter.rewriteHurried(join.left());
         List children = new ArrayList();
         children.add(left.plan);
-        children.add(rewriter.unfollowed(join.right()));
+        children.add(rewriter.capture.twins().unfollowed(join.right(), rewriter));
         return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), left.hidden);
     }
 }

@@ -38,12 +38,13 @@ public final class Capture {
     public final String timeZone = SQLConf.get().sessionLocalTimeZone();
     public final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
     public final String folder; // of its segments
-    public final double budget; // seconds that finding a group again may take at a trace; 0: everything is written
+    final TraceBudget derived; // what traces find again
     private LogicalPlan written; // null: that of the execution is
     private int below; // plans that made the rows of caches and checkpoints that are read, once for each place
     private final Map inMemory = new IdentityHashMap(); // leaf of the plan -> MemoryRelation
     private final Map numbered = new IdentityHashMap(); // RDD -> RDD
     private LocalRows localRows;
+    private Twins twins;
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
 
     /** Of a query. */
@@ -56,13 +57,16 @@ public final class Capture {
         this.reports = new Reports(kept);
         this.original = original;
         this.written = written;
-        this.budget = budget;
+        this.derived = new TraceBudget(budget);
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
     }
 
-    /** Whether groups that a trace can find again are left to it. */
-    boolean derives() {
-        return budget > 0.0;
+    /** The sides of joins of the query that stand in it more than once. */
+    Twins twins() {
+        if (twins == null) {
+            twins = new Twins(this);
+        }
+        return twins;
     }
 
     /** To be called before a plan with taps runs. */
@@ -157,6 +161,8 @@ public final class Capture {
             boundary.original = Checkpoints.withoutRows(boundary.original, renewed);
         }
         numbered.clear();
+        derived.clear();
+        twins = null;
     }
 
     /** A leaf whose rows are the program's own; `key` is the same for leaves of the same rows. */

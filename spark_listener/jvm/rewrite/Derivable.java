@@ -3,11 +3,9 @@ package headwater.rewrite;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.JoinType;
@@ -31,8 +29,6 @@ import org.apache.spark.sql.types.StructField;
  * What is accepted here must be accepted by graph/trace/sought.py; a test compares them.
  */
 final class Derivable {
-    private static final double BYTES_A_SECOND = 100.0e6; // of compressed columns, read and compared at a trace, on two cores
-
     final double seconds; // that finding the records of one key again is estimated to take
     final List keys; // of Expression, over what the operator reads
     final boolean joined; // whether it reads more than one scan
@@ -47,7 +43,8 @@ final class Derivable {
 
     /** Of the groups of an aggregate; null where they cannot be found again for sure. */
     static Derivable of(Aggregate aggregate) {
-        return of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
+        Derivable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
+        return result != null && result.joined && result.keys.size() > ComparedValue.MOST ? null : result;
     }
 
     /**
@@ -74,9 +71,24 @@ final class Derivable {
         return true;
     }
 
-    /** The scans, by their place among the operators below (the operator's input is 0), whose columns an expression reads. */
-    Set scansOf(Expression expression) {
-        return values.scansOf(expression);
+    /** Whether the reference to a group tells its key: one whole number, or none at all. */
+    boolean isToldByReference() {
+        return keys.isEmpty() || (keys.size() == 1 && KeyHash.tells((Expression) keys.get(0)));
+    }
+
+    /**
+     * The scans of joined ones, by their place among the operators below (the operator's input is 0), whose records tell the keys of a group: of
+     * those keys that 64 bits do not hold.
+     */
+    Set telling() {
+        Set result = new HashSet();
+        for (int i = 0; joined && !isToldByReference() && i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
+            if (!ComparedValue.fits(key.dataType())) {
+                result.addAll(values.scansOf(key));
+            }
+        }
+        return result;
     }
 
     private static Derivable of(LogicalPlan below, List keys, List values, boolean joins) {
@@ -92,7 +104,7 @@ final class Derivable {
                 return null;
             }
         }
-        return new Derivable(found.bytes(columns) / BYTES_A_SECOND, keys, found.scans.size() > 1, found.values);
+        return new Derivable(found.matches + TraceSeconds.of(found.scans, columns), keys, found.scans.size() > 1, found.values);
     }
 
     /** What stands below an operator. */
@@ -100,6 +112,7 @@ final class Derivable {
         final SameValues values = new SameValues();
         final List wanted = new ArrayList(); // of Expression: what must be evaluated
         final List scans = new ArrayList(); // of LogicalRelation
+        double matches; // seconds that finding what semi-joins match takes
         private final boolean joins;
         private int next;
 
@@ -147,10 +160,11 @@ final class Derivable {
         /** What it matches must be found again by itself; where more than the keys decides, a record of the left side stands for its row. */
         private boolean visitSemi(Join join) {
             SemiJoinKeys keys = SemiJoinKeys.of(join, null);
-            if (keys == null || Derivable.of(join, keys) == null || !areNumbers(keys.leftValues())
-                || (keys.condition != null && !isOneScan(join.left()))) {
+            Derivable found = keys == null ? null : Derivable.of(join, keys);
+            if (found == null || !areNumbers(keys.leftValues()) || (keys.condition != null && !isOneScan(join.left()))) {
                 return false;
             }
+            matches += found.seconds;
             wanted.add(join.condition().get());
             return visit(join.left()) && visit(join.right());
         }
@@ -164,25 +178,6 @@ final class Derivable {
             boolean passes = node instanceof Filter || node instanceof Project
                 || (node instanceof Join && ((Join) node).joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$);
             return passes ? isOneScan((LogicalPlan) node.children().apply(0)) : node instanceof LogicalRelation;
-        }
-
-        /** The bytes of some columns. */
-        double bytes(Set columns) {
-            double result = 0.0;
-            for (int i = 0; i < scans.size(); i++) {
-                LogicalRelation scan = (LogicalRelation) scans.get(i);
-                HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-                Set names = new HashSet();
-                Iterator all = columns.iterator();
-                while (all.hasNext()) {
-                    Attribute column = (Attribute) all.next();
-                    if (scan.outputSet().contains(column)) {
-                        names.add(column.name());
-                    }
-                }
-                result += relation.location().sizeInBytes() * share(names, relation);
-            }
-            return result;
         }
     }
 
@@ -213,18 +208,5 @@ final class Derivable {
             }
         }
         return true;
-    }
-
-    /** The share of a relation's bytes that some of its columns have, by the sizes that Spark assumes of types. */
-    private static double share(Set columns, HadoopFsRelation relation) {
-        double all = 0.0;
-        double read = 0.0;
-        StructField[] fields = relation.dataSchema().fields();
-        for (int i = 0; i < fields.length; i++) {
-            int size = fields[i].dataType().defaultSize();
-            all += size;
-            read += columns.contains(fields[i].name()) ? size : 0;
-        }
-        return all == 0.0 ? 1.0 : read / all;
     }
 }

@@ -34,17 +34,15 @@ final class DerivedGroups {
         this.derivable = derivable;
     }
 
-    /** Null where nothing can tell the key of a group. */
     Rewritten rewrite() {
         List keys = derivable.keys;
-        if (keys.isEmpty() || (keys.size() == 1 && KeyHash.tells((Expression) keys.get(0)))) {
+        if (derivable.isToldByReference()) {
             return toldByReference();
         }
         if (!derivable.joined) {
             return toldByRecord();
         }
-        Expression check = KeyHash.check(keys, "Aggregate");
-        return check == null || keys.size() > ComparedValue.MOST ? null : toldByValues(check);
+        return toldByValues(KeyHash.check(keys, "Aggregate"));
     }
 
     private Rewritten toldByReference() {
@@ -73,19 +71,16 @@ final class DerivedGroups {
     private Rewritten toldByValues(Expression check) {
         List values = new ArrayList(); // of ComparedValue
         List places = new ArrayList(); // of Integer: which keys they are
-        Set numbered = new HashSet();
         for (int i = 0; i < derivable.keys.size(); i++) {
             Expression key = (Expression) derivable.keys.get(i);
             if (ComparedValue.fits(key.dataType())) {
                 values.add(new ComparedValue(null, key));
                 places.add(Integer.valueOf(i));
-            } else {
-                numbered.addAll(derivable.scansOf(key));
             }
         }
         Boundary boundary = boundary();
         Boundary told = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(hash(), aggregate.child()));
-        DerivedInput input = input(boundary, numbered);
+        DerivedInput input = input(boundary, derivable.telling());
         List outputs = Scala.list(aggregate.aggregateExpressions());
         List recorded = new ArrayList();
         Alias reference = add(hash(), "group", outputs, recorded);

@@ -3,6 +3,7 @@ package headwater.rewrite;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -22,13 +23,28 @@ final class DerivedInput {
     private final Rewriter rewriter;
     private final int first; // operator of the input
     private final Set numbered; // of Integer: the scans that carry references, by their place below
+    private boolean twin; // whether a side of a join is being rewritten that carries references elsewhere
 
-    /** `numbered` as Derivable.scansOf gives it. */
+    /** `numbered` as Derivable.telling gives it, or all. */
     DerivedInput(LogicalPlan input, Set numbered, Rewriter rewriter) {
         this.rewriter = rewriter;
         this.first = rewriter.upcoming();
         this.numbered = numbered;
         this.rows = rewritten(input, made);
+    }
+
+    private DerivedInput(Rewriter rewriter, LogicalPlan side) {
+        this.rewriter = rewriter;
+        this.first = rewriter.upcoming();
+        this.numbered = new HashSet();
+        this.rows = side(side, made);
+    }
+
+    /** The right side of a semi-join without a tap: a row of the left side tells the key, and the key the rows. */
+    static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Derivable derivable, Rewriter rewriter) {
+        DerivedInput right = new DerivedInput(rewriter, join.right());
+        derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList() : keys.condition.right, right.made);
+        return right.rows.plan;
     }
 
     /** Adds to `made` what the rows are made of: of Integer, the operators that have references. */
@@ -55,10 +71,10 @@ final class DerivedInput {
         boolean both = !semi && join.joinType() != org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
         List ofLeft = new ArrayList();
         List ofRight = new ArrayList();
-        Rewritten left = rewritten(join.left(), ofLeft);
+        Rewritten left = side(join.left(), ofLeft);
         SemiJoinKeys keys = semi ? SemiJoinKeys.of(join, null) : null;
         Boundary matches = semi ? rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right())) : null;
-        Rewritten right = rewritten(join.right(), ofRight);
+        Rewritten right = side(join.right(), ofRight);
         List children = new ArrayList();
         children.add(left.plan);
         children.add(right.plan);
@@ -71,7 +87,35 @@ final class DerivedInput {
             matched(join, keys, matches, operator, ofLeft, ofRight);
         }
         made.addAll(ofLeft);
-        return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden);
+        return wanted((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden, join);
+    }
+
+    private Rewritten side(LogicalPlan side, List made) {
+        twin = rewriter.capture.twins().has(side);
+        Rewritten result = rewritten(side, made);
+        twin = false;
+        return result;
+    }
+
+    /** A join without the references that its sides carry for the sake of their twins alone. */
+    private Rewritten wanted(LogicalPlan renewed, List hidden, Join join) {
+        List kept = new ArrayList();
+        List columns = Scala.list(join.output());
+        for (int i = 0; i < hidden.size(); i++) {
+            Hidden column = (Hidden) hidden.get(i);
+            if (isNumbered(column.operator)) {
+                kept.add(column);
+            }
+        }
+        if (kept.size() == hidden.size()) {
+            return new Rewritten(renewed, hidden);
+        }
+        columns.addAll(new Rewritten(renewed, kept).attributes());
+        return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, join), kept);
+    }
+
+    private boolean isNumbered(int operator) {
+        return numbered.contains(Integer.valueOf(operator - first));
     }
 
     /** A row of a semi-join refers to what it matches by its key; where more decides, by a record that tells the row. */
@@ -108,7 +152,7 @@ final class DerivedInput {
     }
 
     private Rewritten scan(LogicalRelation scan, int operator) {
-        if (numbered.contains(Integer.valueOf(operator - first))) {
+        if (twin || isNumbered(operator)) {
             return new ScanFamily().rewrite(scan, operator, rewriter);
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();

@@ -16,15 +16,8 @@ final class JoinFamily extends Family {
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Join join = (Join) node;
         Rewriter.check(node);
-        JoinType type = join.joinType();
-        boolean both = type == org.apache.spark.sql.catalyst.plans.Inner$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.Cross$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$;
-        if (!both) {
-            throw new Refused("Join " + SemiJoinKeys.how(type), "records are not followed through this kind of join yet");
+        if (!putsOutBoth(join)) {
+            throw new Refused("Join " + SemiJoinKeys.how(join.joinType()), "records are not followed through this kind of join yet");
         }
         Rewritten left = rewriter.rewriteHurried(join.left());
         Rewritten right = rewriter.rewriteHurried(join.right());
@@ -34,5 +27,16 @@ final class JoinFamily extends Family {
         children.add(left.plan);
         children.add(right.plan);
         return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden);
+    }
+
+    /** Whether a join puts out the columns of both its sides. */
+    static boolean putsOutBoth(Join join) {
+        JoinType type = join.joinType();
+        return type == org.apache.spark.sql.catalyst.plans.Inner$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.Cross$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$;
     }
 }

@@ -33,8 +33,7 @@ final class SemiJoinFamily extends Family {
 
     Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Join join = (Join) node;
-        if (join.joinType() instanceof ExistenceJoin
-            && ExistenceUse.isAbsence(((ExistenceJoin) join.joinType()).exists(), rewriter.capture.original)) {
+        if (AntiJoinFamily.isAbsence(join, rewriter.capture)) {
             return AntiJoinFamily.leftOnly(join, rewriter);
         }
         Rewriter.check(node);
@@ -45,12 +44,10 @@ final class SemiJoinFamily extends Family {
         }
         Rewritten left = rewriter.rewriteHurried(join.left());
         Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
-        Rewritten right = rewriter.rewriteHurried(join.right());
-        Derivable derivable = rewriter.capture.derives() ? Derivable.of(join, keys) : null;
-        boolean derived = derivable != null && derivable.seconds <= rewriter.capture.budget;
+        Derivable derivable = rewriter.capture.derived.of(join, keys);
         List children = new ArrayList();
         children.add(left.plan);
-        children.add(derived ? foundAgain(keys, right, join.right(), matches, derivable) : tapped(keys, right, join.right(), matches, rewriter));
+        children.add(derivable == null ? tapped(keys, join.right(), matches, rewriter) : DerivedInput.matches(join, keys, matches, derivable, rewriter));
         Join renewed = (Join) join.withNewChildren(Scala.seq(children));
 
         List columns = Scala.list(renewed.output());
@@ -79,18 +76,10 @@ final class SemiJoinFamily extends Family {
     }
 
     /** The right side with its tap, and without its hidden columns: nobody above needs them. */
-    private static LogicalPlan tapped(SemiJoinKeys keys, Rewritten right, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
+    private static LogicalPlan tapped(SemiJoinKeys keys, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
+        Rewritten right = rewriter.rewriteHurried(original);
         List values = values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
         return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
-    }
-
-    /** The right side without a tap: a row of the left side tells the key, and the key the rows. They are numbered, and nobody reads the numbers. */
-    private static LogicalPlan foundAgain(SemiJoinKeys keys, Rewritten right, LogicalPlan original, Boundary boundary, Derivable derivable) {
-        values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
-        boundary.derive(derivable.seconds);
-        boundary.keys = derivable.keys;
-        boundary.values = keys.rightValues();
-        return new HiddenProject(original.output(), right.plan, original);
     }
 
     private static List values(Expression key, Expression check, List compared, Rewritten side, Boundary boundary) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,19 @@ def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tupl
     return end, [name for name in names if any(kept in name for kept in _KEPT)] + reused, [re.sub(r"#\d+L?", "", line) for line in pushed]
 
 
+NAMED = "SELECT v, name FROM facts JOIN names ON facts.k = names.k"
 QUERIES = ["filter", "aggregate", "broadcast", "pruning", "twice", "window", "top", "limit", "sample", "rollup", "distincts", "explode"]
 QUERIES += ["ranks", "first", "union", "semi", "anti", "scalar", "merged"]
+ABSENT = (
+    f"SELECT a.v, a.name FROM ({NAMED}) a WHERE NOT EXISTS (SELECT 1 FROM ({NAMED} WHERE v < 20) b WHERE b.v = a.v AND b.name = a.name)"
+)
+REUSED = {
+    "absent": ABSENT,
+    "grouped": f"SELECT a.v, a.name, n FROM ({NAMED}) a JOIN (SELECT v, count(name) n FROM ({NAMED}) GROUP BY v) b ON a.v = b.v",
+    "grouped by both": f"SELECT a.v, a.name, n FROM ({NAMED}) a "
+    f"JOIN (SELECT v, name, count(*) n FROM ({NAMED}) GROUP BY v, name) b ON a.v = b.v",
+    "grouped and absent": f"SELECT v, name, count(*) n FROM ({ABSENT}) GROUP BY v, name",
+}
 
 
 def rows_read(spark: SparkSession, end: dict[str, Any]) -> list[str]:
@@ -87,6 +99,7 @@ def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
         "few windows": facts.join(per_k.withColumn("r", f.max("t").over(Window.partitionBy("k"))), "k").groupBy("k", "r").count(),
         "first of few": facts.join(per_k.withColumn("n", f.rank().over(Window.orderBy("t"))).filter("n < 3"), "k").select("id", "n"),
         "pivot": facts.join(facts.groupBy("k").pivot("part", [0, 1]).agg(f.sum("v")), "k").groupBy("k").count(),
+        **{name: spark.sql(text) for name, text in REUSED.items()},
         "union": facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
     }
 
@@ -103,6 +116,23 @@ def test_joins_that_turn_out_to_be_small_are_broadcast_as_without_capture(
 ) -> None:
     operators = _compare(spark, bridge, tmp_path, table, query, {"adaptive.enabled": "true", "autoBroadcastJoinThreshold": "1500"})
     assert any(name.startswith("BroadcastHashJoin") for name in operators), "nothing turned out to be small: this shows nothing"
+
+
+@pytest.mark.parametrize("mode", ["active", "lazy"])
+@pytest.mark.parametrize("query", REUSED)
+def test_a_broadcast_that_is_used_twice_is_made_once(
+    spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, mode: str
+) -> None:
+    if mode == "active":
+        operators = _compare(spark, bridge, tmp_path, table, query, {"adaptive.enabled": "true"})
+    else:
+        session = spark.newSession()
+        lazy = Bridge.install(session, mode="lazy", segments=str(tmp_path / "segments"), budget=math.inf)
+        try:
+            operators = _compare(session, lazy, tmp_path, table, query, {"adaptive.enabled": "true"})
+        finally:
+            lazy.close()
+    assert any("Reused" in name for name in operators), f"nothing is used twice: this shows nothing: {operators}"
 
 
 def _compare(spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, settings: dict[str, str]) -> list[str]:
