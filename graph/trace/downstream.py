@@ -9,12 +9,15 @@ from collections import deque
 from collections.abc import Callable
 
 from headwater.graph.associations import Operator
+from headwater.graph.associations.references import POSITION_BITS
 from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.trace import held
 from headwater.graph.trace.forward import Forward
+from headwater.graph.trace.held import Columns
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import counts_alike, datasets_of, readers, say_counted_otherwise, scans_of, writers
 from headwater.graph.trace.places import first_of_split
-from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.shapes import Shape
 
 _WITHOUT_END = 2**62
@@ -40,8 +43,7 @@ class Downstream:
         while waiting:
             table = waiting.popleft()
             self.visited.append(table)
-            numbers = [row[0] for row in self._session.database.execute(f"SELECT DISTINCT file FROM {table}").fetchall()]
-            files = [self._session.files[number] for number in numbers]
+            files = [self._session.files[number] for number in self._session.files_of([table])]
             if not first and files and files[0].dataset == self._to:
                 self.reached.append(table)
                 continue
@@ -75,22 +77,31 @@ class Downstream:
         written = Forward(session, capture, references).run()
         if written is None:
             return None
-        index = ", ".join(f"({session.written(capture, place).number}, {place})" for place in range(len(capture.files))) or "(NULL, NULL)"
-        known = "".join(f" EXCEPT SELECT origin, file, row FROM {seen}" for seen in self._seen.get(capture.id, ()))
-        reached = session.table(
-            f"SELECT DISTINCT w.origin, m.file, w.row FROM {written} w JOIN (VALUES {index}) m(file, place) ON m.place = w.file{known}"
-        )
+        reached = self._reached(capture, written)
         if not session.count(reached):
             return None
         self._seen.setdefault(capture.id, []).append(reached)
         self.hops.add(capture, reached, references)
         return reached
 
+    def _reached(self, capture: Capture, written: str) -> str:
+        """The records written, `file` being a number of the session; those alone that were not reached before."""
+        session, seen = self._session, self._seen.get(capture.id, ())
+        numbers = {place: session.written(capture, place).number for place in range(len(capture.files))}
+        rows = session.columns(written) if not seen else None
+        if rows is not None:
+            return session.hold(held.distinct({"origin": rows["origin"], "file": held.mapped(rows["file"], numbers), "row": rows["row"]}))
+        known = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in seen)
+        return session.table(f"SELECT DISTINCT w.origin, {mapped('w.file', numbers)} AS file, w.row FROM {written} w{known}")
+
     def _references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
         """What a scan calls these records: a table `origin, ref`."""
         ranges = [entry for number in self._followed(capture, scan, files) for entry in self._ranges(capture, scan, number)]
         if not ranges:
             return None
+        known = self._session.columns(table)
+        if known is not None:
+            return self._session.hold(held.united([_within(known, *entry) for entry in ranges]))
         values = ", ".join(f"({file}, {ordinal}, {low}, {high})" for file, ordinal, low, high in ranges)
         return self._session.table(
             f"SELECT DISTINCT t.origin, (m.ordinal::BIGINT << 40) | (t.row - m.low) AS ref FROM {table} t "
@@ -130,3 +141,9 @@ class Downstream:
         known = [low for low in lows if low is not None]
         highs = [*known[1:], _WITHOUT_END]
         return [(number, ordinal, low, high) for (_, ordinal), low, high in zip(splits, known, highs, strict=True)]
+
+
+def _within(places: Columns, file: int, ordinal: int, low: int, high: int) -> Columns:
+    """The references `origin, ref` to those of some places that lie in a range of a file."""
+    met = held.taken(places, (places["file"] == file) & (places["row"] >= low) & (places["row"] < high))
+    return {"origin": met["origin"], "ref": (ordinal << POSITION_BITS) | (met["row"] - low)}

@@ -171,7 +171,7 @@ async def lifted_of(
         return Lifted()
     numbers = found.end_files
     if numbers is None or forward:
-        numbers = await asyncio.to_thread(_files_of, session, [*found.ends, found.begin] if forward else found.ends)
+        numbers = await asyncio.to_thread(session.files_of, [*found.ends, found.begin] if forward else found.ends)
     datasets = {session.files[number].dataset for number in {*numbers, *found.vague}}
     if forward:
         datasets |= {output for capture in found.hops.captures() if (output := datasets_of(capture)[0])}
@@ -239,10 +239,3 @@ def _held_places(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int
 def _vague(session: Session, number: int) -> TracedRecord:
     file = session.files[number]
     return TracedRecord(file.dataset, file.block.path, None, Grain.PARTITION)
-
-
-def _files_of(session: Session, tables: Sequence[str]) -> set[int]:
-    if not tables:
-        return set()
-    union = " UNION ".join(f"SELECT DISTINCT file FROM {table}" for table in tables)
-    return {row[0] for row in session.database.execute(union).fetchall()}

@@ -151,6 +151,15 @@ class Session:
             return self.hold(held.united([held.chosen(columns, names) for columns in known if columns is not None]))
         return self.table(" UNION ".join(f"SELECT {', '.join(names)} FROM {table}" for table in tables))
 
+    def files_of(self, tables: Sequence[str]) -> set[int]:
+        """The files that tables with a column `file` have records of."""
+        known = [(table, self.columns(table)) for table in tables]
+        found = {int(file) for _, columns in known if columns is not None for file in held.values(columns["file"])}
+        if queried := [table for table, columns in known if columns is None]:
+            union = " UNION ".join(f"SELECT DISTINCT file FROM {table}" for table in queried)
+            found |= {row[0] for row in self.database.execute(union).fetchall()}
+        return found
+
     def name(self) -> str:
         """A name for a table that nobody has."""
         self._tables += 1
