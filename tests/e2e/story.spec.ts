@@ -150,22 +150,6 @@ test('the first graph stands within a second', async ({ page }) => {
   expect(times[0]).toBeLessThan(1000);
 });
 
-test('nothing is wider than a narrow window, and the name of an unknown dataset neither', async ({ page }) => {
-  await page.setViewportSize({ width: 420, height: 800 });
-  const width = () => page.evaluate(() => document.documentElement.scrollWidth);
-  await page.goto('/');
-  await page.getByRole('link', { name: /^report/ }).waitFor();
-  expect(await width()).toBe(420);
-  await traceTheWrongNumber(page);
-  const graph = page.getByRole('region', { name: 'Lineage graph' });
-  await graph.getByRole('button', { name: /^hourly_weather\s*job/ }).click();
-  await page.getByRole('complementary', { name: 'Details of hourly_weather' }).waitFor();
-  expect(await width()).toBe(420);
-  await page.goto(`/?dataset=${encodeURIComponent(`dataset:file:/nowhere/${'of_any_name_'.repeat(20)}`)}`);
-  await page.getByRole('alert').waitFor();
-  expect(await width()).toBe(420);
-});
-
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`every view is accessible in ${colorScheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

@@ -1,5 +1,6 @@
 /** Traces of the development world, worked out from its file of weather alone: enough to see every state of the page. */
-import { DATASETS, JOBS, type WorldDataset } from './world.ts';
+import { DATASETS, type WorldDataset } from './datasets.ts';
+import { JOBS } from './world.ts';
 
 export interface TraceArguments {
   dataset: string;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { GraphQLError } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { find, recordOf, type TraceArguments, trace } from './answers.ts';
+import { DATASETS } from './datasets.ts';
 import { type ViewArguments, view, viewLink } from './view.ts';
-import { DATASETS, EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
+import { EDGES, NODES, type WorldEdge, type WorldNode } from './world.ts';
 
 const SDL = readFileSync(join(import.meta.dirname, '../../graphql/schema.graphql'), 'utf8');
 const node = (id: string) => NODES.find((candidate) => candidate.id === id);
