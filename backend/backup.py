@@ -101,7 +101,7 @@ def _copy_files(home: Home, folder: Path) -> None:
     _copy_database(home.log, folder / _LOG)
     target = folder / _ASSOCIATIONS
     target.mkdir(mode=0o700)
-    for tenant in sorted(path for path in home.associations.iterdir() if path.is_dir()):
+    for tenant in sorted(path for path in home.associations.iterdir() if path.is_dir() and not path.name.startswith(".")):
         # What is staged comes first: what is published meanwhile is copied after it.
         for capture in sorted((path for path in tenant.iterdir() if path.is_dir()), key=lambda path: path.name != STAGING):
             _copy_capture(capture, target / tenant.name / capture.name)

@@ -56,7 +56,8 @@ class AssociationStore:
 
     def clear_stale(self, before: float) -> int:
         """Drop what is staged of captures of which nothing arrived since an instant (seconds since the epoch); how many there were."""
-        tenants = [folder.name for folder in self.root.iterdir() if folder.is_dir()] if self.root.exists() else []
+        folders = self.root.iterdir() if self.root.exists() else ()
+        tenants = [folder.name for folder in folders if folder.is_dir() and not folder.name.startswith(".")]  # traces spill to .spill
         with self._publishing:
             return sum(self._staging(tenant).clear_stale(before) for tenant in tenants)
 

@@ -20,6 +20,7 @@ from headwater.graph.trace.sought import below
 from headwater.graph.trace.tracer import sparing_session, tracer_of
 
 _MEMORY = "512MB"  # beside the traces that are asked meanwhile; beyond it DuckDB spills
+_DISK = "8GB"  # for that; what needs more is left to be found again
 _SHARE = 10  # what is kept for speed alone may take this part of the bytes that it can be found from, one tenth
 _LITTLE = 1 << 20  # or this many bytes
 
@@ -42,7 +43,7 @@ def keep_groups(store: AssociationStore, tenant: str, capture: str, *, begun: Be
 
 def keep_wanted(store: AssociationStore, wanted: Wanted, *, begun: Begun = _alone) -> bool:
     """Keep all rows of a boundary of which a trace found some at length, unless they take too much space; whether they are kept."""
-    with sparing_session(store, wanted.tenant, memory=_MEMORY) as session:
+    with sparing_session(store, wanted.tenant, memory=_MEMORY, max_temp_directory_size=_DISK) as session:
         begun(session.database.interrupt)
         known = session.capture(wanted.capture)
         boundary = next(boundary for boundary in known.manifest.boundaries if boundary.boundary == wanted.boundary)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
 
 import duckdb
 
@@ -19,6 +23,7 @@ _LOCK = threading.Lock()
 _MAX_PLANS = 512
 _MEMORY = "2GB"  # beyond it DuckDB spills
 _HELD = 4_000_000  # rows of a table that may be held in memory instead; of two columns 64 MB
+_LEFT = 24 * 3600.0  # seconds after which nobody spills to a folder that nobody has written to
 _LITTLE = "32MB"  # where the answer is read in one pass, what waits for its turn may as well wait on disk
 
 
@@ -28,7 +33,7 @@ class Tracer:
     def __init__(self, store: AssociationStore, *, held: int = _HELD, **config: str | int) -> None:
         self._store = weakref.ref(store)
         self._held = held
-        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(store.root / ".spill"), **config})
+        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(_spill(store.root)), **config})
         self._database.execute("SET parquet_metadata_cache = true")
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")
         self._reader = Reader()
@@ -53,9 +58,9 @@ class Tracer:
 
 
 @contextmanager
-def sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITTLE) -> Iterator[Session]:
+def sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITTLE, **config: str | int) -> Iterator[Session]:
     """A session on a database of its own, which keeps little in memory and is gone afterwards: for a trace of any size, read once."""
-    tracer = Tracer(store, held=0, memory_limit=memory, threads=1)
+    tracer = Tracer(store, held=0, memory_limit=memory, threads=1, **config)
     try:
         with tracer.session(tenant) as session:
             yield session
@@ -69,3 +74,13 @@ def tracer_of(store: AssociationStore) -> Tracer:
         if store not in _TRACERS:
             _TRACERS[store] = Tracer(store)
         return _TRACERS[store]
+
+
+def _spill(root: Path) -> Path:
+    """A folder that one database spills to, and drops. Of two that share one, DuckDB before version 2 overwrites the rows."""
+    folder = root / ".spill"
+    for left in folder.glob("*") if folder.exists() else ():
+        if left.stat().st_mtime < time.time() - _LEFT:  # of a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / uuid4().hex

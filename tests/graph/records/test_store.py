@@ -228,3 +228,9 @@ def test_a_published_capture_is_never_stale(staged) -> None:
     store.publish(TENANT, manifest)
     assert store.clear_stale(float("inf")) == 0
     assert store.manifest(TENANT, manifest.capture) == manifest
+
+
+def test_what_traces_spill_beside_is_no_tenant(staged) -> None:
+    store, _ = staged
+    (store.root / ".spill" / "0123").mkdir(parents=True)
+    assert store.clear_stale(0.0) == 0
