@@ -112,7 +112,7 @@ def _copy_files(home: Home, folder: Path) -> None:
 def _copy_capture(source: Path, target: Path) -> None:
     """A folder of the associations. What is staged may be published, and so vanish, meanwhile: it is among the kept captures then."""
     try:
-        shutil.copytree(source, target)
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*"))  # drafts come and go
     except (FileNotFoundError, shutil.Error):
         if source.name != STAGING:
             raise
