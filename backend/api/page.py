@@ -1,7 +1,7 @@
 """The built page, and how a browser comes to see it: a link with a ticket, once, then a cookie.
 
 The page's own files hold no data and are open; the page itself is only shown to who came by the link, so that a stranger sees a
-sentence and not an application that fails. Unknown paths are the page's own routes.
+sentence and not an application that fails. Unknown paths lead to the page.
 """
 
 from __future__ import annotations
@@ -55,6 +55,10 @@ def _index(root: Path, request: Request) -> Response:
             return _without_ticket(request, cookie)
     if request.state.principal is None:
         return HTMLResponse(_NOTICE.format(text=_NO_SESSION), 401)
+    path = request.url.path.removeprefix("/")
+    if path not in {"", "index.html"}:  # the page finds its files beside it, and all that it shows stands in the query
+        home = "../" * path.count("/") or "./"
+        return RedirectResponse(f"{home}?{request.url.query}" if request.url.query else home, 303, headers={"Cache-Control": "no-store"})
     index = root / "index.html"
     if not index.is_file():
         return HTMLResponse(_NOTICE.format(text=_NOT_BUILT), 200)

@@ -107,7 +107,7 @@ async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
     found = []
     for node in nodes:
         _, (namespace, name) = parse_id(node.id)
-        found.append(Dataset(node.id, name, uri_of(name) if namespace == "file" else f"{namespace}{name}"))
+        found.append(Dataset(node.id, name, uri_of(name) if namespace == "file" else f"{namespace.rstrip('/')}/{name.lstrip('/')}"))
     return found
 
 

@@ -38,11 +38,20 @@ def known(browser: TestClient) -> TestClient:
     return browser
 
 
-def test_every_route_of_the_page_is_its_index(known: TestClient) -> None:
-    for path in ("/", "/dataset/file:/a.parquet", "/trace?dataset=x", "/index.html"):
+def test_the_page_is_its_index(known: TestClient) -> None:
+    for path in ("/", "/?dataset=x", "/index.html"):
         response = known.get(path)
         assert (response.status_code, response.text) == (200, "<title>Headwater</title>the page"), path
         assert response.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [("/dataset/a.b?dataset=x&row=1", "../?dataset=x&row=1"), ("/trace?dataset=x", "./?dataset=x"), ("/a/b/c/", "../../../")],
+)
+def test_the_page_is_shown_where_it_finds_its_files(known: TestClient, path: str, location: str) -> None:
+    response = known.get(path, follow_redirects=False)
+    assert (response.status_code, response.headers["location"]) == (303, location)
 
 
 def test_files_are_open_and_kept_by_the_browser(browser: TestClient) -> None:

@@ -185,6 +185,15 @@ async def graph(tmp_path):
     await opened.close()
 
 
+@pytest.mark.parametrize("name", ["path/x", "/path/x"])
+async def test_a_dataset_elsewhere_has_no_rows_here_and_is_named_by_its_address(store, graph, name) -> None:
+    identifier = node_id("dataset", "s3://bucket", name)
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", "x"), [Node(identifier, NodeKind.DATASET, name)], [])])
+    page = await preview(graph, store, TENANT, identifier)
+    assert list(page.rows) == []
+    assert "s3://bucket/path/x is not on a local file system" in (page.note or "")
+
+
 async def state(graph: SqliteStore, job: str, reads: list[str], writes: str) -> None:
     """A job that the graph alone knows."""
     identifier = node_id("job", "other", job)

@@ -61,7 +61,8 @@ export function SearchBox() {
         <kbd>/</kbd>
       </div>
       {open && (
-        <div id={listId} role="listbox" aria-label="Datasets" className={styles.list}>
+        // What scrolls would be a stop of the Tab key, and be gone with the focus that it takes.
+        <div id={listId} role="listbox" tabIndex={-1} aria-label="Datasets" className={styles.list}>
           {found.map((node, index) => (
             // The field keeps the focus and names the active option, so an option needs no focus of its own.
             <div
