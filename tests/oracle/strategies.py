@@ -26,10 +26,10 @@ def plans(draw: st.DrawFn, scans: Mapping[str, Scan], *, depth: int = 3) -> Plan
 @st.composite
 def _typed(draw: st.DrawFn, scans: Mapping[str, Scan], depth: int) -> Typed:
     if depth == 0:
-        leaf = draw(st.integers(0, 5))
-        if leaf == 0:
+        leaf = draw(st.sampled_from(("table", "table", "table", "values", "group", "group")))
+        if leaf == "values":
             return draw(values()), TYPES
-        if leaf == 1:
+        if leaf == "group":
             joined: Typed = draw(grouped_joins(scans))
             return joined
         return scans[draw(st.sampled_from(sorted(scans)))], TYPES
