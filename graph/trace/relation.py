@@ -52,7 +52,7 @@ def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relat
     scans = [scan for part in below for scan in part.scans]
     if operator.op == "Project" and len(below) == 1:
         return below[0]
-    condition = [translator.sql(operator.condition, operator)] if operator.op == "Join" and operator.condition else []
+    condition = [translator.condition(operator)] if operator.op == "Join" and operator.condition else []
     if operator.op == "Filter" and len(below) == 1 and operator.condition is not None:
         kept = translator.sql(operator.condition, plan.children(operator)[0])
         return Relation(below[0].sql, [*below[0].conditions, kept], scans)

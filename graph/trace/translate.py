@@ -26,6 +26,7 @@ _STRINGS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "c
 _NULLABLE = {
     "left": (1,), "leftouter": (1,), "left_outer": (1,), "leftsingle": (1,), "right": (0,), "rightouter": (0,), "right_outer": (0,),
 }  # fmt: skip
+_LEFT_ALONE = frozenset({"leftsemi", "leftanti", "existence"})
 _BOTH = frozenset({"full", "fullouter", "full_outer", "outer"})
 
 
@@ -43,6 +44,21 @@ class Translator:
         self._plan = plan
         self._columns = columns
         self.needed: dict[int, dict[int, str]] = {}
+        self._within: int | None = None  # the join whose condition is translated, which reads both sides
+
+    def condition(self, join: Operator) -> str:
+        """The condition of a join, which has one, over its inputs.
+
+        Raises:
+            Untranslatable: a value in it cannot be had for sure.
+        """
+        if join.condition is None:
+            raise Untranslatable(f"{join.text or 'a join'} without a condition")
+        self._within = join.id
+        try:
+            return self.sql(join.condition, join)
+        finally:
+            self._within = None
 
     def sql(self, expression: Expression, operator: Operator) -> str:
         """The expression over the output of `operator`.
@@ -86,16 +102,22 @@ class Translator:
         if operator.op == "Window" and definition is not None:
             return self._result(operator, definition)
         if operator.op in {"Window", "Join", *MATERIALIZED} and operator.id in self._columns and self._plan.boundary(operator):
-            kind = self._plan.type_below(operator, attr)
+            hides = operator.op == "Join" and all(column.attr != attr for column in operator.attributes)
+            kind = self._plan.type_below(self._seen(operator)[0] if hides else operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if operator.op == "Expand" and definition is not None:
             return self._branch(operator, definition)
         if definition is not None:
             return self.sql(definition.expr, self._plan.children(operator)[0])
-        for side, child in enumerate(self._plan.children(operator)):
+        for side, child in enumerate(self._seen(operator)):
             if (found := self._find(attr, child)) is not None:
                 return self._if_present(found, child) if operator.op == "Join" and _nullable(operator, side) else found
         return None
+
+    def _seen(self, operator: Operator) -> Sequence[Operator]:
+        """The inputs whose columns an operator gives: those of a semi-join's right side may be numbered as another input's above it."""
+        inputs = self._plan.children(operator)
+        return inputs[:1] if operator.op == "Join" and _how(operator) in _LEFT_ALONE and operator.id != self._within else inputs
 
     def _result(self, window: Operator, definition: Definition) -> str:
         """What a window computed: of aggregates alone, since of ranks and their like only who had part in them is known."""
@@ -130,8 +152,12 @@ class Translator:
         return [f"c.{self._columns[operator.id]} <> {NONE}" for operator in self._plan.below(side) if operator.id in self._columns]
 
 
+def _how(join: Operator) -> str:
+    return (join.how or "").replace(" ", "").lower()
+
+
 def _nullable(join: Operator, side: int) -> bool:
-    how = (join.how or "").replace(" ", "").lower()
+    how = _how(join)
     return how in _BOTH or side in _NULLABLE.get(how, ())
 
 

@@ -135,9 +135,8 @@ final class Derivable {
                 return visit(((Project) node).child());
             }
             if (node instanceof LogicalRelation) {
-                values.define(Scala.list(node.output()), place);
                 scans.add(node);
-                return isPlain((LogicalRelation) node);
+                return values.define(Scala.list(node.output()), place) && isPlain((LogicalRelation) node);
             }
             return joins && node instanceof Join && visit((Join) node);
         }

@@ -56,11 +56,16 @@ final class SameValues {
         }
     }
 
-    /** The columns of a scan may be read above it. */
-    void define(List columns, int scan) {
+    /**
+     * The columns of a scan may be read above it. False where another scan has columns of the same numbers: of the two sides of a semi-join and what
+     * it is joined with, Spark may leave two so, and a column is told by its number alone.
+     */
+    boolean define(List columns, int scan) {
+        boolean own = true;
         for (int i = 0; i < columns.size(); i++) {
-            scanned.put(((Attribute) columns.get(i)).exprId(), Integer.valueOf(scan));
+            own &= scanned.put(((Attribute) columns.get(i)).exprId(), Integer.valueOf(scan)) == null;
         }
+        return own;
     }
 
     /** The scans whose columns an expression reads. */

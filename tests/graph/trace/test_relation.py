@@ -112,6 +112,21 @@ def test_what_an_outer_join_lacks_is_null_in_a_filter_above_it(left: list[Row], 
     assert _found(_plan(absent, join), {LEFT: left, RIGHT: right}) == expected
 
 
+@pytest.mark.parametrize("how", ["left semi", "left anti"])
+def test_columns_above_a_join_that_gives_its_left_side_alone_are_not_those_of_its_right_side(how: str) -> None:
+    again = Operator(id=3, op="Scan", source=3, columns=_scan(RIGHT).columns)  # the same table, by the same numbers
+    kept = Operator(id=7, op="Join", children=(LEFT, RIGHT), how=how, condition=KEYS)
+    join = Operator(id=8, op="Join", children=(7, 3), how="inner", condition=_compare("=", _attr(12), _attr(21)))
+    plan = _plan(Operator(id=9, op="Filter", children=(8,), condition=SMALL[22]), join, kept, again)
+    translator = Again(plan, [scan for scan in plan.operators.values() if scan.op == "Scan"])
+    relation = relation_of(plan, translator, plan.operators[9])
+    exists, small = relation.conditions
+    assert relation.sql == "(v1 JOIN v3 ON (v1.a12 = v3.a21))"
+    assert exists.endswith("EXISTS (SELECT 1 FROM v2 WHERE (v1.a11 = v2.a21))")
+    assert small.startswith("(v3.a22 <")
+    assert {scan: set(attrs) for scan, attrs in translator.needed.items()} == {1: {11, 12}, 2: {21}, 3: {21, 22}}
+
+
 def test_a_projection_adds_nothing_and_its_columns_are_those_below() -> None:
     made = Operator.from_json({
         "id": 7, "op": "Project", "children": [LEFT],
