@@ -57,8 +57,7 @@ final class SameValues {
     }
 
     /**
-     * The columns of a scan may be read above it. False where another scan has columns of the same numbers: of the two sides of a semi-join and what
-     * it is joined with, Spark may leave two so, and a column is told by its number alone.
+     * The columns of a scan may be read above it. False where another scan has columns of the same numbers: a column is told by its number alone.
      */
     boolean define(List columns, int scan) {
         boolean own = true;
