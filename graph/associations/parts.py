@@ -47,10 +47,11 @@ class Problem(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceColumn(Wire):
-    """`type` is Spark's DDL."""
+    """`type` is Spark's DDL. With `default`, Spark reads a value of the table's own where a file lacks the column."""
 
     name: str
     type: str
+    default: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.graph.records import FileBlock
@@ -39,8 +39,8 @@ _KNOWN: OrderedDict[FileBlock, _Footer] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping[str, str]) -> None:
-    """Check columns, name → Spark's type, in files.
+def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping[str, str], everywhere: Collection[str] = ()) -> None:
+    """Check columns, name → Spark's type, in files. Those of `everywhere` (lower case) have a value of their own in a file that lacks them.
 
     Raises:
         Untranslatable: their values may be others than Spark read, or a column, wanted or not, hides the place of a record.
@@ -59,6 +59,8 @@ def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping
                 read = f"{names[key][0]}, which was read as {names[key][1]}"
                 raise Untranslatable(f"{read}, is not just that in {file.path} ({name}: {kind})")
         found.update(lower)
+        if lacking := sorted(names.keys() & set(everywhere) - set(lower)):
+            raise Untranslatable(f"{lacking[0]}, which {file.path} lacks and which has a default,")
     if absent := sorted(names.keys() - found):
         raise Untranslatable(f"{absent[0]}, which none of the files has")
     if "date" in wanted.values() and any(footer.old_calendar for footer in footers):

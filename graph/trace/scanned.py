@@ -32,10 +32,13 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     files = [session.files[number].readable() for number in numbers]
     shape = Shape.of_source(source)
     names = {column.attr: column.name for column in operator.attributes}
+    defaulted = {column.name.lower() for column in source.columns if column.default}
     if shape.format == "parquet":
         split = {name.lower() for name, _ in shape.partitions}
         wanted_columns = {names[attr]: kind for attr, kind in attributes.items() if names[attr].lower() not in split}
-        check_columns(session.database, files, wanted_columns)
+        check_columns(session.database, files, wanted_columns, everywhere=defaulted)
+    elif filled := sorted(defaulted & {names[attr].lower() for attr in attributes}):
+        raise Untranslatable(f"{filled[0]}, which has a default for what a file lacks,")
     try:
         needed = dict.fromkeys(names[attr] for attr in attributes)
         query, parameters = session.reader.query(session.database, shape, files, located, needed) if files else (None, [])

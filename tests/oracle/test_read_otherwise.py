@@ -154,6 +154,24 @@ def test_a_witness_is_chosen_by_the_pattern_as_spark_reads_it(laboratory: Labora
     assert 1 in _found(answer)
 
 
+def test_a_witness_is_not_chosen_by_what_a_file_lacks_and_the_table_has_a_default_for(laboratory: Laboratory, tmp_path: Path) -> None:
+    spark, out = laboratory.spark, tmp_path / "out"
+    spark.sql(f"CREATE TABLE given (id BIGINT) USING parquet LOCATION '{tmp_path}/t'")
+    spark.sql("INSERT INTO given VALUES (0)")
+    spark.sql("ALTER TABLE given ADD COLUMN c INT DEFAULT 50")
+    spark.sql("INSERT INTO given VALUES (1, 5)")
+    frame = spark.table("given").groupBy().agg(f.max("c").alias("c"))
+    laboratory.bridge.flush()
+    laboratory.bridge.drain(0)
+    frame.coalesce(1).write.parquet(str(out))
+    laboratory.publish(laboratory.captured())
+    (path,) = (path for path in out.glob("*.parquet"))
+    assert pq.ParquetFile(path).read().to_pylist() == [{"c": 50}]
+    answer = laboratory.ask(out, (f"file:{path}", 0), Semantics.WITNESS)
+    assert 0 in _found(answer)
+    assert [entry.effect for entry in answer.incomplete] == ["superset"]
+
+
 def test_values_are_not_read_where_a_column_hides_the_place(laboratory: Laboratory, tmp_path: Path) -> None:
     spark, out = laboratory.spark, tmp_path / "out"
     _put(tmp_path / "t/a.parquet", s=["a", "b", "c", "d"], file_row_number=[3, 2, 1, 0])

@@ -182,6 +182,9 @@ final class SourceList {
             Map column = new LinkedHashMap();
             column.put("name", fields[i].name());
             column.put("type", fields[i].dataType().catalogString());
+            if (fields[i].metadata().contains("EXISTS_DEFAULT")) {
+                column.put("default", Boolean.TRUE);
+            }
             result.add(column);
         }
         return result;
