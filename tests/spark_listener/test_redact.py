@@ -55,12 +55,14 @@ def test_values_under_secret_names_go() -> None:
 def test_an_invocation_records_allowed_variables_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in {"TZ": "UTC", "MY_TOKEN": SECRET, "PLAIN": "no", "CHOSEN": f"https://u:{SECRET}@h/x", "PYTHONPATH": "/p"}.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Duser.timezone=UTC -Djavax.net.ssl.trustStorePassword={SECRET}")
     file = tmp_path / "job.py"
     file.write_text("pass\n")
     script = str(file)
     taken = take_invocation(script=script, argv=[script, "--password", SECRET], extra_variables=("CHOSEN", "MY_TOKEN"))
     assert SECRET not in repr(taken)
     assert taken.environment["TZ"] == "UTC"
+    assert taken.environment["SPARK_SUBMIT_OPTS"] == "-Duser.timezone=UTC -Djavax.net.ssl.trustStorePassword=[redacted]"
     assert taken.environment["CHOSEN"] == "https://[redacted]@h/x"
     assert "PLAIN" not in taken.environment
     assert "MY_TOKEN" not in taken.environment
