@@ -2,6 +2,7 @@ package headwater.rewrite;
 
 import headwater.shim.Scala;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.classic.Dataset;
@@ -65,7 +66,16 @@ public final class Checkpoint {
     /** The one whose plan this thread optimises; null: none. A rule of somebody else may have a plan of its own optimised meanwhile. */
     static Checkpoint underWay(LogicalPlan plan) {
         Checkpoint checkpoint = (Checkpoint) UNDER_WAY.get();
-        return checkpoint == null || !checkpoint.written.output().equals(plan.output()) ? null : checkpoint;
+        return checkpoint == null || !sameColumns(Scala.list(checkpoint.written.output()), Scala.list(plan.output())) ? null : checkpoint;
+    }
+
+    /** By their numbers: what the optimizer learns of a column, that it is never null, say, makes it no other. */
+    private static boolean sameColumns(List written, List optimized) {
+        boolean same = written.size() == optimized.size();
+        for (int i = 0; same && i < written.size(); i++) {
+            same = ((Attribute) written.get(i)).exprId().equals(((Attribute) optimized.get(i)).exprId());
+        }
+        return same;
     }
 
     LogicalPlan written() {
