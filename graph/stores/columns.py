@@ -42,7 +42,7 @@ async def cone_columns(
         reached=len(walk.order),
         pairs=np.array([(numbers[edge.src], numbers[edge.dst]) for edge in edges], dtype=np.int64).reshape(-1, 2),
         facts=[(edge.kind, edge.first, edge.last) for edge in edges] if facts else [],
-        contains=[],
+        contains=np.empty((0, 2), dtype=np.int64),
         upstream=hops.get(Direction.UPSTREAM, {}),
         downstream=hops.get(Direction.DOWNSTREAM, {}),
         beyond=walk.truncated + len(walk.beyond),

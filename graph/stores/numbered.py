@@ -73,7 +73,7 @@ def cone(
         reached=reached,
         pairs=walk.places(edges),
         facts=ground.facts(edges) if facts else [],
-        contains=_tuples(walk.places(containment)),
+        contains=walk.places(containment),
         upstream=walk.distance.get(Direction.UPSTREAM, {}),
         downstream=walk.distance.get(Direction.DOWNSTREAM, {}),
         beyond=walk.beyond(),
@@ -121,7 +121,9 @@ class _Walk:
     def edges(self) -> Numbers:
         """The edges among what was reached, each once."""
         met = np.concatenate(self._met) if self._met else NO_EDGES
-        kept: Numbers = met[(self._place[met[:, SRC]] != _UNKNOWN) & (self._place[met[:, DST]] != _UNKNOWN)]
+        kept: Numbers = met
+        if self._beyond or self.whole:  # else both ends of all that was met have places
+            kept = met[(self._place[met[:, SRC]] != _UNKNOWN) & (self._place[met[:, DST]] != _UNKNOWN)]
         if not self.whole:
             return kept
         once: Numbers = kept[np.sort(np.unique(kept[:, ROW], return_index=True)[1])]
@@ -197,7 +199,3 @@ def counted(numbers: Numbers) -> tuple[Numbers, Numbers]:
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     places = np.flatnonzero(starts)
     return ordered[places], np.diff(np.append(places, len(ordered)))
-
-
-def _tuples(pairs: Numbers) -> list[tuple[int, int]]:
-    return list(zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True))

@@ -61,16 +61,16 @@ class Cone:
 
     A node's number is its index in `ids`; the first `reached` were reached (the focus first of all), the others contain one of them.
     `pairs` are the edges as rows of two, (src, dst), each once: all those between nodes that were reached, with (kind, first, last) of each
-    in `facts` where that was asked for. `contains` are (container, child). `names`, where asked for, are those of `ids`. `upstream` and
-    `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed. `known`, where the graph is
-    in memory, gives nodes by number as they were when they were reached; None for one that the store is to be asked for.
+    in `facts` where that was asked for. `contains` are such rows of (container, child). `names`, where asked for, are those of `ids`.
+    `upstream` and `downstream` are hops by number. `beyond` counts nodes one hop further than depth or limit allowed. `known`, where the
+    graph is in memory, gives nodes by number as they were when they were reached; None for one that the store is to be asked for.
     """
 
     ids: Sequence[str]
     reached: int
     pairs: NDArray[np.int64]
     facts: Sequence[tuple[EdgeKind, str, str]]
-    contains: Sequence[tuple[int, int]]
+    contains: NDArray[np.int64]
     upstream: Mapping[int, int]
     downstream: Mapping[int, int]
     beyond: int = 0

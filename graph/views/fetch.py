@@ -15,7 +15,7 @@ FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 def parents_of(cone: Cone) -> dict[str, tuple[str, ...]]:
     """The containers of each node of a cone, directly above it. Thousands of nodes share theirs, and what stands for it here."""
     ids = cone.ids
-    containers, children = [place for place, _ in cone.contains], [ids[place] for _, place in cone.contains]
+    containers, children = cone.contains[:, 0].tolist(), [ids[place] for place in cone.contains[:, 1].tolist()]
     alone: dict[int, tuple[str, ...]] = {place: (ids[place],) for place in set(containers)}
     parents: dict[str, tuple[str, ...]] = dict(zip(children, map(alone.__getitem__, containers), strict=True))
     if len(parents) < len(children):  # some stand in several

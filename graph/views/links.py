@@ -26,7 +26,7 @@ _ROWS = 2_000_000  # put together at once
 
 
 class Links:
-    """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view.
+    """`shown[atom]` is the number of the visible node that the atom is in, `MASKED`, or `OUTSIDE` of the view; `numbers` are the same.
 
     `flows` are those between atoms, as rows of two; `after` gives them as steps, for what needs to follow them (what is masked behind what
     is masked, what is inside a node). `entered` are rows of (node, masked atom), one a flow; `left` of (masked atom, node), each once:
@@ -34,6 +34,7 @@ class Links:
     """
 
     def __init__(self, shown: Pairs, flows: Pairs, after: Callable[[], Adjacency], count: int) -> None:
+        self.numbers = shown
         self.shown: list[int] = shown.tolist()
         self._steps = after
         self._count = count

@@ -179,7 +179,7 @@ class View:
         """The number of different members of each visible node."""
         ids = self._atoms.ids
         if len(set(ids)) == len(ids):
-            shown = np.array(self._links.shown, dtype=np.int64)
+            shown = self._links.numbers
             counts: list[int] = np.bincount(shown[shown >= 0], minlength=len(self._nodes)).tolist()
             return counts
         return [len({ids[atom] for atom in members}) for members in self._links.members]

@@ -60,7 +60,7 @@ async def cone(
         reached=len(ids),
         pairs=np.array(builder.edges, dtype=np.int64).reshape(-1, 2),
         facts=builder.facts,
-        contains=contains,
+        contains=np.array(contains, dtype=np.int64).reshape(-1, 2),
         upstream=builder.distance.get(Direction.UPSTREAM, {}),
         downstream=builder.distance.get(Direction.DOWNSTREAM, {}),
         beyond=len(builder.beyond),
