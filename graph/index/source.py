@@ -73,6 +73,18 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Properties of nodes and of edges as texts, in the order asked for; None where there are none, also where the element is gone.
+
+    None of them is of a later revision, nor of an earlier one unless it said the same.
+    """
+
+    revision: int
+    nodes: list[str | None]
+    edges: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
     """How much there is to read, or a little more. No `revision` may be later than that of what is read after it."""
 
@@ -93,10 +105,5 @@ class Source(GraphStore, Protocol):
     async def news(self, tenant: str, focus: Sequence[str], *, after: int) -> News:
         """What has changed after a revision, and where a walk begins."""
 
-    async def properties(
-        self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
-    ) -> tuple[list[str | None], list[str | None]]:
-        """The properties of nodes by ref, and of edges by (source, destination, kind), as texts, in the order asked for.
-
-        None where there are none, also where the element is there no more.
-        """
+    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Told:
+        """The properties of nodes by ref, and of edges by (source, destination, kind)."""

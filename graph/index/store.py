@@ -29,6 +29,7 @@ from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subg
 _log = logging.getLogger("headwater.graph.index")
 
 _SMALL = 20_000  # nodes and edges that are read while the first walk waits: a tenth of a second
+_WALKS = 3  # until properties may be newer than the walk: someone writes more often than one can be read
 _PAUSE = 10  # so many times what a reading took, until the next
 
 
@@ -54,13 +55,18 @@ class IndexedStore:
     async def reach(
         self, tenant: str, focus: Sequence[str], *, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int
     ) -> Subgraph:
-        if by_columns(focus, kinds) or (current := await self._current(tenant, focus)) is None:
-            return await self._source.reach(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
-        graph, start = current
-        answer = await asyncio.to_thread(_Answer.of, graph, start, direction, kinds, depth, limit)
-        if answer.made:
-            return answer.made
-        return answer.subgraph(*await self._source.properties(answer.nodes(), answer.edges()))
+        for left in reversed(range(_WALKS)):
+            if by_columns(focus, kinds) or (current := await self._current(tenant, focus)) is None:
+                break
+            graph, start = current
+            answer = await asyncio.to_thread(_Answer.of, graph, start, direction, kinds, depth, limit)
+            if answer.made:
+                return answer.made
+            told = await self._source.properties(answer.nodes(), answer.edges())
+            # What was written since the walk may be in the properties: then both are to be of that.
+            if told.revision == graph.revision or not left:
+                return answer.subgraph(told.nodes, told.edges)
+        return await self._source.reach(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
 
     async def cone(
         self,

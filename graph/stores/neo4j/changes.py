@@ -11,7 +11,7 @@ from typing import Any, LiteralString
 
 from neo4j import AsyncManagedTransaction
 
-from headwater.graph.index import Census, News, Rows
+from headwater.graph.index import Census, News, Rows, Told
 from headwater.graph.index.log import Touched, pack
 from headwater.graph.index.source import CODES, LOGGED, LOGGED_BYTES, TOLD, UnindexableError
 from headwater.graph.model import EdgeKind
@@ -24,6 +24,10 @@ _KINDS_TOLD = [kind.value for kind in TOLD]
 _CODES = {relationship: CODES[kind] for kind, relationship in RELATIONSHIP.items()}
 
 _REVISION: LiteralString = "OPTIONAL MATCH (r:HeadwaterRevision {name: 'graph'}) WITH coalesce(r.number, 0) AS revision "
+_NEWS: LiteralString = (
+    _REVISION + "CALL () { UNWIND range(0, size($ids) - 1) AS place MATCH (n:Container {tenant: $tenant, id: $ids[place]}) "
+    "WITH n, place ORDER BY place RETURN collect(elementId(n)) AS focus } RETURN revision, focus"
+)
 # The node of the revision is locked until the commit, and last of all: so revisions are seen in their order, and nobody waits in a circle.
 _LOG: LiteralString = """
     MERGE (r:HeadwaterRevision {name: 'graph'}) SET r.name = 'graph'
@@ -88,13 +92,15 @@ async def scan(connections: Connections, elements: Elements) -> AsyncIterator[Ro
         yield _rows(portion, elements)
 
 
+async def no_news(connections: Connections, elements: Elements, tenant: str, focus: Sequence[str], after: int) -> News | None:
+    """`news` where nothing has changed, as mostly nothing has; None: something has."""
+    revision, found = (await connections.read_at_once(_NEWS, ids=list(focus), tenant=tenant))[0]
+    return News(revision, [elements.ref(element) for element in found], Rows()) if revision == after else None
+
+
 async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant: str, focus: Sequence[str], after: int) -> News:
     """See `Source.news`."""
-    statement: LiteralString = (
-        _REVISION + "CALL () { UNWIND range(0, size($ids) - 1) AS place MATCH (n:Container {tenant: $tenant, id: $ids[place]}) "
-        "WITH n, place ORDER BY place RETURN collect(elementId(n)) AS focus } RETURN revision, focus"
-    )
-    revision, found = (await rows(transaction, statement, ids=list(focus), tenant=tenant))[0]
+    revision, found = (await rows(transaction, _NEWS, ids=list(focus), tenant=tenant))[0]
     start = [elements.ref(element) for element in found]
     if revision == after:
         return News(revision, start, Rows())
@@ -112,7 +118,7 @@ async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant:
 
 async def properties(
     transaction: AsyncManagedTransaction, elements: Elements, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
-) -> tuple[list[str | None], list[str | None]]:
+) -> Told:
     """See `Source.properties`. One record of columns is unpacked faster than one a node."""
     about: list[str | None] = [None] * len(nodes)
     if nodes:
@@ -125,7 +131,9 @@ async def properties(
         places, texts = (await rows(transaction, _ABOUT_EDGES, edges=asked))[0]
         for place, text in zip(places, texts, strict=True):
             steps[place] = text
-    return about, steps
+    # Last of all: where it is that of the walk, nothing was written before.
+    (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
+    return Told(revision, about, steps)
 
 
 _ABOUT_NODES: LiteralString = (

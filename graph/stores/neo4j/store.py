@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
-from headwater.graph.index.source import Census, News, Rows
+from headwater.graph.index.source import Census, News, Rows, Told
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
@@ -102,11 +102,12 @@ class Neo4jStore:
         return changes.scan(self._connections, self._elements)
 
     async def news(self, tenant: str, focus: Sequence[str], *, after: int) -> News:
+        unchanged = await changes.no_news(self._connections, self._elements, tenant, focus, after)
+        if unchanged is not None:
+            return unchanged
         return await self._connections.read_with(lambda transaction: changes.news(transaction, self._elements, tenant, focus, after))
 
-    async def properties(
-        self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
-    ) -> tuple[list[str | None], list[str | None]]:
+    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Told:
         return await self._connections.read_with(lambda transaction: changes.properties(transaction, self._elements, nodes, edges))
 
     async def drop(self, tenant: str) -> None:

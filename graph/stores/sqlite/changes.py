@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from headwater.graph.index import Census, News, Rows
+from headwater.graph.index import Census, News, Rows, Told
 from headwater.graph.index.log import Touched, pack
 from headwater.graph.index.source import CODES, LOGGED, LOGGED_BYTES, NOT_TOLD, TOLD
 from headwater.graph.model import EdgeKind
@@ -72,9 +72,7 @@ def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], afte
     return News(revision, start, _rows(nodes.fetchall(), edges.fetchall()))
 
 
-def properties(
-    connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
-) -> tuple[list[str | None], list[str | None]]:
+def properties(connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Told:
     """See `Source.properties`."""
     found = dict(
         connection.execute(
@@ -86,7 +84,7 @@ def properties(
     for src, dst, kind in edges:
         row = connection.execute("SELECT properties FROM edge WHERE dst = ? AND kind = ? AND src = ?", (dst, CODE[kind], src)).fetchone()
         steps.append(row[0] if row else None)
-    return [found.get(key) for key in nodes], steps
+    return Told(_revision(connection), [found.get(key) for key in nodes], steps)
 
 
 def _revision(connection: sqlite3.Connection) -> int:

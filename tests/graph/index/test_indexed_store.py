@@ -18,7 +18,7 @@ from headwater.graph.index import IndexedStore, adjacency, source
 from headwater.graph.index import store as indexed_store
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, kind_of
 from headwater.graph.stores import Cone, Direction, GraphStore, Subgraph, open_store
-from headwater.graph.stores.sqlite import changes
+from headwater.graph.stores.sqlite import SqliteStore, changes
 from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, reads, stamp, writes
 
 ROOM = 1 << 26
@@ -403,3 +403,42 @@ async def test_an_index_that_cannot_be_changed_is_given_up_and_the_log_says_so(
     for _ in range(2):
         assert len((await upstream(store, "t", dataset("out"))).nodes) == 9
     assert "ValueError: a fault" in caplog.text
+
+
+async def test_properties_that_were_written_after_the_walk_are_given_with_a_walk_as_late(
+    store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction adds a run and tells so in the one before: no answer has the word of it without the run."""
+    first, second = "run:1", "run:2"
+    version = "version:f:a:1"
+    await other.apply("t", [GraphBatch(stamp(1), [node(first, rows=1)], [Edge(first, version, EdgeKind.WRITES, {"n": 1})])])
+    await store.ready()
+    read, late = SqliteStore.properties, iter([True])
+
+    async def written_meanwhile(self: SqliteStore, nodes: Any, edges: Any) -> Any:
+        if next(late, False):
+            batch = GraphBatch(stamp(2), [node(first, rows=2)], [Edge(second, version, EdgeKind.WRITES, {"n": 2})])
+            await other.apply("t", [batch])
+        return await read(self, nodes, edges)
+
+    monkeypatch.setattr(SqliteStore, "properties", written_meanwhile)
+    reached = await store.reach("t", [version], direction=Direction.UPSTREAM, kinds=FLOWS, depth=1, limit=9)
+    assert {each.id: dict(each.properties) for each in reached.nodes} == {version: {}, first: {"rows": 2}, second: {}}
+    assert {edge.src: dict(edge.properties) for edge in reached.edges} == {first: {"n": 1}, second: {"n": 2}}
+
+
+async def test_who_writes_all_the_time_does_not_keep_a_walk_from_its_end(
+    store: IndexedStore, other: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await other.apply("t", [GraphBatch(stamp(0), [node("run:1", rows=0)], [Edge("run:1", "version:f:a:1", EdgeKind.WRITES)])])
+    await store.ready()
+    read, written = SqliteStore.properties, iter(range(1, 100))
+
+    async def written_meanwhile(self: SqliteStore, nodes: Any, edges: Any) -> Any:
+        number = next(written)
+        await other.apply("t", [GraphBatch(stamp(number), [node("run:1", rows=number)])])
+        return await read(self, nodes, edges)
+
+    monkeypatch.setattr(SqliteStore, "properties", written_meanwhile)
+    reached = await store.reach("t", ["version:f:a:1"], direction=Direction.UPSTREAM, kinds=FLOWS, depth=1, limit=9)
+    assert [dict(each.properties) for each in reached.nodes] == [{}, {"rows": 3}]
