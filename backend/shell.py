@@ -24,8 +24,8 @@ from headwater.graph.associations import Manifest, Source
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, uri_of
 from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
 from headwater.spark_listener.capture.session import captured_write

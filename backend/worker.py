@@ -147,7 +147,9 @@ class Worker:
 
     def _keep_groups(self, capture: str) -> None:
         """Keep what traces could not find again once its source is written anew."""
-        from headwater.graph.trace.keep import keep_groups  # DuckDB loads with it: a service that is only asked for its health does without
+        from headwater.graph.trace.derived.keep import (
+            keep_groups,  # DuckDB loads with it: a service that is only asked for its health does without
+        )
 
         try:
             if kept := keep_groups(self._workspace.records, DEFAULT_TENANT, capture, begun=self._begun):
@@ -160,7 +162,7 @@ class Worker:
 
     def _keep_wanted(self, wanted: Wanted) -> None:
         """Keep what a trace found again at length, so that the next need not."""
-        from headwater.graph.trace.keep import keep_wanted
+        from headwater.graph.trace.derived.keep import keep_wanted
 
         what = f"boundary {wanted.boundary} of capture {wanted.capture}"
         try:

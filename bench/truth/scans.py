@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from bench.truth.replay import Record
 from headwater.graph.records import block_of
 from headwater.graph.trace import Semantics
-from headwater.graph.trace.backward import Backward
-from headwater.graph.trace.places import placed
+from headwater.graph.trace.files.places import placed
+from headwater.graph.trace.step.backward import Backward
 from headwater.graph.trace.tracer import tracer_of
 
 if TYPE_CHECKING:

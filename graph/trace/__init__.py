@@ -2,17 +2,19 @@
 
 `trace` and `preview` load DuckDB with their first use; the terms of an answer do not. Which module to open:
 
-    a question and its answer     answer, engine; preview for rows to pick from; pairs for which record came from which
-    what stays between traces     tracer, session; held for small tables in memory
+    a question and its answer     answer, engine; preview for rows to pick from; selection and predicate for those that are meant;
+                                  datasets for the files of one; pairs for which record came from which
+    what stays between traces     tracer, session
     from capture to capture       upstream, downstream, links, hops, path, expressions (on the way); lift where only datasets are known
-    within one capture            plan, backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
-                                  collisions (keys of one hash)
-    which rows a function took    choose, order; values that references stand for: values, scanned, places
-    what was not written          derive finds groups again by sought (what makes a row), standing (which keys are meant), relation (joins
-                                  below) and whole (all of a scan); keep keeps them while their source is there
-    kept tables                   lookup: a search in memory, or a statement of DuckDB
-    Spark's meaning in DuckDB     translate, predicate, types, decimals, textvalues
-    files                         reader, footers, shapes, lines, delimited (CSV), datasets, selection
+    a captured plan               plan
+    within one capture            step/: backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
+                                  collisions (keys of one hash); choose and order for the rows that a function took; values that references
+                                  stand for; lookup in kept tables, a search in memory or a statement of DuckDB
+    what was not written          derived/: derive finds groups again by sought (what makes a row), standing (which keys are meant), relation
+                                  (joins below) and whole (all of a scan); keep keeps them while their source is there
+    files                         files/: reader, footers, shapes, lines, delimited (CSV), textvalues; places and scanned for the records
+                                  that references stand for
+    Spark's meaning in DuckDB     database/: translate, types, decimals; held for small tables in memory
 """
 
 from __future__ import annotations

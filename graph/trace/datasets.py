@@ -16,8 +16,8 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.records import DatasetEntry, FileBlock, block_of, local_path, uri_of
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.shapes import Shape
 
 _SHOWN = 5
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from headwater.graph.associations import Operator
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.graph.records import FileBlock, uri_of
-from headwater.graph.trace import held
-from headwater.graph.trace.forward import Forward
-from headwater.graph.trace.held import Columns
+from headwater.graph.trace.database import held
+from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.files.places import first_of_split
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import counts_alike, datasets_of, readers, say_counted_otherwise, scans_of, writers
-from headwater.graph.trace.places import first_of_split
 from headwater.graph.trace.session import Capture, Session, mapped
-from headwater.graph.trace.shapes import Shape
+from headwater.graph.trace.step.forward import Forward
 
 _WITHOUT_END = 2**62
 

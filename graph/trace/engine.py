@@ -18,18 +18,18 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import Direction, GraphStore
-from headwater.graph.trace import held
 from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.database import held
+from headwater.graph.trace.database.held import Columns
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, readable_files, shape_of
 from headwater.graph.trace.downstream import Downstream
-from headwater.graph.trace.held import Columns
+from headwater.graph.trace.files.reader import FILE, ROW
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, closure, lift
 from headwater.graph.trace.links import Names, datasets_of
-from headwater.graph.trace.reader import FILE, ROW
 from headwater.graph.trace.selection import column_names, read_back, records, select, select_at
 from headwater.graph.trace.session import KnownFile, Session, mapped
-from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
 

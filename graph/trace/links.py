@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator, Sink, Source
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.trace.lines import LineRules
+from headwater.graph.trace.files.lines import LineRules
 from headwater.graph.trace.plan import Needed
 from headwater.graph.trace.session import Capture, KnownFile, Session
 

@@ -19,8 +19,8 @@ from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Hop, Incomplete, TraceRequest
 from headwater.graph.trace.datasets import find_dataset
 from headwater.graph.trace.engine import Found, lifted_of, towards_of, walk
+from headwater.graph.trace.files.lines import Longs
 from headwater.graph.trace.lift import Lifted
-from headwater.graph.trace.lines import Longs
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import sparing_session
 

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.trace.held import Database
+from headwater.graph.trace.database.held import Database
 
 _FRAME = "SELECT 1 FROM t WHERE (\n{}\n)"
 

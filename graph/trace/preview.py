@@ -13,10 +13,10 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TracedRecord
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
-from headwater.graph.trace.reader import FILE, ROW
+from headwater.graph.trace.files.reader import FILE, ROW
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.shapes import Shape
 from headwater.graph.trace.tracer import tracer_of
 
 

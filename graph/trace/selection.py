@@ -15,11 +15,11 @@ import numpy as np
 from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
-from headwater.graph.trace.held import Database
+from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, check_names, quoted
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.predicate import checked, explained
-from headwater.graph.trace.reader import FILE, LINE, ROW, Wanted, check_names, quoted
 from headwater.graph.trace.session import KnownFile, Session
-from headwater.graph.trace.shapes import Shape
 
 Place = tuple[int, int]  # number of the file, row in it
 

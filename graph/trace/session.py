@@ -16,12 +16,12 @@ from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables
-from headwater.graph.trace import held
 from headwater.graph.trace.answer import Incomplete
-from headwater.graph.trace.held import Columns, Database
+from headwater.graph.trace.database import held
+from headwater.graph.trace.database.held import Columns, Database
+from headwater.graph.trace.files.reader import Reader, ReadFile, kept_rows
+from headwater.graph.trace.files.shapes import Shape, partition_values
 from headwater.graph.trace.plan import Plan
-from headwater.graph.trace.reader import Reader, ReadFile, kept_rows
-from headwater.graph.trace.shapes import Shape, partition_values
 
 _LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes then is for the database, which spills
 

@@ -15,7 +15,7 @@ import duckdb
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.kept import KeptTables
-from headwater.graph.trace.reader import Reader
+from headwater.graph.trace.files.reader import Reader
 from headwater.graph.trace.session import Capture, Session
 
 _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyDictionary()

@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from headwater.graph.associations import Source
-from headwater.graph.trace import held
-from headwater.graph.trace.backward import Backward
+from headwater.graph.trace.database import held
+from headwater.graph.trace.files.places import placed
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
     Names,
@@ -27,8 +27,8 @@ from headwater.graph.trace.links import (
     say_overwritten,
     writers,
 )
-from headwater.graph.trace.places import placed
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.step.backward import Backward
 
 _PLACED = ["origin", "file", "row"]
 

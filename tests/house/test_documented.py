@@ -44,7 +44,7 @@ def test_every_link_within_the_repository_leads_somewhere(root: Path):
 def test_the_map_of_traces_has_every_module(root: Path):
     text = (root / "graph" / "trace" / "__init__.py").read_text(encoding="utf-8")
     named = set(re.findall(r"\w+", text.split('"""')[1]))
-    assert {path.stem for path in (root / "graph" / "trace").glob("[a-z]*.py")} <= named, "say in graph/trace/__init__.py what it is for"
+    assert {path.stem for path in (root / "graph" / "trace").rglob("[a-z]*.py")} <= named, "say in graph/trace/__init__.py what it is for"
 
 
 def test_every_make_target_that_is_spoken_of_exists(root: Path):

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
-from headwater.graph.trace import Semantics, derive
-from headwater.graph.trace.keep import keep_groups, keep_wanted
+from headwater.graph.trace import Semantics
+from headwater.graph.trace.derived import derive
+from headwater.graph.trace.derived.keep import keep_groups, keep_wanted
 from tests.oracle.laboratory import TENANT, laboratory_in
 from tests.oracle.typed import SCHEMA, rows, written
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from headwater.graph.trace.decimals import computed, shape_of, widens
+from headwater.graph.trace.database.decimals import computed, shape_of, widens
 
 SHAPES = st.integers(1, 18).flatmap(lambda width: st.tuples(st.just(width), st.integers(0, width)))
 

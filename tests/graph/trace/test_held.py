@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.graph.associations import NONE
-from headwater.graph.trace import held
+from headwater.graph.trace.database import held
 
 LONGS = st.one_of(st.integers(-2, 3), st.sampled_from([NONE, 2**63 - 1, 1 << 40, (1 << 40) + 1]))
 ROWS = st.lists(st.tuples(LONGS, LONGS), max_size=20)

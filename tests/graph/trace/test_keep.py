@@ -13,8 +13,9 @@ from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore, Wanted
-from headwater.graph.trace import TraceRequest, derive, keep, trace
-from headwater.graph.trace.keep import keep_wanted
+from headwater.graph.trace import TraceRequest, trace
+from headwater.graph.trace.derived import derive, keep
+from headwater.graph.trace.derived.keep import keep_wanted
 from tests.graph.jobs import TENANT
 from tests.graph.trace.conftest import records
 from tests.graph.trace.later import LazyJob

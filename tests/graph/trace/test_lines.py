@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
-from headwater.graph.trace.lines import LineCache, LineRules, find_lines
+from headwater.graph.trace.files.lines import LineCache, LineRules, find_lines
 
 TEXTS = st.lists(st.sampled_from(["a,b", "", " ", "\t", "#c", "é", "\n", "\r", "\r\n", "x"]), max_size=25).map(
     lambda parts: "".join(parts).encode()

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.graph.records import block_of
-from headwater.graph.trace.delimited import is_certain, texts
-from headwater.graph.trace.reader import Reader, ReadFile
-from headwater.graph.trace.shapes import Shape, partition_values
-from headwater.graph.trace.textvalues import certain, typed
+from headwater.graph.trace.files.delimited import is_certain, texts
+from headwater.graph.trace.files.reader import Reader, ReadFile
+from headwater.graph.trace.files.shapes import Shape, partition_values
+from headwater.graph.trace.files.textvalues import certain, typed
 
 
 def cut(lines: list[str], names: list[str], **options: str) -> list[tuple[str | None, ...]]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Boundary, Definition, Expression, Operator
-from headwater.graph.trace.collisions import collided
-from headwater.graph.trace.decimals import summed
-from headwater.graph.trace.derive import groups
-from headwater.graph.trace.frames import influence
-from headwater.graph.trace.lookup import grouped
+from headwater.graph.trace.database.decimals import summed
+from headwater.graph.trace.database.translate import Translator, Untranslatable
+from headwater.graph.trace.database.types import INTEGERS, duckdb_type
+from headwater.graph.trace.derived.derive import groups
+from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import MATERIALIZED, Column, branches, names, references
-from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.translate import Translator, Untranslatable
-from headwater.graph.trace.types import INTEGERS, duckdb_type
+from headwater.graph.trace.step.collisions import collided
+from headwater.graph.trace.step.frames import influence
+from headwater.graph.trace.step.lookup import grouped
 
 Leaves = Mapping[int, Mapping[int, str]]  # operator → attribute → Spark's type
 

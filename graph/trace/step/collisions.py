@@ -7,8 +7,8 @@ key was recorded beside (docs: capture format, role `check`); two keys of one ha
 from __future__ import annotations
 
 from headwater.graph.associations import Boundary, Operator
-from headwater.graph.trace.lookup import second_hashes
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.step.lookup import second_hashes
 
 _BY_KEY = frozenset({"group", "match", "check"})  # kept in the order of their keys
 

@@ -16,12 +16,8 @@ from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.records.tables import schema_of
-from headwater.graph.trace.choose import Chooser, aggregates
-from headwater.graph.trace.collisions import say_collided
-from headwater.graph.trace.derive import groups
-from headwater.graph.trace.held import distinct, taken
-from headwater.graph.trace.lookup import at_places, grouped, named, of_groups
-from headwater.graph.trace.matches import MATCH, ROW, is_branch, matched
+from headwater.graph.trace.database.held import distinct, taken
+from headwater.graph.trace.derived.derive import groups
 from headwater.graph.trace.plan import (
     MATERIALIZED,
     WINDOWED,
@@ -37,8 +33,12 @@ from headwater.graph.trace.plan import (
     references,
 )
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.sets import is_set, on_side, sides
-from headwater.graph.trace.windows import WindowRows
+from headwater.graph.trace.step.choose import Chooser, aggregates
+from headwater.graph.trace.step.collisions import say_collided
+from headwater.graph.trace.step.lookup import at_places, grouped, named, of_groups
+from headwater.graph.trace.step.matches import MATCH, ROW, is_branch, matched
+from headwater.graph.trace.step.sets import is_set, on_side, sides
+from headwater.graph.trace.step.windows import WindowRows
 
 Skip = frozenset[int]
 

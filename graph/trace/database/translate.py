@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Definition, Expression, Operator
-from headwater.graph.trace.decimals import computed, summed, widens
+from headwater.graph.trace.database.decimals import computed, summed, widens
+from headwater.graph.trace.database.types import INTEGERS, duckdb_type
+from headwater.graph.trace.files.reader import literal
 from headwater.graph.trace.plan import MATERIALIZED, Plan
-from headwater.graph.trace.reader import literal
-from headwater.graph.trace.types import INTEGERS, duckdb_type
 
 _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "<>", "<=>": "IS NOT DISTINCT FROM"}
 _LOGIC = {"and": "AND", "&&": "AND", "or": "OR", "||": "OR"}

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.graph.associations import Operator
+from headwater.graph.trace.database.translate import Translator, Untranslatable
 from headwater.graph.trace.plan import Plan
-from headwater.graph.trace.translate import Translator, Untranslatable
 
 _KEPT = {"left semi": "EXISTS", "left anti": "NOT EXISTS"}
 

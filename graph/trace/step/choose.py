@@ -15,13 +15,13 @@ import numpy as np
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Definition, Expression, Operator
-from headwater.graph.trace.held import taken
-from headwater.graph.trace.order import held_order, order_of
+from headwater.graph.trace.database.held import taken
+from headwater.graph.trace.database.translate import Translator, Untranslatable
+from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.plan import Column, branches
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.translate import Translator, Untranslatable
-from headwater.graph.trace.types import duckdb_type
-from headwater.graph.trace.values import leaf_tables
+from headwater.graph.trace.step.order import held_order, order_of
+from headwater.graph.trace.step.values import leaf_tables
 
 _GREATEST = frozenset({"max", "bool_or", "some", "any"})
 _LEAST = frozenset({"min", "bool_and", "every"})

@@ -10,10 +10,10 @@ import numpy as np
 from headwater.graph.associations import NONE, Source
 from headwater.graph.associations.references import POSITION_MASK
 from headwater.graph.records.decode import Longs
-from headwater.graph.trace.held import Columns
-from headwater.graph.trace.lookup import grouped
+from headwater.graph.trace.database.held import Columns
 from headwater.graph.trace.plan import Column, names, references
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.step.lookup import grouped
 
 _LAST = 2**63 - 1
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headwater.graph.associations import NONE, Boundary, Operator
-from headwater.graph.trace.backward import Skip
-from headwater.graph.trace.collisions import say_collided
-from headwater.graph.trace.derive import groups_of, rows_of_keys
-from headwater.graph.trace.frames import UNREAD, Reach, influence
-from headwater.graph.trace.matches import MATCH, ROW, matched
+from headwater.graph.trace.derived.derive import groups_of, rows_of_keys
 from headwater.graph.trace.plan import WINDOWED, Column, limited, references
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.sets import is_set, sides
+from headwater.graph.trace.step.backward import Skip
+from headwater.graph.trace.step.collisions import say_collided
+from headwater.graph.trace.step.frames import UNREAD, Reach, influence
+from headwater.graph.trace.step.matches import MATCH, ROW, matched
+from headwater.graph.trace.step.sets import is_set, sides
 
 
 class Forward:

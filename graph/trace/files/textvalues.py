@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headwater.graph.trace.types import INTEGERS, duckdb_type
+from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _MODEST = {"DOUBLE": r"([0-9.]|[eE][+-]?[0-9]{1,2}$|[+-]){1,60}", "FLOAT": r"[0-9.+-]{1,30}"}  # far from where a number becomes infinite

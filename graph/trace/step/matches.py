@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 import duckdb
 
 from headwater.graph.associations import NONE, Boundary, Expression, Operator
+from headwater.graph.trace.database.translate import Translator, Untranslatable
+from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.translate import Translator, Untranslatable
-from headwater.graph.trace.types import duckdb_type
 
 _BRANCHES = frozenset({"||", "or", "if", "case", "casewhen", "case_when", "coalesce"})
 ROW, MATCH = "l", "m"  # the aliases of a row of the semi-join and of a row that may match it

@@ -11,9 +11,9 @@ import numpy as np
 
 from headwater.graph.associations import Boundary
 from headwater.graph.records.kept import place_key
-from headwater.graph.trace import held
-from headwater.graph.trace.derive import groups, is_derived
-from headwater.graph.trace.held import Columns
+from headwater.graph.trace.database import held
+from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.derived.derive import groups, is_derived
 from headwater.graph.trace.session import Capture, Session, mapped
 
 

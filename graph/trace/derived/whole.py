@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from headwater.graph.associations import Operator
 from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
-from headwater.graph.trace.footers import check_columns
-from headwater.graph.trace.reader import exactly, literal, quoted
+from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files.footers import check_columns
+from headwater.graph.trace.files.reader import exactly, literal, quoted
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
-from headwater.graph.trace.shapes import Shape
-from headwater.graph.trace.types import duckdb_type
 
 
 @dataclass(frozen=True, slots=True)

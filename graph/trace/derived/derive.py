@@ -18,14 +18,14 @@ from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, Boundary
 from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
+from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.derived.sought import Sought, key_name, key_of, reference_of, sought
+from headwater.graph.trace.derived.standing import keys_told
+from headwater.graph.trace.derived.whole import whole_scan
+from headwater.graph.trace.files.reader import literal
+from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import Column, references
-from headwater.graph.trace.reader import literal
-from headwater.graph.trace.scanned import scanned
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.sought import Sought, key_name, key_of, reference_of, sought
-from headwater.graph.trace.standing import keys_told
-from headwater.graph.trace.translate import Untranslatable
-from headwater.graph.trace.whole import whole_scan
 
 # a file that DuckDB cannot read is not the end of a trace
 _FAULTS = (SourceChangedError, Untranslatable, duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException)

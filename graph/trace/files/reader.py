@@ -18,12 +18,12 @@ import pyarrow as pa
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import Longs
-from headwater.graph.trace.delimited import is_certain, texts
-from headwater.graph.trace.held import Columns, Database
-from headwater.graph.trace.lines import LineCache, LineRules, Lines
-from headwater.graph.trace.shapes import Shape
-from headwater.graph.trace.textvalues import certain, typed
-from headwater.graph.trace.types import duckdb_type
+from headwater.graph.trace.database.held import Columns, Database
+from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files.delimited import is_certain, texts
+from headwater.graph.trace.files.lines import LineCache, LineRules, Lines
+from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.files.textvalues import certain, typed
 
 FILE, ROW, LINE = "__file", "__row", "__line"
 HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name

@@ -9,10 +9,10 @@ from headwater.graph.associations import Source
 from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
 from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
-from headwater.graph.trace import held
-from headwater.graph.trace.held import Columns
+from headwater.graph.trace.database import held
+from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
-from headwater.graph.trace.shapes import Shape
 
 _FEW = 16
 

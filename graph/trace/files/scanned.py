@@ -9,14 +9,14 @@ from collections.abc import Mapping
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator
-from headwater.graph.trace.footers import check_columns
-from headwater.graph.trace.held import values
-from headwater.graph.trace.places import placed
-from headwater.graph.trace.reader import quoted
+from headwater.graph.trace.database.held import values
+from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files.footers import check_columns
+from headwater.graph.trace.files.places import placed
+from headwater.graph.trace.files.reader import quoted
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.shapes import Shape
-from headwater.graph.trace.translate import Untranslatable
-from headwater.graph.trace.types import duckdb_type
 
 
 def scanned(session: Session, capture: Capture, operator: Operator, wanted: str, attributes: Mapping[int, str]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from headwater.graph.associations import Boundary, Definition, Expression, Operator
-from headwater.graph.trace.choose import Chooser
-from headwater.graph.trace.frames import LAST, UNREAD, Reach, influence, witness
 from headwater.graph.trace.plan import Needed, branches, listed, references, window_reads
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.step.choose import Chooser
+from headwater.graph.trace.step.frames import LAST, UNREAD, Reach, influence, witness
 
 
 class WindowRows:

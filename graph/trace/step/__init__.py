@@ -1,0 +1,1 @@
+"""One step through one capture, back or forward, operator by operator."""
