@@ -74,10 +74,20 @@ class Story:
         return dict(zip((column["name"] for column in page["columns"]), page["rows"][0]["values"], strict=True))
 
     def witness(self) -> dict[str, Any]:
-        """The record of the raw weather that the wrong number came from."""
-        return self._trace(
+        """The record of the raw weather that the wrong number came from.
+
+        Raises:
+            HeadwaterError: it is not known to the record, as where files have changed since the pipeline ran.
+        """
+        answer = self._trace(
             dataset=str(self.out / "report"), where=WRONG, column=COLUMN, semantics="WITNESS", to=str(self.raw / "weather.csv")
         )
+        if not answer["exact"] or not answer["records"]:
+            lacking = "; ".join(entry["reason"] for entry in answer["incomplete"]) or "no record was found"
+            raise HeadwaterError(
+                f"Where {COLUMN} came from is not known exactly: {lacking}", hint="`headwater demo --fresh` runs the pipeline again."
+            )
+        return answer
 
     def influence(self) -> dict[str, Any]:
         """Every record of the raw weather that had a part in the row."""

@@ -31,7 +31,7 @@ _LATE_BYTES = 200  # of a node that came later, in the tables that find it
 class Adjacency:
     """See the module. `refs` are the store's own numbers, `by_ref` their order; of late nodes `late` has the number, `numbered` the ref.
 
-    `about` are properties of nodes as the store keeps them, or `NOT_TOLD`; None: there is no room for them.
+    `properties` are those of nodes, as the store keeps them, or `NOT_INDEXED`; None: there is no room for them.
     """
 
     revision: int
@@ -39,7 +39,7 @@ class Adjacency:
     by_ref: NDArray[np.int32]
     ids: Texts
     names: Texts
-    about: Texts | None
+    properties: Texts | None
     edges: Edges
     statements: Statements
     late: Mapping[int, int]
@@ -48,11 +48,11 @@ class Adjacency:
 
     @classmethod
     def of(
-        cls, revision: int, refs: Numbers, ids: Texts, names: Texts, about: Texts | None, edges: Edges, statements: Statements
+        cls, revision: int, refs: Numbers, ids: Texts, names: Texts, properties: Texts | None, edges: Edges, statements: Statements
     ) -> Adjacency:
         """A graph without anything late."""
         by_ref = np.argsort(refs, kind="stable").astype(np.int32)
-        return cls(revision, refs, by_ref, ids, names, about, edges.with_starts(len(refs)), statements, {}, (), Edges.none())
+        return cls(revision, refs, by_ref, ids, names, properties, edges.with_starts(len(refs)), statements, {}, (), Edges.none())
 
     @property
     def count(self) -> int:
@@ -68,14 +68,14 @@ class Adjacency:
     def size(self) -> int:
         """Bytes, about."""
         parts = (self.ids, self.names, self.edges, self.late_edges, self.statements)
-        known = self.about.size if self.about else 0
+        known = self.properties.size if self.properties else 0
         return self.refs.nbytes + self.by_ref.nbytes + _LATE_BYTES * len(self.numbered) + known + sum(part.size for part in parts)
 
     def within(self, room: int) -> Adjacency:
         """The graph without properties where those take more than their share of the room, or all of it does not fit with them."""
-        if self.about is None or (self.about.size <= room_of_properties(room) and self.size <= room):
+        if self.properties is None or (self.properties.size <= room_of_properties(room) and self.size <= room):
             return self
-        return replace(self, about=None)
+        return replace(self, properties=None)
 
     def numbers(self, refs: Sequence[int] | Numbers) -> Numbers:
         """The numbers of refs; `UNKNOWN` where there is no such node."""
@@ -124,17 +124,17 @@ class Adjacency:
         inside = len(self.edges.into)
         late = places >= inside
         first, last = np.empty(len(places), dtype=np.int32), np.empty(len(places), dtype=np.int32)
-        told = np.empty(len(places), dtype=bool)
+        with_properties = np.empty(len(places), dtype=bool)
         for among, table, found in ((~late, self.edges, places[~late]), (late, self.late_edges, places[late] - inside)):
-            first[among], last[among], told[among] = table.first[found], table.last[found], table.told[found]
+            first[among], last[among], with_properties[among] = table.first[found], table.last[found], table.with_properties[found]
         texts = self.statements.at(np.concatenate([first, last]))
-        return texts[: len(places)], texts[len(places) :], told
+        return texts[: len(places)], texts[len(places) :], with_properties
 
     def changed(self, rows: Rows, revision: int) -> Adjacency:
         """The graph after a change: new nodes, new names, new edges, and what is known of edges now."""
         grown = replace(self.with_nodes(rows).with_edges(rows), revision=revision)
         few = max(_FEW, len(grown.edges.into) // _SHARE)
-        late = (grown.late_edges.into, grown.numbered, grown.names.late, grown.about.late if grown.about else ())
+        late = (grown.late_edges.into, grown.numbered, grown.names.late, grown.properties.late if grown.properties else ())
         return grown.settled() if max(map(len, late)) > few else grown
 
     def with_nodes(self, rows: Rows) -> Adjacency:
@@ -149,7 +149,7 @@ class Adjacency:
             numbered=[*self.numbered, *fresh],
             ids=self.ids.with_texts(dict(zip(late.values(), [rows.ids[place] for place in places], strict=True))),
             names=_changed(self.names, numbers, rows.names, late.values(), places),
-            about=self.about and _changed(self.about, numbers, rows.about, late.values(), places),
+            properties=self.properties and _changed(self.properties, numbers, rows.properties, late.values(), places),
         )
 
     def with_edges(self, rows: Rows) -> Adjacency:
@@ -161,12 +161,12 @@ class Adjacency:
         numbers = self.statements.take([*rows.first, *rows.last])
         first = np.array([numbers[text] for text in rows.first], dtype=np.int32)[there]
         last = np.array([numbers[text] for text in rows.last], dtype=np.int32)[there]
-        told = np.asarray(rows.told, dtype=bool)[there]
+        with_properties = np.asarray(rows.with_properties, dtype=bool)[there]
         places = self.edges.places(into)
         old, new = places >= 0, places < 0
         at = places[old]
-        self.edges.first[at], self.edges.last[at], self.edges.told[at] = first[old], last[old], told[old]
-        return replace(self, late_edges=self.late_edges.joined(Edges.of(into[new], first[new], last[new], told[new])))
+        self.edges.first[at], self.edges.last[at], self.edges.with_properties[at] = first[old], last[old], with_properties[old]
+        return replace(self, late_edges=self.late_edges.joined(Edges.of(into[new], first[new], last[new], with_properties[new])))
 
     def settled(self) -> Adjacency:
         """The same graph with nothing late."""
@@ -176,7 +176,8 @@ class Adjacency:
         first, last = place[:size].astype(np.int32), place[size:].astype(np.int32)
         refs = np.concatenate([self.refs, np.array(self.numbered, dtype=np.int64)])
         return Adjacency.of(
-            self.revision, refs, self.ids.settled(len(refs)), self.names.settled(len(refs)), self.about and self.about.settled(len(refs)),
+            self.revision, refs, self.ids.settled(len(refs)), self.names.settled(len(refs)),
+            self.properties and self.properties.settled(len(refs)),
             replace(edges, first=first, last=last), self.statements.only(used),
         )  # fmt: skip
 

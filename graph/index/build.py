@@ -40,10 +40,10 @@ class Builder:
         self._refs: list[Numbers] = []
         self._ids: list[pa.LargeStringArray] = []
         self._names: list[pa.LargeStringArray] = []
-        self._about: list[pa.LargeStringArray] | None = []
+        self._properties: list[pa.LargeStringArray] | None = []
         self._ends: list[tuple[Numbers, Numbers, Numbers]] = []
         self._times: list[tuple[Numbers, Numbers]] = []
-        self._told: list[Numbers] = []
+        self._with_properties: list[Numbers] = []
         self._numbers: dict[str, int] = {}  # of statements
 
     def take(self, rows: Rows) -> None:
@@ -56,15 +56,15 @@ class Builder:
             self._refs.append(np.array(rows.refs, dtype=np.int64))
             self._ids.append(pa.array(rows.ids, pa.large_string()))
             self._names.append(pa.array(rows.names, pa.large_string()))
-            if self._about is not None:
-                self._about.append(pa.array(rows.about, pa.large_string()))
-                if sum(each.nbytes for each in self._about) > room_of_properties(self._room):
-                    self._about = None
+            if self._properties is not None:
+                self._properties.append(pa.array(rows.properties, pa.large_string()))
+                if sum(each.nbytes for each in self._properties) > room_of_properties(self._room):
+                    self._properties = None
         if rows.src:
             self._ends.append((np.array(rows.src, dtype=np.int64), np.array(rows.dst, dtype=np.int64), np.array(rows.kind, dtype=np.int8)))
             self._times.append((self._numbered(rows.first), self._numbered(rows.last)))
-            self._told.append(np.array(rows.told, dtype=bool))
-        taken = sum(each.nbytes for each in (*self._refs, *self._ids, *self._names)) + _EDGE_BYTES * sum(map(len, self._told))
+            self._with_properties.append(np.array(rows.with_properties, dtype=bool))
+        taken = sum(each.nbytes for each in (*self._refs, *self._ids, *self._names)) + _EDGE_BYTES * sum(map(len, self._with_properties))
         if taken > self._room:
             raise TooLargeError(f"no room, what was read of it takes {taken:,} bytes of {self._room:,}")
 
@@ -76,8 +76,8 @@ class Builder:
         """
         refs = np.concatenate([np.empty(0, dtype=np.int64), *self._refs])
         nodes = Adjacency.of(revision, refs, Texts.of(self._ids), Texts.of(self._names), None, Edges.none(), Statements())
-        about = None if self._about is None else Texts.of(self._about)
-        made = Adjacency.of(revision, refs, nodes.ids, nodes.names, about, self._edges(nodes), self._statements())
+        properties = None if self._properties is None else Texts.of(self._properties)
+        made = Adjacency.of(revision, refs, nodes.ids, nodes.names, properties, self._edges(nodes), self._statements())
         made = made.within(self._room)
         if made.size > self._room:
             raise TooLargeError(f"no room, it takes {made.size:,} bytes of {self._room:,}")
@@ -95,7 +95,7 @@ class Builder:
             return Edges.none()
         there = np.concatenate(kept)
         first, last = (np.concatenate(times)[there] for times in zip(*self._times, strict=True))
-        return Edges.of(np.concatenate(into), first, last, np.concatenate(self._told)[there])
+        return Edges.of(np.concatenate(into), first, last, np.concatenate(self._with_properties)[there])
 
     def _statements(self) -> Statements:
         texts = list(self._numbers)

@@ -58,7 +58,7 @@ def turned(edges: Numbers) -> Numbers:
 class Edges:
     """`into` are the edges by destination, `out` by source.
 
-    By the places of `into`: `first` and `last` as numbers of texts, and `told`, whether the edge has properties. What is known of an edge
+    By the places of `into`: `first` and `last` as numbers of texts, and `with_properties`, whether it has any. What is known of an edge
     may be written over; which edges there are never changes.
     """
 
@@ -66,11 +66,11 @@ class Edges:
     out: Numbers
     first: NDArray[np.int32]
     last: NDArray[np.int32]
-    told: NDArray[np.bool_]
+    with_properties: NDArray[np.bool_]
     starts: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None  # by node where its edges begin, in `into` and in `out`
 
     @classmethod
-    def of(cls, into: Numbers, first: NDArray[np.int32], last: NDArray[np.int32], told: NDArray[np.bool_]) -> Edges:
+    def of(cls, into: Numbers, first: NDArray[np.int32], last: NDArray[np.int32], with_properties: NDArray[np.bool_]) -> Edges:
         """Edges by destination, in any order. Where one stands twice, what stands last counts."""
         order = np.argsort(into, kind="stable")
         into = into[order]
@@ -78,7 +78,7 @@ class Edges:
         final[:-1] = into[1:] != into[:-1]
         kept = order[final]
         into = into[final]
-        return cls(into, np.sort(turned(into)), first[kept], last[kept], told[kept])
+        return cls(into, np.sort(turned(into)), first[kept], last[kept], with_properties[kept])
 
     @classmethod
     def none(cls) -> Edges:
@@ -93,7 +93,7 @@ class Edges:
             np.concatenate((self.into, other.into)),
             np.concatenate((self.first, other.first)),
             np.concatenate((self.last, other.last)),
-            np.concatenate((self.told, other.told)),
+            np.concatenate((self.with_properties, other.with_properties)),
         )
 
     def with_starts(self, count: int) -> Edges:
@@ -138,7 +138,7 @@ class Edges:
     @property
     def size(self) -> int:
         """Bytes."""
-        return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.told, *(self.starts or ())))
+        return sum(column.nbytes for column in (self.into, self.out, self.first, self.last, self.with_properties, *(self.starts or ())))
 
 
 def _spans(begin: Numbers, end: Numbers) -> Numbers:

@@ -25,11 +25,11 @@ TOUCHED = 100_000
 
 # The kinds of which the index keeps the properties too, while there is room: what lineage is drawn of. Versions, runs and columns are many
 # times as many, and are read from the store.
-TOLD: tuple[NodeKind, ...] = (
+INDEXED: tuple[NodeKind, ...] = (
     NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.TYPE, NodeKind.ACTOR, NodeKind.DATA,
     NodeKind.OWNER, NodeKind.TAG, NodeKind.TERM,
 )  # fmt: skip
-NOT_TOLD = ""  # in place of properties: the store is to be asked
+NOT_INDEXED = ""  # in place of properties: the store is to be asked
 
 # An edge of the index says its kind by its place here, which is not kept anywhere.
 KINDS: tuple[EdgeKind, ...] = tuple(EdgeKind)
@@ -42,21 +42,21 @@ class UnindexableError(Exception):
 
 @dataclass(slots=True)
 class Rows:
-    """Nodes and edges as columns. Edges name their ends by ref, their kind by code; `told` are those that have properties.
+    """Nodes and edges as columns. Edges name their ends by ref, their kind by code; `with_properties` says which have any.
 
-    `about` are the properties of nodes, as a store keeps them, of the kinds `TOLD`; of others, `NOT_TOLD`.
+    `properties` are the properties of nodes, as a store keeps them, of the kinds `INDEXED`; of others, `NOT_INDEXED`.
     """
 
     refs: list[int] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    about: list[str] = field(default_factory=list)
+    properties: list[str] = field(default_factory=list)
     src: Sequence[int] = ()
     dst: Sequence[int] = ()
     kind: Sequence[int] = ()
     first: Sequence[str] = ()
     last: Sequence[str] = ()
-    told: Sequence[bool | int] = ()
+    with_properties: Sequence[bool | int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Properties:
     """Properties of nodes and of edges as texts, in the order asked for; None where there are none, also where the element is gone.
 
     None of them is of a later revision, nor of an earlier one unless it said the same.
@@ -105,5 +105,5 @@ class Source(GraphStore, Protocol):
     async def news(self, tenant: str, focus: Sequence[str], *, after: int) -> News:
         """What has changed after a revision, and where a walk begins."""
 
-    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Told:
+    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Properties:
         """The properties of nodes by ref, and of edges by (source, destination, kind)."""

@@ -17,7 +17,7 @@ from headwater.errors import HeadwaterError
 from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
 from headwater.graph.index.build import Builder, refuse_early
 from headwater.graph.index.edges import far_of, near_of
-from headwater.graph.index.source import NOT_TOLD, Rows, Source, UnindexableError
+from headwater.graph.index.source import NOT_INDEXED, Rows, Source, UnindexableError
 from headwater.graph.index.walks import IndexGround, Reached, kinds_of, reach
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.bulk import edges_of, nodes_of
@@ -62,10 +62,10 @@ class IndexedStore:
             answer = await asyncio.to_thread(_Answer.of, graph, start, direction, kinds, depth, limit)
             if answer.made:
                 return answer.made
-            told = await self._source.properties(answer.nodes(), answer.edges())
+            properties = await self._source.properties(answer.nodes(), answer.edges())
             # What was written since the walk may be in the properties: then both are to be of that.
-            if told.revision == graph.revision or not left:
-                return answer.subgraph(told.nodes, told.edges)
+            if properties.revision == graph.revision or not left:
+                return answer.subgraph(properties.nodes, properties.edges)
         return await self._source.reach(tenant, focus, direction=direction, kinds=kinds, depth=depth, limit=limit)
 
     async def cone(
@@ -233,7 +233,7 @@ class _Answer:
     graph: Adjacency
     found: Reached
     names: list[str]
-    about: list[str]
+    properties: list[str]
     lacking: list[int]
     made: Subgraph | None
 
@@ -241,10 +241,10 @@ class _Answer:
     def of(cls, graph: Adjacency, start: Numbers, direction: Direction, kinds: Sequence[EdgeKind], depth: int, limit: int) -> _Answer:
         """Walk, and make the answer where the index has all of it: on the thread that walked."""
         found = reach(graph, start, direction, kinds, depth, limit)
-        about = graph.about.at(found.nodes) if graph.about else [NOT_TOLD] * len(found.ids)
-        lacking = [place for place, text in enumerate(about) if text == NOT_TOLD]
-        answer = cls(graph, found, graph.names.at(found.nodes), about, lacking, None)
-        return answer if lacking or found.steps.told else replace(answer, made=answer.subgraph([], []))
+        properties = graph.properties.at(found.nodes) if graph.properties else [NOT_INDEXED] * len(found.ids)
+        lacking = [place for place, text in enumerate(properties) if text == NOT_INDEXED]
+        answer = cls(graph, found, graph.names.at(found.nodes), properties, lacking, None)
+        return answer if lacking or found.steps.with_properties else replace(answer, made=answer.subgraph([], []))
 
     def nodes(self) -> list[int]:
         """Refs of the nodes whose properties the store is to tell."""
@@ -253,23 +253,22 @@ class _Answer:
     def edges(self) -> list[tuple[int, int, EdgeKind]]:
         """The edges whose properties the store is to tell."""
         steps, graph = self.found.steps, self.graph
-        told = steps.into[steps.told]
-        return list(
-            zip(graph.refs_of(far_of(told)), graph.refs_of(near_of(told)), [steps.kinds[place] for place in steps.told], strict=True)
-        )
+        into = steps.into[steps.with_properties]
+        kinds = [steps.kinds[place] for place in steps.with_properties]
+        return list(zip(graph.refs_of(far_of(into)), graph.refs_of(near_of(into)), kinds, strict=True))
 
     def subgraph(self, nodes: Sequence[str | None], edges: Sequence[str | None]) -> Subgraph:
-        """The answer, with what the store told."""
+        """The answer, with what the store says."""
         found, steps = self.found, self.found.steps
         ids = found.ids
-        about: list[str | None] = [*self.about]
+        properties: list[str | None] = [*self.properties]
         for place, text in zip(self.lacking, nodes, strict=True):
-            about[place] = text
+            properties[place] = text
         flows: list[str | None] = [None] * len(steps.src)
-        for place, text in zip(steps.told, edges, strict=True):
+        for place, text in zip(steps.with_properties, edges, strict=True):
             flows[place] = text
         return Subgraph(
-            nodes=nodes_of(ids, kinds_of(ids), self.names, about),
+            nodes=nodes_of(ids, kinds_of(ids), self.names, properties),
             edges=edges_of(
                 [ids[place] for place in steps.src], [ids[place] for place in steps.dst], steps.kinds, flows, steps.first, steps.last
             ),

@@ -10,7 +10,7 @@ import numpy as np
 
 from headwater.graph.index.adjacency import Adjacency, Numbers
 from headwater.graph.index.edges import far_of, kind_of, near_of, turned
-from headwater.graph.index.source import CODES, KINDS, NOT_TOLD
+from headwater.graph.index.source import CODES, KINDS, NOT_INDEXED
 from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.model.bulk import nodes_of
 from headwater.graph.stores.numbered import NO_EDGES, ROW, distinct
@@ -61,7 +61,7 @@ class IndexGround:
         return self.graph.names.at(nodes)
 
     def known(self, nodes: Numbers) -> Callable[[Sequence[int]], Sequence[Node | None]] | None:
-        return partial(_known, self.graph, nodes) if self.graph.about else None
+        return partial(_known, self.graph, nodes) if self.graph.properties else None
 
     def facts(self, edges: Numbers) -> list[tuple[EdgeKind, str, str]]:
         first, last, _ = self.graph.facts(self.graph.places(edges[:, ROW]))
@@ -71,10 +71,10 @@ class IndexGround:
 def _known(graph: Adjacency, nodes: Numbers, places: Sequence[int]) -> list[Node | None]:
     """The nodes at places, as the graph has them; None where it has no properties of one."""
     numbers = nodes[np.array(places, dtype=np.int64)]
-    about = graph.about.at(numbers) if graph.about else [NOT_TOLD] * len(numbers)
+    properties = graph.properties.at(numbers) if graph.properties else [NOT_INDEXED] * len(numbers)
     ids = graph.ids.at(numbers)
-    made = nodes_of(ids, kinds_of(ids), graph.names.at(numbers), about)
-    return [None if text == NOT_TOLD else node for node, text in zip(made, about, strict=True)]
+    made = nodes_of(ids, kinds_of(ids), graph.names.at(numbers), properties)
+    return [None if text == NOT_INDEXED else node for node, text in zip(made, properties, strict=True)]
 
 
 def kinds_of(ids: Sequence[str]) -> list[NodeKind]:
@@ -84,7 +84,7 @@ def kinds_of(ids: Sequence[str]) -> list[NodeKind]:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Edges as columns, their ends as places among ids that go with them; `into` are their keys, `told` which have properties."""
+    """Edges as columns, their ends as places among ids that go with them; `into` are their keys, `with_properties` which have any."""
 
     src: list[int]
     dst: list[int]
@@ -92,7 +92,7 @@ class Steps:
     first: list[str]
     last: list[str]
     into: Numbers
-    told: list[int]
+    with_properties: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _among(graph: Adjacency, kept: Numbers, place: Numbers, runs: Sequence[tuple
     found = np.searchsorted(kept, far_of(into))
     inside = np.take(kept, found, mode="clip") == far_of(into) if len(kept) else np.empty(0, dtype=bool)
     into = into[inside]
-    first, last, told = graph.facts(places[inside])
+    first, last, with_properties = graph.facts(places[inside])
     return Steps(
         src=place[found[inside]].tolist(),
         dst=place[np.searchsorted(kept, near_of(into))].tolist(),
@@ -191,5 +191,5 @@ def _among(graph: Adjacency, kept: Numbers, place: Numbers, runs: Sequence[tuple
         first=first,
         last=last,
         into=into,
-        told=np.flatnonzero(told).tolist(),
+        with_properties=np.flatnonzero(with_properties).tolist(),
     )

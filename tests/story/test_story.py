@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
 import subprocess
 import sys
@@ -143,3 +144,17 @@ def _weather(demo: Demo) -> list[dict[str, str]]:
 
 def _is_newark_in_february(row: dict[str, str]) -> bool:
     return (row["origin"], row["month"]) == ("EWR", "2") and row["wind_speed"] != "NA"
+
+
+def test_a_demo_whose_files_have_changed_says_so_and_what_to_do(demo: Demo) -> None:
+    weather = demo.raw("weather.csv")
+    times = (weather.stat().st_atime_ns, weather.stat().st_mtime_ns)
+    command = [sys.executable, "-m", "headwater", "demo", "--no-serve", "--folder", str(demo.folder), "--port", "0"]
+    os.utime(weather, (1, 1))
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    finally:
+        os.utime(weather, ns=times)
+    assert (ran.returncode, "Traceback" in ran.stderr) == (1, False)
+    assert "weather.csv" in ran.stderr
+    assert "--fresh" in ran.stderr

@@ -11,16 +11,16 @@ from typing import Any, LiteralString
 
 from neo4j import AsyncManagedTransaction
 
-from headwater.graph.index import Census, News, Rows, Told
+from headwater.graph.index import Census, News, Properties, Rows
 from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, LOGGED, LOGGED_BYTES, TOLD, UnindexableError
+from headwater.graph.index.source import CODES, INDEXED, LOGGED, LOGGED_BYTES, UnindexableError
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP
 
 _PORTION = 10_000
 _TRANSACTIONS = 64  # of the log, read at a time: one that touched much is megabytes
-_KINDS_TOLD = [kind.value for kind in TOLD]
+_INDEXED = [kind.value for kind in INDEXED]
 _CODES = {relationship: CODES[kind] for kind, relationship in RELATIONSHIP.items()}
 
 _REVISION: LiteralString = "OPTIONAL MATCH (r:HeadwaterRevision {name: 'graph'}) WITH coalesce(r.number, 0) AS revision "
@@ -41,7 +41,7 @@ _LOGGED: LiteralString = (
 )
 # Most edges were first and last stated at once: that need not travel twice.
 _ROW: LiteralString = """
-    elementId(n), n.id, n.name, CASE WHEN n.kind IN $told THEN coalesce(n.properties, '{}') ELSE '' END,
+    elementId(n), n.id, n.name, CASE WHEN n.kind IN $indexed THEN coalesce(n.properties, '{}') ELSE '' END,
     [(n)<-[e]-(m:Container) | [elementId(m), type(e), coalesce(e.first, ''),
     CASE WHEN e.last = e.first THEN null ELSE coalesce(e.last, '') END, coalesce(e.properties, '{}') <> '{}']]
     """
@@ -88,7 +88,7 @@ async def census(transaction: AsyncManagedTransaction) -> Census:
 async def scan(connections: Connections, elements: Elements) -> AsyncIterator[Rows]:
     """See `Source.scan`: each node with the edges into it."""
     statement: LiteralString = "MATCH (n:Container) RETURN " + _ROW
-    async for portion in connections.stream(statement, portion=_PORTION, told=_KINDS_TOLD):
+    async for portion in connections.stream(statement, portion=_PORTION, indexed=_INDEXED):
         yield _rows(portion, elements)
 
 
@@ -112,28 +112,28 @@ async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant:
             return News(revision, start, None)
     read: list[list[Any]] = []
     for owner, ids in log.nodes.items():
-        read += await rows(transaction, _TOUCHED, ids=sorted(ids), tenant=owner, told=_KINDS_TOLD)
+        read += await rows(transaction, _TOUCHED, ids=sorted(ids), tenant=owner, indexed=_INDEXED)
     return News(revision, start, _rows(read, elements))
 
 
 async def properties(
     transaction: AsyncManagedTransaction, elements: Elements, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
-) -> Told:
+) -> Properties:
     """See `Source.properties`. One record of columns is unpacked faster than one a node."""
-    about: list[str | None] = [None] * len(nodes)
+    of_nodes: list[str | None] = [None] * len(nodes)
     if nodes:
         places, texts = (await rows(transaction, _ABOUT_NODES, elements=[elements.element(ref) for ref in nodes]))[0]
         for place, text in zip(places, texts, strict=True):
-            about[place] = text
-    steps: list[str | None] = [None] * len(edges)
+            of_nodes[place] = text
+    of_edges: list[str | None] = [None] * len(edges)
     if edges:
         asked = [[elements.element(src), elements.element(dst), RELATIONSHIP[kind]] for src, dst, kind in edges]
         places, texts = (await rows(transaction, _ABOUT_EDGES, edges=asked))[0]
         for place, text in zip(places, texts, strict=True):
-            steps[place] = text
+            of_edges[place] = text
     # Last of all: where it is that of the walk, nothing was written before.
     (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
-    return Told(revision, about, steps)
+    return Properties(revision, of_nodes, of_edges)
 
 
 _ABOUT_NODES: LiteralString = (
@@ -153,20 +153,20 @@ def _rows(found: Sequence[Sequence[Any]], elements: Elements) -> Rows:
     kind: list[int] = []
     first: list[str] = []
     last: list[str] = []
-    told: list[bool] = []
+    with_properties: list[bool] = []
     ref = elements.ref
-    for element, identifier, name, about, edges in found:
+    for element, identifier, name, text, edges in found:
         node = ref(element)
         made.refs.append(node)
         made.ids.append(identifier)
         made.names.append(name)
-        made.about.append(about)
+        made.properties.append(text)
         for source, relationship, began, ended, has in edges:
             src.append(ref(source))
             dst.append(node)
             kind.append(_CODES[relationship])
             first.append(began)
             last.append(began if ended is None else ended)
-            told.append(has)
-    made.src, made.dst, made.kind, made.first, made.last, made.told = src, dst, kind, first, last, told
+            with_properties.append(has)
+    made.src, made.dst, made.kind, made.first, made.last, made.with_properties = src, dst, kind, first, last, with_properties
     return made

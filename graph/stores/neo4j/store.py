@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
-from headwater.graph.index.source import Census, News, Rows, Told
+from headwater.graph.index.source import Census, News, Properties, Rows
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
@@ -107,7 +107,7 @@ class Neo4jStore:
             return unchanged
         return await self._connections.read_with(lambda transaction: changes.news(transaction, self._elements, tenant, focus, after))
 
-    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Told:
+    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Properties:
         return await self._connections.read_with(lambda transaction: changes.properties(transaction, self._elements, nodes, edges))
 
     async def drop(self, tenant: str) -> None:

@@ -7,18 +7,18 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from headwater.graph.index import Census, News, Rows, Told
+from headwater.graph.index import Census, News, Properties, Rows
 from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, LOGGED, LOGGED_BYTES, NOT_TOLD, TOLD
+from headwater.graph.index.source import CODES, INDEXED, LOGGED, LOGGED_BYTES, NOT_INDEXED
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 from headwater.graph.stores.sqlite.walk import keys_of
 
 _PORTION = 50_000
-_TOLD = ", ".join(f"'{kind}'" for kind in TOLD)
+_INDEXED = ", ".join(f"'{kind}'" for kind in INDEXED)
 _NODES = (
-    f"n.key, n.id, n.name, CASE WHEN n.kind IN ({_TOLD}) THEN coalesce((SELECT f.properties FROM fact AS f WHERE f.key = n.key), '{{}}') "
-    f"ELSE '{NOT_TOLD}' END"
+    f"n.key, n.id, n.name, CASE WHEN n.kind IN ({_INDEXED}) "
+    f"THEN coalesce((SELECT f.properties FROM fact AS f WHERE f.key = n.key), '{{}}') ELSE '{NOT_INDEXED}' END"
 )
 _EDGES = "e.key, e.src, e.dst, e.kind, coalesce(e.first, ''), coalesce(e.last, ''), e.properties IS NOT NULL"
 _CODES = {code: CODES[kind] for code, kind in KIND.items()}
@@ -72,7 +72,7 @@ def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], afte
     return News(revision, start, _rows(nodes.fetchall(), edges.fetchall()))
 
 
-def properties(connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Told:
+def properties(connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Properties:
     """See `Source.properties`."""
     found = dict(
         connection.execute(
@@ -84,7 +84,7 @@ def properties(connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequ
     for src, dst, kind in edges:
         row = connection.execute("SELECT properties FROM edge WHERE dst = ? AND kind = ? AND src = ?", (dst, CODE[kind], src)).fetchone()
         steps.append(row[0] if row else None)
-    return Told(_revision(connection), [found.get(key) for key in nodes], steps)
+    return Properties(_revision(connection), [found.get(key) for key in nodes], steps)
 
 
 def _revision(connection: sqlite3.Connection) -> int:
@@ -92,6 +92,6 @@ def _revision(connection: sqlite3.Connection) -> int:
 
 
 def _rows(nodes: Sequence[tuple[Any, ...]], edges: Iterable[tuple[Any, ...]]) -> Rows:
-    keys, ids, names, about = zip(*nodes, strict=True) if nodes else ((), (), (), ())
-    _, src, dst, kind, first, last, told = zip(*edges, strict=True) if edges else ((),) * 7
-    return Rows(list(keys), list(ids), list(names), list(about), src, dst, [_CODES[code] for code in kind], first, last, told)
+    keys, ids, names, texts = zip(*nodes, strict=True) if nodes else ((), (), (), ())
+    _, src, dst, kind, first, last, with_properties = zip(*edges, strict=True) if edges else ((),) * 7
+    return Rows(list(keys), list(ids), list(names), list(texts), src, dst, [_CODES[code] for code in kind], first, last, with_properties)

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
-from headwater.graph.index.source import Census, News, Rows, Told
+from headwater.graph.index.source import Census, News, Properties, Rows
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
@@ -112,7 +112,7 @@ class SqliteStore:
     async def news(self, tenant: str, focus: Sequence[str], *, after: int) -> News:
         return await self._connections.read(lambda connection: changes.news(connection, tenant, focus, after))
 
-    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Told:
+    async def properties(self, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Properties:
         return await self._connections.read(lambda connection: changes.properties(connection, nodes, edges))
 
     async def drop(self, tenant: str) -> None:

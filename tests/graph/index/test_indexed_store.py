@@ -301,7 +301,7 @@ async def test_an_index_that_follows_every_change_answers_as_the_store(
                     plain = await store._source.cone(tenant, sorted(focus), **about)
                     assert shown(await store.cone(tenant, sorted(focus), **about)) == shown(plain)
             assert store._graph is not None
-            assert (store._graph.about is None) is crowded
+            assert (store._graph.properties is None) is crowded
         finally:
             await store.close()
 
