@@ -73,3 +73,11 @@ class ServiceProcess:
             while client.get("/readyz").json()["pending"]:
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
+
+    def logged(self, text: str, *, patience: float = 10) -> str:
+        """The service's own log once it says `text`: a request is logged after its answer has left."""
+        deadline = time.monotonic() + patience
+        while text not in (said := self.log.read_text()):
+            assert time.monotonic() < deadline, said
+            time.sleep(0.02)
+        return said
