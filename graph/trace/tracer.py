@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,7 +24,7 @@ _LOCK = threading.Lock()
 _MAX_PLANS = 512
 _MEMORY = "2GB"  # beyond it DuckDB spills
 _HELD = 4_000_000  # rows of a table that may be held in memory instead; of two columns 64 MB
-_LEFT = 24 * 3600.0  # seconds after which nobody spills to a folder that nobody has written to
+_LEFT = 24 * 3600.0  # seconds after which a folder is nobody's: whoever spills to one touches it with each trace
 _LITTLE = "32MB"  # where the answer is read in one pass, what waits for its turn may as well wait on disk
 
 
@@ -33,7 +34,9 @@ class Tracer:
     def __init__(self, store: AssociationStore, *, held: int = _HELD, **config: str | int) -> None:
         self._store = weakref.ref(store)
         self._held = held
-        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(_spill(store.root)), **config})
+        self._spill = _spill(store.root)
+        self._spilled = False
+        self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(self._spill), **config})
         self._database.execute("SET parquet_metadata_cache = true")
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")
         self._reader = Reader()
@@ -52,9 +55,15 @@ class Tracer:
         captures = self._captures.setdefault(tenant, {})
         if len(captures) > _MAX_PLANS:
             captures.clear()
-        with self._database.cursor() as cursor:
-            cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-            yield Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
+        if self._spilled:  # DuckDB makes the folder once, and never again; idle for long, it may have been taken for left
+            self._spill.mkdir(parents=True, exist_ok=True)
+            os.utime(self._spill)
+        try:
+            with self._database.cursor() as cursor:
+                cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
+                yield Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
+        finally:
+            self._spilled = self._spilled or self._spill.exists()
 
 
 @contextmanager
@@ -80,7 +89,8 @@ def _spill(root: Path) -> Path:
     """A folder that one database spills to, and drops. Of two that share one, DuckDB before version 2 overwrites the rows."""
     folder = root / ".spill"
     for left in folder.glob("*") if folder.exists() else ():
-        if left.stat().st_mtime < time.time() - _LEFT:  # of a process that was killed
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another database was closed meanwhile
+            if left.stat().st_mtime < time.time() - _LEFT:  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     return folder / uuid4().hex
