@@ -115,3 +115,21 @@ def test_what_would_take_a_trace_too_long_is_written(tmp_path: Path) -> None:
         capture = laboratory.captured()
         assert not any("derived" in boundary for boundary in capture["boundaries"])
         assert any(segment["boundary"] for segment in capture["segments"])
+
+
+def test_a_folder_that_is_read_as_it_was_at_two_times_is_not_left_to_traces(tmp_path: Path) -> None:
+    with laboratory_in(tmp_path, budget=float("inf")) as laboratory:
+        table = tmp_path / "t"
+        table.mkdir()
+        pq.write_table(pa.table({"k": [1, 2, 1], "v": [10, 20, 50]}), table / "part-0.parquet")
+        before = laboratory.spark.read.parquet(str(table))
+        pq.write_table(pa.table({"k": [1, 3, 1], "v": [30, 40, 60]}), table / "part-1.parquet")
+        after = laboratory.spark.read.parquet(str(table))
+        before.groupBy("k").count().join(after.filter("v = 30"), "k").coalesce(1).write.parquet(str(tmp_path / "out"))
+        laboratory.publish(laboratory.captured())
+        (path,) = (tmp_path / "out").glob("*.parquet")
+        assert pq.read_table(path).to_pylist() == [{"k": 1, "count": 2, "v": 30}]
+        answer = laboratory.ask(tmp_path / "out", (f"file:{path}", 0), Semantics.INFLUENCE)
+        found = {(Path(str(record.file)).name, record.row) for record in answer.records}
+        assert answer.exact
+        assert found == {("part-0.parquet", 0), ("part-0.parquet", 2), ("part-1.parquet", 0)}

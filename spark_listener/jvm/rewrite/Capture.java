@@ -57,7 +57,7 @@ public final class Capture {
         this.reports = new Reports(kept);
         this.original = original;
         this.written = written;
-        this.derived = new TraceBudget(budget);
+        this.derived = new TraceBudget(budget > 0.0 && Listings.differ(original) ? 0.0 : budget);
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
     }
 
