@@ -46,6 +46,7 @@ class Worker:
         self._waiting: deque[str] = deque()  # captures that were not
         self._keeper: Thread | None = None
         self._end_statement: Callable[[], None] | None = None  # of the keeper
+        self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
         self._counted = 0
 
     def start(self) -> None:
@@ -58,8 +59,7 @@ class Worker:
         self._workspace.log.appended.set()
         self._thread.join()
         while self._keeper is not None and self._keeper.is_alive():
-            if self._end_statement is not None:
-                self._end_statement()
+            self._interrupt()
             self._keeper.join(_IDLE)
 
     async def _run(self) -> None:
@@ -118,12 +118,19 @@ class Worker:
 
     def _keeps(self) -> bool:
         """Keep groups of the next capture, or what a trace asks for, beside the projection; whether something was begun."""
+        self._look()
         if self._keeper is not None and self._keeper.is_alive():
+            if self._for_speed is not None and self._waiting:
+                self._interrupt()  # the sources of the captures may change meanwhile
             return False
+        self._end_statement = self._for_speed = None
         work: Callable[[], None]
-        if (capture := self._next_capture()) is not None:
+        if self._waiting:
+            capture = self._waiting.popleft()
+            self._kept.add(capture)
             work = partial(self._keep_groups, capture)
         elif (wanted := self._workspace.records.wanted.take()) is not None:
+            self._for_speed = wanted
             work = partial(self._keep_wanted, wanted)
         else:
             return False
@@ -132,18 +139,19 @@ class Worker:
         self._keeper.join(_IDLE)  # most captures have nothing to keep
         return True
 
-    def _next_capture(self) -> str | None:
-        """A capture that was not looked at. The list of all is long: it is asked for when there is a new one."""
+    def _look(self) -> None:
+        """See which captures were not looked at. The list of all is long: it is asked for when there is a new one."""
         catalog = self._workspace.records.catalog
         count = catalog.count(DEFAULT_TENANT)
         if not self._waiting and count != self._counted:
             self._waiting = deque(entry.capture for entry in catalog.captures(DEFAULT_TENANT) if entry.capture not in self._kept)
             self._counted = count
-        if not self._waiting:
-            return None
-        capture = self._waiting.popleft()
-        self._kept.add(capture)
-        return capture
+
+    def _interrupt(self) -> None:
+        """End the statement that the keeper is at, if it is at one."""
+        end = self._end_statement
+        if end is not None:
+            end()
 
     def _keep_groups(self, capture: str) -> None:
         """Keep what traces could not find again once its source is written anew."""
@@ -169,7 +177,11 @@ class Worker:
             kept = keep_wanted(self._workspace.records, wanted, begun=self._begun)
             _log.info("%s %s", what, "is kept" if kept else "is left to be found again")
         except Exception as error:  # noqa: BLE001 - as above
-            _log.warning("%s is not kept: %s", what, error)
+            if self._waiting and not self._stopping.is_set():
+                self._workspace.records.wanted.forget(wanted)
+                _log.info("%s is left to be found again for now: there are captures to be kept", what)
+            else:
+                _log.warning("%s is not kept: %s", what, error)
 
     def _fail(self, error: Exception) -> None:
         if not self.state.startswith("failed"):

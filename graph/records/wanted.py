@@ -19,7 +19,7 @@ class Wanted:
 
 
 class WantedTables:
-    """A queue of them. What was taken from it once is not taken again: what cannot be kept is tried once.
+    """A queue of them. What was taken from it once is not taken again, unless it is forgotten: what cannot be kept is tried once.
 
     Safe to use from several threads.
     """
@@ -43,6 +43,11 @@ class WantedTables:
             wanted, _ = self._waiting.popitem(last=False)
             _put(self._taken, wanted)
             return wanted
+
+    def forget(self, wanted: Wanted) -> None:
+        """Take it again once it is asked for again."""
+        with self._lock:
+            self._taken.pop(wanted, None)
 
 
 def _put(queue: OrderedDict[Wanted, None], wanted: Wanted) -> None:

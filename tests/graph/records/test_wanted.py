@@ -23,6 +23,16 @@ def test_what_was_taken_is_not_asked_for_again() -> None:
     assert tables.take() is None
 
 
+def test_what_is_forgotten_can_be_asked_for_again() -> None:
+    tables = WantedTables()
+    tables.add(_table(1))
+    assert tables.take() == _table(1)
+    tables.forget(_table(1))
+    assert tables.take() is None
+    tables.add(_table(1))
+    assert tables.take() == _table(1)
+
+
 def test_a_long_queue_forgets_what_waits_longest() -> None:
     tables = WantedTables()
     for boundary in range(1_001):

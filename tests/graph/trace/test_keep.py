@@ -1,7 +1,9 @@
 """Groups that were left to the trace are kept by the service once a trace took long to find them."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -69,6 +71,30 @@ async def test_the_service_keeps_what_a_trace_found_at_length(tmp_path: Path, mo
         assert sorted(pq.read_table(table)["r0"].to_pylist()) == list(range(12))
         for row in range(3):
             assert await _rows(workspace.records, tmp_path, row) == _of_key(row)
+
+
+async def test_what_is_kept_for_speed_gives_way_to_captures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begins, ended = Event(), Event()
+
+    def keep_at_length(*_: object, begun: Callable[[Callable[[], None]], None]) -> bool:
+        begun(ended.set)
+        begins.set()
+        assert ended.wait(_SECONDS)
+        raise RuntimeError("interrupted")
+
+    monkeypatch.setattr(keep, "keep_wanted", keep_at_length)
+    async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
+        wanted = workspace.records.wanted
+        wanted.add(Wanted(TENANT, "0190a6f2-0000-7000-8000-000000000000", 0))
+        worker = Worker(workspace, Metrics())
+        worker.start()
+        try:
+            assert begins.wait(_SECONDS)
+            assert not ended.wait(0.5)
+            _grouped(workspace.records, tmp_path)
+            assert ended.wait(_SECONDS)
+        finally:
+            worker.stop()
 
 
 async def test_what_a_trace_finds_at_once_is_not_asked_for(
