@@ -23,8 +23,8 @@ help: ## List these commands.
 
 demo: bootstrap ## Install what is missing, then run the demo and serve its page (ARGS=--no-serve: exit instead).
 	@. .tools/env && mkdir -p build \
-	&& { $(MAKE) --no-print-directory INSTALLED=1 $(PAGE) >build/page.log 2>&1 || cat build/page.log >&2 & } \
-	&& .venv/bin/headwater demo $(ARGS) && wait
+	&& { { $(MAKE) --no-print-directory INSTALLED=1 $(PAGE) >build/page.log 2>&1 || { cat build/page.log >&2; exit 1; }; } & } \
+	&& .venv/bin/headwater demo $(ARGS) && wait $$!
 
 test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS="unit spark": those steps alone).
 	@scripts/bootstrap test
