@@ -77,16 +77,14 @@ class Story:
         """The record of the raw weather that the wrong number came from.
 
         Raises:
-            HeadwaterError: it is not known to the record, as where files have changed since the pipeline ran.
+            HeadwaterError: it is not known, or cannot be read any more, as where files have changed since the pipeline ran.
         """
         answer = self._trace(
             dataset=str(self.out / "report"), where=WRONG, column=COLUMN, semantics="WITNESS", to=str(self.raw / "weather.csv")
         )
-        if not answer["exact"] or not answer["records"]:
-            lacking = "; ".join(entry["reason"] for entry in answer["incomplete"]) or "no record was found"
-            raise HeadwaterError(
-                f"Where {COLUMN} came from is not known exactly: {lacking}", hint="`headwater demo --fresh` runs the pipeline again."
-            )
+        if not answer["exact"] or not answer["records"] or not all(record["values"] for record in answer["records"]):
+            lacking = "; ".join(f"{entry['what']}: {entry['reason']}" for entry in answer["incomplete"]) or "no record was found"
+            raise HeadwaterError(f"The record that {COLUMN} came from cannot be shown: {lacking}", hint="Run the pipeline again: --fresh")
         return answer
 
     def influence(self) -> dict[str, Any]:
