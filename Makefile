@@ -50,7 +50,7 @@ format: ## Sort imports and format (PATHS=folder: those files alone, without the
 	@$(if $(PATHS),,scripts/npm run --silent format)
 
 bench: bootstrap ## Measure one suite into bench/results (SUITE=tpch, …; ARGS="--rounds 5"; ARGS=--truth: of tpch and tpcds).
-	@. .tools/env && $(PYTHON) -m bench.run $(SUITE) $(ARGS)
+	@. .tools/env && unset SPARK_SUBMIT_OPTS && $(PYTHON) -m bench.run $(SUITE) $(ARGS)
 
 readme: ## Fill the README's figures from bench/results.
 	@$(PYTHON) scripts/readme_figures.py

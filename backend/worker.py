@@ -155,9 +155,8 @@ class Worker:
 
     def _keep_groups(self, capture: str) -> None:
         """Keep what traces could not find again once its source is written anew."""
-        from headwater.graph.trace.derived.keep import (
-            keep_groups,  # DuckDB loads with it: a service that is only asked for its health does without
-        )
+        # DuckDB loads with it: a service that is only asked for its health does without.
+        from headwater.graph.trace.derived.keep import keep_groups
 
         try:
             if kept := keep_groups(self._workspace.records, DEFAULT_TENANT, capture, begun=self._begun):
@@ -176,7 +175,7 @@ class Worker:
         try:
             kept = keep_wanted(self._workspace.records, wanted, begun=self._begun)
             _log.info("%s %s", what, "is kept" if kept else "is left to be found again")
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - nor what is wrong with one table; one that was interrupted comes here too
             if self._waiting and not self._stopping.is_set():
                 self._workspace.records.wanted.forget(wanted)
                 _log.info("%s is left to be found again for now: there are captures to be kept", what)

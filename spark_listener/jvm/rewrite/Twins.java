@@ -7,13 +7,13 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
-import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -37,7 +37,7 @@ final class Twins {
         LogicalRelation scan = scanOf(side);
         for (int i = 0; scan != null && i < followed.size(); i++) {
             LogicalPlan other = (LogicalPlan) followed.get(i);
-            if (isSame(scan, scanOf(other)) && other.canonicalized().equals(side.canonicalized())) {
+            if (scan.relation().equals(scanOf(other).relation()) && other.canonicalized().equals(side.canonicalized())) {
                 return true;
             }
         }
@@ -49,7 +49,8 @@ final class Twins {
      * are there.
      */
     LogicalPlan unfollowed(LogicalPlan side, Rewriter rewriter) {
-        if (prunes(side) || (followed.isEmpty() && listed.isEmpty())) {
+        boolean prunes = side.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY()); // which goes by a side as it is
+        if (prunes || (followed.isEmpty() && listed.isEmpty())) {
             return rewriter.unfollowed(side);
         }
         return side(side, rewriter);
@@ -60,7 +61,7 @@ final class Twins {
             return rewriter.rewrite(side).plan;
         }
         LogicalRelation scan = scanOf(side);
-        if (scan == null || !reads(scan)) {
+        if (scan == null || !listed.containsKey(scan.relation())) {
             return within(side, rewriter);
         }
         rewriter.unfollowed(side);
@@ -104,7 +105,7 @@ final class Twins {
         }
         List subqueries = Inputs.subqueries(node);
         for (int i = 0; i < subqueries.size(); i++) {
-            visit((LogicalPlan) ((org.apache.spark.sql.catalyst.expressions.ScalarSubquery) subqueries.get(i)).plan());
+            visit((LogicalPlan) ((ScalarSubquery) subqueries.get(i)).plan());
         }
         List children = Scala.list(node.children());
         for (int i = 0; i < children.size(); i++) {
@@ -151,14 +152,6 @@ final class Twins {
         return next;
     }
 
-    private boolean reads(LogicalRelation scan) {
-        return listed.containsKey(scan.relation());
-    }
-
-    private static boolean isSame(LogicalRelation one, LogicalRelation other) {
-        return one.relation().equals(other.relation());
-    }
-
     /** The scan that a plan of filters and projections reads; null where it is something else. */
     private static LogicalRelation scanOf(LogicalPlan node) {
         if (node instanceof LogicalRelation) {
@@ -166,35 +159,5 @@ final class Twins {
         }
         boolean passes = (node.getClass() == Filter.class || node.getClass() == Project.class) && Inputs.subqueries(node).isEmpty();
         return passes ? scanOf((LogicalPlan) node.children().apply(0)) : null;
-    }
-
-    /** Whether dynamic partition pruning goes by a side of a join, which then must stay as it is. */
-    private static boolean prunes(LogicalPlan node) {
-        List expressions = Scala.list(node.expressions());
-        for (int i = 0; i < expressions.size(); i++) {
-            if (prunes((Expression) expressions.get(i))) {
-                return true;
-            }
-        }
-        List children = Scala.list(node.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (prunes((LogicalPlan) children.get(i))) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static boolean prunes(Expression expression) {
-        if (expression instanceof DynamicPruningSubquery) {
-            return true;
-        }
-        List children = Scala.list(expression.children());
-        for (int i = 0; i < children.size(); i++) {
-            if (prunes((Expression) children.get(i))) {
-                return true;
-            }
-        }
-        return false;
     }
 }
