@@ -68,6 +68,7 @@ public final class Events extends SparkListener {
 
     public void onTaskEnd(SparkListenerTaskEnd ended) {
         stages.ended(ended);
+        LateReports.take(ended);
     }
 
     public void onJobEnd(SparkListenerJobEnd end) {

@@ -13,6 +13,7 @@ import org.apache.spark.util.AccumulatorV2;
 public final class Reports extends AccumulatorV2 {
     public final boolean ofFailed; // whether attempts that failed are to be told of
     private final ArrayList reports = new ArrayList();
+    private volatile transient boolean merged; // of a task's: into the driver's
 
     public Reports(boolean ofFailed) {
         this.ofFailed = ofFailed;
@@ -51,6 +52,11 @@ public final class Reports extends AccumulatorV2 {
         synchronized (reports) {
             reports.addAll(theirs);
         }
+        ((Reports) other).merged = true;
+    }
+
+    public boolean isMerged() {
+        return merged;
     }
 
     public Object value() {

@@ -78,11 +78,19 @@ def test_a_cache_that_was_evicted_and_filled_again(
     assert not found.said
 
 
-def test_a_part_that_a_task_cached_before_it_failed(cached: Cache, source: DataFrame, write: Run, traced: Trace) -> None:
+@pytest.mark.parametrize("steps", [1, 5_000_000], ids=["at-once", "outlived-by-another"])
+def test_a_part_that_a_task_cached_before_it_failed(
+    steps: int, spark: SparkSession, cached: Cache, source: DataFrame, write: Run, traced: Trace
+) -> None:
     kept = cached(source.withColumn("next", f.col("value") + 1))
-    failing = kept.select(f.when(f.col("value") == 70, f.raise_error(f.lit("reached 70"))))
+    failed = f.raise_error(f.lit("reached 70"))
+    late = f.expr(f"aggregate(sequence(1, value + {steps}), 0L, (sum, step) -> sum + step)")  # one row, not to be interrupted
+    failing = kept.select(f.when(f.col("value") == 70, failed).when(f.col("value") == 0, late))
     with pytest.raises(SparkRuntimeException, match="reached 70"):
         failing.write.format("noop").mode("overwrite").save()
+    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    while any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
+        time.sleep(0.05)
     found = traced(write(kept), "next")
     assert found.ids == {(row["value"] + 1,): [frozenset({row["id"]})] for row in ROWS}
     assert not found.said

@@ -1,0 +1,34 @@
+package headwater.listen;
+
+import headwater.shim.Scala;
+import headwater.tap.Reports;
+import java.util.List;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.util.AccumulatorContext;
+
+/**
+ * Reports of tasks that end after their job was given up, as a task beside them failed: the scheduler merges no accumulators of these, but
+ * what they have cached stays, and is read.
+ */
+final class LateReports {
+    private LateReports() {}
+
+    static void take(SparkListenerTaskEnd ended) {
+        TaskMetrics metrics = ended.taskMetrics();
+        if (metrics == null) {
+            return;
+        }
+        List brought = Scala.list(metrics._externalAccums());
+        for (int i = 0; i < brought.size(); i++) {
+            if (!(brought.get(i) instanceof Reports)) {
+                continue;
+            }
+            Reports theirs = (Reports) brought.get(i);
+            Object ours = theirs.ofFailed && !theirs.isMerged() ? Scala.orNull(AccumulatorContext.get(theirs.id())) : null;
+            if (ours instanceof Reports) {
+                ((Reports) ours).merge(theirs);
+            }
+        }
+    }
+}
