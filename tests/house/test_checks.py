@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -55,6 +56,33 @@ def test_all_steps_run_and_the_last_line_counts_them(checks, monkeypatch, tmp_pa
 def test_a_failure_that_the_exit_code_hides_counts(checks, monkeypatch, tmp_path, capfd):
     junit = '<testsuite tests="1" failures="1" errors="0" skipped="0"/>'
     assert _report(checks, monkeypatch, tmp_path, ("bad", f"echo '{junit}' > {{junit}}")) == 1
+
+
+_TESTS = """
+import pathlib, pytest
+mark = pathlib.Path(__file__).with_name("mark")
+
+@pytest.mark.parametrize("number", range(5))
+def test_it(number):
+    if number == 4 and not mark.exists():
+        {}
+        raise AssertionError("it is not there")
+"""
+
+
+@pytest.mark.parametrize(
+    ("at_first", "code", "said"),
+    [("mark.touch()", 0, "= 5 passed, 1 unsteady in"), ("pass", 1, "= 1 failed, 4 passed in")],
+    ids=["that passes when it runs again", "that fails again"],
+)
+def test_a_test(checks, at_first, code, said, monkeypatch, tmp_path, capfd):
+    (tmp_path / "test_it.py").write_text(_TESTS.format(at_first))
+    again = next(step.again for step in checks.STEPS if step.name == "unit")
+    command = f"{sys.executable} -m pytest -q -c /dev/null {tmp_path} --junit-xml={{junit}} -o cache_dir={{junit}}.cache"
+    assert _report(checks, monkeypatch, tmp_path, ("tests", command, (), False, again)) == code
+    output = capfd.readouterr().out
+    assert said in output.splitlines()[-1]
+    assert ("Unsteady: what failed passed" in output) == (code == 0)
 
 
 def test_all_is_well(checks, monkeypatch, tmp_path, capfd):
