@@ -1,7 +1,8 @@
 """Random programs by the thousand: `make torture`.
 
 They run in pieces, each a process of its own with a seed of its own, so that what was done is kept when the run is stopped: run again
-at the same commit, it goes on with the pieces that are left. Each piece leaves its output in build/torture; what came out of all of them is
+at the same commit, it goes on with the pieces that are left, and with those that failed. Pieces of one seed have much the same programs,
+however many, so a seed counts once. Each piece leaves its output in build/torture; what came out of all of them is
 written to bench/results/torture.json in the end. A piece that fails does not end the run, which exits with 1 then.
 """
 
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -60,27 +61,43 @@ def main(arguments: Sequence[str]) -> int:
     head = results.head("torture")
     kept = FOLDER / "done.jsonl"
     done = [entry for entry in _read(kept) if entry.commit == head["commit"]]
-    ended = {(entry.mode, entry.seed, entry.plans) for entry in done}
-    for piece in _pieces(options.modes.split(","), options.plans, options.seed):
-        if (piece.mode, piece.seed, piece.plans) in ended:
-            continue
+    for piece in left(_pieces(options.modes.split(","), options.plans, options.seed), done):
         done.append(_run(piece, str(head["commit"])))
         with kept.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(done[-1])) + "\n")
         results.write(head | summary(done), FOLDER)
     print(json.dumps(summary(done)))
     print(f"written: {results.write(head | summary(done), results.RESULTS)}")
-    return int(not all(entry.passed for entry in done))
+    return int(not all(entry.passed for entry in _latest(done)))
+
+
+def left(pieces: Iterable[Piece], done: Sequence[Done]) -> list[Piece]:
+    """The pieces that are to be run: those of which no run as long passed last."""
+    return [piece for piece in pieces if piece.plans > _passed(done).get((piece.mode, piece.seed), 0)]
 
 
 def summary(done: Sequence[Done]) -> dict[str, object]:
-    """How many programs of each mode there were, and which pieces failed."""
+    """How many programs of each mode there were, how long one took, and which pieces failed when they were last run."""
     modes = {mode: [entry for entry in done if entry.mode == mode] for mode in sorted({entry.mode for entry in done})}
     return {
-        "programs": {mode: sum(entry.plans for entry in entries if entry.passed) for mode, entries in modes.items()},
+        "programs": {mode: sum(plans for (of, _), plans in _passed(done).items() if of == mode) for mode in modes},
         "seconds_a_program": {mode: round(sum(e.seconds for e in of) / sum(e.plans for e in of), 2) for mode, of in modes.items()},
-        "failed": [{"mode": entry.mode, "seed": entry.seed, "plans": entry.plans} for entry in done if not entry.passed],
+        "failed": [{"mode": entry.mode, "seed": entry.seed, "plans": entry.plans} for entry in _latest(done) if not entry.passed],
     }
+
+
+def _latest(done: Sequence[Done]) -> list[Done]:
+    """Of each piece what came of it last."""
+    return list({(entry.mode, entry.seed, entry.plans): entry for entry in done}.values())
+
+
+def _passed(done: Sequence[Done]) -> dict[tuple[str, int], int]:
+    """Mode and seed -> the programs of the longest piece that passed."""
+    longest: dict[tuple[str, int], int] = {}
+    for entry in _latest(done):
+        if entry.passed:
+            longest[entry.mode, entry.seed] = max(entry.plans, longest.get((entry.mode, entry.seed), 0))
+    return longest
 
 
 def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:

@@ -18,7 +18,7 @@ from bench.truth import torture
 from bench.truth.check import Finding
 from bench.truth.plans import Executed, differences
 from bench.truth.run import summary, together
-from bench.truth.torture import Done
+from bench.truth.torture import Done, Piece
 from bench.truth.values import comparable, written
 
 
@@ -79,14 +79,29 @@ def test_parts_of_a_commit_are_put_together(tmp_path: Path) -> None:
     assert [one.query for one in together([Finding("q1")], head | {"commit": "abd"}, tmp_path)] == ["q1"]
 
 
+def _piece(seed: int, plans: int, *, passed: bool = True) -> Done:
+    return Done("abc", "lazy", seed, plans, 500.0, passed)
+
+
 def test_pieces_that_are_done_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(torture, "FOLDER", tmp_path)
     commit = str(results.head("torture")["commit"])
-    done = [Done(commit, mode, seed, plans, 500.0, passed=seed > 3) for seed, plans in ((3, 250), (4, 50)) for mode in ("auto", "lazy")]
+    done = [Done(commit, mode, seed, plans, 500.0, passed=True) for seed, plans in ((3, 250), (4, 50)) for mode in ("auto", "lazy")]
     (tmp_path / "done.jsonl").write_text("".join(json.dumps(asdict(entry)) + "\n" for entry in done))
-    assert torture.main(["--plans", "300", "--modes", "auto,lazy", "--seed", "3"]) == 1
+    assert torture.main(["--plans", "300", "--modes", "auto,lazy", "--seed", "3"]) == 0
     written = json.loads((tmp_path / "results" / "torture.json").read_text())
-    assert written["programs"] == {"auto": 50, "lazy": 50}
+    assert written["programs"] == {"auto": 300, "lazy": 300}
     assert written["seconds_a_program"] == {"auto": 3.33, "lazy": 3.33}
-    assert [(entry["mode"], entry["seed"]) for entry in written["failed"]] == [("auto", 3), ("lazy", 3)]
+
+
+def test_a_piece_that_failed_is_run_again_and_a_seed_counts_once():
+    asked = [Piece("lazy", 1, 60), Piece("lazy", 2, 250), Piece("auto", 1, 60)]
+    done = [_piece(1, 60), _piece(1, 250), _piece(2, 60), _piece(2, 250, passed=False)]
+    assert torture.left(asked, done) == asked[1:]
+    assert torture.summary(done)["programs"] == {"lazy": 310}
+    assert torture.summary(done)["failed"] == [{"mode": "lazy", "seed": 2, "plans": 250}]
+    mended = [*done, _piece(2, 250)]
+    assert torture.left(asked, mended) == asked[2:]
+    assert torture.summary(mended)["programs"] == {"lazy": 500}
+    assert torture.summary(mended)["failed"] == []
