@@ -13,7 +13,7 @@
     what was not written          derived/: derive finds groups again by sought (what makes a row), standing (which keys are meant),
                                   relation (joins below) and whole (all of a scan); keep keeps them while their source is there
     files                         files/: reader, footers, shapes, lines, delimited (CSV), textvalues; places and scanned for the records
-                                  that references stand for
+                                  that references stand for; excerpts of large columns, by pages, parquetfile and thrift
     Spark's meaning in DuckDB     database/: translate, types, decimals; held for small tables in memory
 """
 

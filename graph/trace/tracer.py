@@ -37,7 +37,6 @@ class Tracer:
         self._spill = _spill(store.root)
         self._spilled = False
         self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(self._spill), **config})
-        self._database.execute("SET parquet_metadata_cache = true")
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")
         self._reader = Reader()
         self._kept_tables = KeptTables()
@@ -61,7 +60,11 @@ class Tracer:
         try:
             with self._database.cursor() as cursor:
                 cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-                yield Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
+                session = Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
+                try:
+                    yield session
+                finally:
+                    session.database.close()
         finally:
             self._spilled = self._spilled or self._spill.exists()
 

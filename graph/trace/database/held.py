@@ -8,8 +8,10 @@ here are the few things that the steps of a trace do with such tables; whatever 
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -29,6 +31,7 @@ class Database:
         self._connection = connection
         self._held: dict[str, Columns] = {}
         self._waiting: set[str] = set()
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
     def execute(self, query: str, parameters: Sequence[object] | None = None) -> duckdb.DuckDBPyConnection:
         """As a connection does."""
@@ -47,7 +50,22 @@ class Database:
         """The same database for another thread, without the tables of this one."""
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
-            yield Database(cursor)
+            database = Database(cursor)
+            try:
+                yield database
+            finally:
+                database.close()
+
+    def scratch(self, name: str) -> Path:
+        """A place for a file of this name, which nobody else may read, until the database is closed."""
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="headwater-")
+        return Path(self._scratch.name) / name
+
+    def close(self) -> None:
+        """Remove what was put on disk beside it; the connection is another's to close."""
+        if self._scratch is not None:
+            self._scratch.cleanup()
 
     def interrupt(self) -> None:
         """End the statement that is at work, from another thread: it raises."""

@@ -21,6 +21,7 @@ from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.held import Columns, Database
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.delimited import is_certain, texts
+from headwater.graph.trace.files.excerpts import Excerpt, Excerpts
 from headwater.graph.trace.files.lines import LineCache, LineRules, Lines
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.files.textvalues import certain, typed
@@ -46,10 +47,11 @@ class ReadFile:
 
 
 class Reader:
-    """Reads files of any format that capture knows. Keeps what it learnt about text files."""
+    """Reads files of any format that capture knows. Keeps what it learnt about text files, and about pages of Parquet."""
 
     def __init__(self) -> None:
         self._lines = LineCache()
+        self._excerpts = Excerpts()
 
     def lines(self, file: ReadFile, shape: Shape) -> Lines:
         """Where the records of a text file lie."""
@@ -85,7 +87,8 @@ class Reader:
         if shape.format == "parquet":
             check_names(shape, (name for name, _ in shape.columns))
             if wanted is not None and 0 < len(files) <= _FEW:
-                select, parameters = _few(shape, files, wanted)
+                excerpts = self._cut(database, files, wanted) if columns is None and not isinstance(wanted, str) else {}
+                select, parameters = _few(shape, files, wanted, excerpts)
             else:
                 if wanted is not None and not isinstance(wanted, str):
                     wanted = database.hold(_places_of(wanted))
@@ -98,6 +101,16 @@ class Reader:
         values = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
         join = f" JOIN {self._places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
         return f"SELECT {FILE}, {ROW}, {LINE}{values}{self._extra(shape)} FROM {source}{join}", []
+
+    def _cut(self, database: Database, files: Sequence[ReadFile], wanted: Mapping[int, Longs]) -> dict[int, Excerpt]:
+        """Excerpts of those files of which a record would take long to read, by number; they last as long as the database."""
+        found: dict[int, Excerpt] = {}
+        for file in files:
+            rows = wanted.get(file.number, _NO_ROWS)
+            target = database.scratch(f"excerpt_{next(_numbers)}.parquet")
+            if len(rows) and (excerpt := self._excerpts.of(file.path, file.block, rows, target)) is not None:
+                found[file.number] = excerpt
+        return found
 
     def _many(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> tuple[str, list[object]]:
         """Records of any number of Parquet files, as one scan; and the parameters of the query."""
@@ -154,19 +167,33 @@ class Reader:
         return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
 
 
-def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted) -> tuple[str, list[object]]:
+def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted, excerpts: Mapping[int, Excerpt]) -> tuple[str, list[object]]:
     """Wanted records of a few Parquet files, each a scan of its own: so only row groups that hold one are read. And the parameters."""
     parts: list[str] = []
     parameters: list[object] = []
     for file in files:
         extra = "".join(f", CAST(? AS {duckdb_type(kind) or 'VARCHAR'}) AS {quoted(column)}" for column, kind in shape.partitions)
+        excerpt = excerpts.get(file.number)
+        cut = ", ".join(f"x.{quoted(column)} AS {quoted(column)}" for column in excerpt.columns) if excerpt else ""
         parts.append(
-            f"SELECT {file.number}::BIGINT AS {FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{extra} "
-            f"FROM read_parquet(?, hive_partitioning = false) p "
+            f"SELECT {file.number}::BIGINT AS {FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, "
+            f"p.*{f' REPLACE ({cut})' if cut else ''}{extra} "
+            f"FROM read_parquet(?, hive_partitioning = false) p{_beside(excerpt)} "
             f"WHERE p.file_row_number IN ({_rows(file, wanted)})"
         )
         parameters += [*(file.partition[column] for column, _ in shape.partitions), exactly(file.path)]
+        parameters += [exactly(excerpt.path)] if excerpt else []
     return " UNION ALL BY NAME ".join(parts), parameters
+
+
+def _beside(excerpt: Excerpt | None) -> str:
+    """A join with the values of an excerpt, in a query."""
+    if excerpt is None:
+        return ""
+    columns = ", ".join(map(quoted, excerpt.columns))
+    rows = f"({list(excerpt.rows)}::BIGINT[])"
+    read = f"SELECT {rows}[file_row_number + 1] AS {ROW}, {columns} FROM read_parquet(?, hive_partitioning = false)"
+    return f" JOIN ({read}) x ON x.{ROW} = p.file_row_number"
 
 
 def _rows(file: ReadFile, wanted: Wanted) -> str:

@@ -1,0 +1,215 @@
+"""Excerpts of Parquet files: a few rows of the columns that are large, as a Parquet file of its own.
+
+For reading the values of a few records: DuckDB decodes of a row group whatever a record of it may lie in, which for columns of lists, maps
+or long texts is tens of megabytes a record. An excerpt holds the same values, levels and types, so what reads it gives just what reading
+the file would give. What is written in a way that is not known here is read from the file, as without.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.graph.records import FileBlock, block_of
+from headwater.graph.records.decode import Longs
+from headwater.graph.trace.files import thrift
+from headwater.graph.trace.files.pages import Chunk, Entries, Levels, NotCuttableError
+from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, Page, page, parquet_file
+from headwater.graph.trace.files.thrift import Scanner, Struct
+
+_LARGE = 8 << 20  # bytes, decoded, of a column in a row group that it pays to cut; reading less takes DuckDB a few milliseconds
+_LONGEST_FOOTER = 4 << 20  # bytes; of a longer one, reading it here takes longer than what it would save
+_MOST = 256  # files of which footers and pages are remembered
+_DATA, _PLAIN, _FIXED = 0, 0, 7
+_REQUIRED, _OPTIONAL, _REPEATED = 0, 1, 2
+_FAULTS = (NotCuttableError, OSError, pa.ArrowException, ValueError, LookupError, TypeError, struct.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A file that holds some columns of some rows of another: `rows` are their places there, in the order in which they stand."""
+
+    path: Path
+    columns: Sequence[str]
+    rows: Sequence[int]
+
+
+@dataclass(slots=True)
+class _Footer:
+    """What is known of a file: elements of the schema by column, leaves, and of each row group the first row, the rows and its chunks."""
+
+    elements: Mapping[str, Sequence[bytes]]
+    leaves: Sequence[Leaf]
+    groups: Sequence[tuple[int, int, Sequence[Struct]]]
+    chunks: dict[tuple[int, int], Chunk] = field(default_factory=dict)
+
+
+class Excerpts:
+    """Makes excerpts, and remembers where pages begin of files that are as they were. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[FileBlock, _Footer | None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, path: Path, block: FileBlock, rows: Longs, target: Path) -> Excerpt | None:
+        """Write the large columns of rows, which ascend, to a file; None where there are none, or they cannot be cut out of this file."""
+        try:
+            footer = self._footer(path, block)
+            large = _large(footer, rows) if footer else []
+            if footer is None or not large:
+                return None
+            made = _cut(footer, path, rows, large)
+            if block_of(path)[1:] != block[1:]:
+                return None  # what was read may be of another file
+            target.write_bytes(made)
+        except _FAULTS:
+            return None  # whoever reads the file itself says what is wrong with it
+        return Excerpt(target, large, rows.tolist())
+
+    def _footer(self, path: Path, block: FileBlock) -> _Footer | None:
+        with self._lock:
+            if block in self._known:
+                self._known.move_to_end(block)
+                return self._known[block]
+        try:
+            footer = _read_footer(path)
+        except _FAULTS:
+            footer = None
+        with self._lock:
+            self._known[block] = footer
+            while len(self._known) > _MOST:
+                self._known.popitem(last=False)
+        return footer
+
+
+def _read_footer(path: Path) -> _Footer:
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(end - 8)
+        length = int.from_bytes(file.read(4), "little")
+        if file.read(4) != b"PAR1" or length > _LONGEST_FOOTER:
+            raise NotCuttableError("its footer is encrypted, or long")
+        file.seek(end - 8 - length)
+        footer = file.read(length)
+    elements, leaves = _schema(footer)
+    groups, first = [], 0
+    for group in Scanner(footer).struct()[4]:
+        groups.append((first, group[3], group[1]))
+        first += group[3]
+    return _Footer(elements, leaves, groups)
+
+
+def _schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf]]:
+    """The elements below each child of the root, and the leaves."""
+    scanner = Scanner(footer)
+    scanner.struct(until=1)
+    scanner.at += 1  # the head of the next field, which is the list of elements
+    head = footer[scanner.at]
+    scanner.at += 1
+    size = head >> 4 if head >> 4 < 15 else scanner.varint()
+    root = scanner.struct()
+    elements: dict[str, list[bytes]] = {}
+    leaves: list[Leaf] = []
+    open_: list[tuple[int, int, int]] = []  # children that are still to come, and the levels above them
+    column = ""
+    for _ in range(size - 1):
+        begin = scanner.at
+        element = scanner.struct()
+        if not open_:
+            column = bytes(element[4]).decode()
+            if column.lower() in {name.lower() for name in elements}:
+                raise NotCuttableError("two of its columns have one name")
+            elements[column] = []
+        elements[column].append(footer[begin : scanner.at])
+        repetition, definition = open_[-1][1:] if open_ else (0, 0)
+        repetition += element[3] == _REPEATED
+        definition += element[3] != _REQUIRED
+        if open_:
+            open_[-1] = (open_[-1][0] - 1, *open_[-1][1:])
+        if children := element.get(5, 0):
+            open_.append((children, repetition, definition))
+        else:
+            leaves.append(Leaf(column, element[1], element.get(2, 0), repetition, definition))
+        while open_ and not open_[-1][0]:
+            open_.pop()
+    if len(elements) != root[5]:
+        raise NotCuttableError("its schema is not a tree")
+    return elements, leaves
+
+
+def _large(footer: _Footer, rows: Longs) -> list[str]:
+    """The columns that are large where one of the rows lies."""
+    found: dict[str, None] = {}
+    for _, _, chunks, _ in _holding(footer, rows):
+        sizes: dict[str, int] = {}
+        for leaf, chunk in zip(footer.leaves, chunks, strict=True):
+            sizes[leaf.column] = sizes.get(leaf.column, 0) + chunk[3][6]
+        found.update(dict.fromkeys(name for name, size in sizes.items() if size > _LARGE))
+    return [name for name in footer.elements if name in found]
+
+
+def _holding(footer: _Footer, rows: Longs) -> list[tuple[int, int, Sequence[Struct], Longs]]:
+    """The row groups that hold rows: number, rows before, chunks, and the rows as counted from there."""
+    found = []
+    for number, (first, count, chunks) in enumerate(footer.groups):
+        low, high = np.searchsorted(rows, (first, first + count))
+        if high > low:
+            found.append((number, first, chunks, rows[low:high] - first))
+    return found
+
+
+def _cut(footer: _Footer, path: Path, rows: Longs, columns: Sequence[str]) -> bytes:
+    if len(rows) and int(rows[-1]) >= footer.groups[-1][0] + footer.groups[-1][1]:
+        raise NotCuttableError("a row is beyond the file")
+    file = os.open(path, os.O_RDONLY)
+    try:
+        groups = []
+        for number, _, chunks, wanted in _holding(footer, rows):
+            cut = []
+            for place, leaf in enumerate(footer.leaves):
+                if leaf.column in columns:
+                    chunk = footer.chunks.setdefault((number, place), Chunk(leaf, chunks[place]))
+                    entries = chunk.entries(file, wanted)
+                    cut.append(CutChunk(leaf, chunks[place][3][3], [_page(leaf, entries)], len(entries.definition)))
+            groups.append((cut, len(wanted)))
+    finally:
+        os.close(file)
+    schema = [element for name in columns for element in footer.elements[name]]
+    return parquet_file(schema, len(columns), groups, len(rows))
+
+
+def _page(leaf: Leaf, entries: Entries) -> Page:
+    levels = _encoded(entries.repetition, leaf.repetition) + _encoded(entries.definition, leaf.definition)
+    return page(_DATA, [levels, _plain(entries.values)], len(entries.definition), _PLAIN)
+
+
+def _encoded(levels: Levels, most: int) -> bytes:
+    """Levels as one run, packed by bits, with their length before them."""
+    if not most:
+        return b""
+    width, runs = most.bit_length(), -(-len(levels) // 8)
+    padded = np.zeros(runs * 8, np.int64)
+    padded[: len(levels)] = levels
+    bits = (padded[:, None] >> np.arange(width) & 1).astype(np.uint8)
+    content = thrift.varint(runs << 1 | 1) + np.packbits(bits.reshape(-1), bitorder="little").tobytes()
+    return len(content).to_bytes(4, "little") + content
+
+
+def _plain(values: pa.Array) -> bytes:
+    """Values one after the other."""
+    if pa.types.is_boolean(values.type):
+        return np.packbits(np.array(values.to_pylist(), np.uint8), bitorder="little").tobytes()
+    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+        return b"".join(len(value).to_bytes(4, "little") + value for value in values.to_pylist())
+    if pa.types.is_fixed_size_binary(values.type):
+        return b"".join(values.to_pylist())
+    width = values.type.bit_width // 8
+    return bytes(values.buffers()[1][values.offset * width : (values.offset + len(values)) * width])
