@@ -36,6 +36,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     given = os.environ.get("HEADWATER_E2E_DEMO")
     folder = Path(given) if given else tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-m", "headwater", "demo", "--no-serve", "--folder", str(folder), "--port", "0"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return Demo(folder, ran.stdout)

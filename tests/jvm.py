@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+PATIENTLY = 120_000  # milliseconds in which Spark is to deliver its events, on whatever machine
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 

@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -25,10 +24,12 @@ from pathlib import Path
 import neo4j
 import pytest
 
+from tests.ports import free_port
+
 VERSION = "5.26.20"
 _TOOLS = Path(__file__).parent.parent / ".tools"
 _PASSWORD = "headwater-tests"
-_UP_SECONDS = 120.0
+_UP_SECONDS = 240.0
 _OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 _SET_PARENT_DEATH_SIGNAL = 1  # prctl(2)
 
@@ -176,13 +177,6 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 def _die_with_parent() -> None:
     """A killed test run leaves no server behind."""
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -78,9 +78,9 @@ class Bridge:
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
-    def flush(self) -> bool:
+    def flush(self, milliseconds: int = _FLUSH_MS) -> bool:
         """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
-        delivered: bool = self._java.flush(_FLUSH_MS)
+        delivered: bool = self._java.flush(milliseconds)
         return delivered
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ class ServiceProcess:
     def __exit__(self, *_: object) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
-            self._process.wait(30)
+            self._process.wait(60)
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -48,7 +48,7 @@ class ServiceProcess:
         command = [sys.executable, "-m", "headwater", "serve", "--home", str(self.home.path), "--port", "0"]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **self._environment})
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while self.home.service() is None:
             assert self._process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
@@ -59,14 +59,14 @@ class ServiceProcess:
     def kill(self) -> None:
         """SIGKILL, to this process alone."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(60)
 
     def client(self, *, key: bool = True, **options: object) -> httpx.Client:
-        """A client that shows the key, or none."""
+        """A client that shows the key, or none; patient, since whoever else has the disk may hold up what is made durable."""
         headers = {"Authorization": f"Bearer {self.home.key()}"} if key else {}
-        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, **options)  # type: ignore[arg-type]
+        return httpx.Client(**{"base_url": self.url, "headers": headers, "trust_env": False, "timeout": 60} | options)  # type: ignore[arg-type]
 
-    def settled(self, *, patience: float = 60) -> None:
+    def settled(self, *, patience: float = 300) -> None:
         """Wait until the log is projected."""
         deadline = time.monotonic() + patience
         with self.client() as client:
@@ -74,7 +74,7 @@ class ServiceProcess:
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
 
-    def logged(self, text: str, *, patience: float = 10) -> str:
+    def logged(self, text: str, *, patience: float = 60) -> str:
         """The service's own log once it says `text`: a request is logged after its answer has left."""
         deadline = time.monotonic() + patience
         while text not in (said := self.log.read_text()):

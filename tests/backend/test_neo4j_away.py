@@ -14,10 +14,11 @@ import pytest
 
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess
-from tests.neo4j_server import Neo4jServer, free_port, start, stop
+from tests.neo4j_server import Neo4jServer, start, stop
+from tests.ports import free_port
 
 pytestmark = pytest.mark.neo4j
-_PATIENCE = 120.0
+_PATIENCE = 300.0
 
 
 class _Server:
@@ -52,7 +53,7 @@ def server(tmp_path: Path) -> Iterator[_Server]:
 
 
 def send(client: httpx.Client, numbers: range) -> None:
-    answer = client.post("/api/v1/lineage", content=body(*(run_event(number) for number in numbers)), timeout=30)
+    answer = client.post("/api/v1/lineage", content=body(*(run_event(number) for number in numbers)), timeout=60)
     assert (answer.status_code, answer.json()["accepted"]) == (201, len(numbers))
 
 
@@ -80,7 +81,7 @@ def await_ready(client: httpx.Client) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_a_service_starts_without_its_graph_and_loses_nothing_while_it_is_away(server: _Server, tmp_path: Path) -> None:
     with ServiceProcess(tmp_path / "home", **server.settings) as service, service.client() as client:
         send(client, range(20))
@@ -111,6 +112,6 @@ def test_a_service_starts_without_its_graph_and_loses_nothing_while_it_is_away(s
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=500,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -75,7 +75,7 @@ class _Producers:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_nothing_acknowledged_is_lost_and_nothing_is_double(tmp_path: Path) -> None:
     chance = random.Random(20130212)
     service = ServiceProcess(tmp_path)
@@ -88,7 +88,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_double(tmp_path: Path) -> N
                 Event().wait(chance.uniform(0, 0.05))
             service.kill()
             service.start()
-    service.process.wait(30)
+    service.process.wait(60)
     assert producers.sent_again >= _KILLS  # it was killed with requests on their way, every time
 
     rows = sqlite3.connect(f"file:{service.home.log}?mode=ro", uri=True).execute("SELECT key, body FROM entry").fetchall()

@@ -100,7 +100,7 @@ def test_several_processes_take_in_one_home_at_once(tmp_path: Path) -> None:
         "print(json.dumps(asdict(deliver_spool(sys.argv[1]))))"
     )
     started = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE) for _ in range(3)]
-    told = [json.loads(process.communicate(timeout=60)[0]) for process in started]
+    told = [json.loads(process.communicate(timeout=300)[0]) for process in started]
     assert [process.returncode for process in started] == [0, 0, 0]
     assert sum(item["arrived"] for item in told) == 24
     assert all(item["pending"] == 0 for item in told)

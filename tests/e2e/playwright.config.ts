@@ -9,8 +9,8 @@ export default defineConfig({
   globalSetup: './openPage.ts',
   // One browser on a machine that also runs Spark.
   workers: 1,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  timeout: 180_000,
+  expect: { timeout: 60_000 },
   reporter: [['line']],
   use: {
     baseURL: service,

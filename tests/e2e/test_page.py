@@ -39,6 +39,11 @@ def test_the_page_tells_the_story(service: LocalService, tmp_path: Path) -> None
         "HEADWATER_E2E_SESSION": str(tmp_path / "session.json"),
     }
     ran = subprocess.run(
-        [str(ROOT / "scripts" / "npm"), "run", "--silent", "e2e"], env=environment, capture_output=True, text=True, timeout=600, check=False
+        [str(ROOT / "scripts" / "npm"), "run", "--silent", "e2e"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1500,
+        check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

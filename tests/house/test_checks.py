@@ -50,7 +50,7 @@ def test_all_steps_run_and_the_last_line_counts_them(checks, monkeypatch, tmp_pa
     assert code == 1
     assert "oh" in output
     assert "needs         not run: it needs bad" in output
-    assert re.fullmatch(r"=+ 2 failed, 4 passed, 1 skipped in [\d.]+s \(0:00:0\d\) =+", output.splitlines()[-1])
+    assert re.fullmatch(r"=+ 2 failed, 4 passed, 1 skipped in [\d.]+s \(0:0\d:\d\d\) =+", output.splitlines()[-1])
 
 
 def test_a_failure_that_the_exit_code_hides_counts(checks, monkeypatch, tmp_path, capfd):

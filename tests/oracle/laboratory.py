@@ -19,7 +19,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
-from tests.jvm import submit
+from tests.jvm import PATIENTLY, submit
 
 TENANT = "default"
 Place = tuple[str, int]
@@ -41,7 +41,7 @@ class Laboratory:
 
     def captured(self) -> Mapping[str, Any]:
         """The capture of the one query that wrote since it was last asked."""
-        assert self.bridge.flush()
+        assert self.bridge.flush(PATIENTLY)
         events = self.bridge.drain(5_000)
         ends = [entry for entry in events if entry["event"] == "query_end" and entry.get("capture")]
         assert len(ends) == 1, events

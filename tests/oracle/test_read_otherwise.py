@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from tests.jvm import PATIENTLY
 from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -113,7 +114,7 @@ def test_lineage_is_right_or_said_to_lack(
     spark, out = laboratory.spark, tmp_path / "out"
     try:
         frame = program(spark, tmp_path)
-        laboratory.bridge.flush()
+        assert laboratory.bridge.flush(PATIENTLY)
         laboratory.bridge.drain(0)
         frame.coalesce(1).write.parquet(str(out))
         laboratory.publish(laboratory.captured())
@@ -161,7 +162,7 @@ def test_a_witness_is_not_chosen_by_what_a_file_lacks_and_the_table_has_a_defaul
     spark.sql("ALTER TABLE given ADD COLUMN c INT DEFAULT 50")
     spark.sql("INSERT INTO given VALUES (1, 5)")
     frame = spark.table("given").groupBy().agg(f.max("c").alias("c"))
-    laboratory.bridge.flush()
+    assert laboratory.bridge.flush(PATIENTLY)
     laboratory.bridge.drain(0)
     frame.coalesce(1).write.parquet(str(out))
     laboratory.publish(laboratory.captured())

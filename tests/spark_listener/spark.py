@@ -30,7 +30,7 @@ def script(folder: Path, name: str, text: str) -> Path:
 
 
 def run(arguments: list[str], folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=290, check=False)
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False)
 
 
 def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 WRITE = "execute_insert_into_hadoop_fs_relation_command"
 REPORT = """
@@ -161,7 +161,7 @@ spark.range(3).write.parquet("numbers")
         env=environment(root, HEADWATER_HOME=str(home)),
         capture_output=True,
         text=True,
-        timeout=290,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -195,7 +195,7 @@ def test_spark_submit_starts_the_launcher_and_it_the_program(folder: Path, root:
         env={**env, "PATH": f"{Path(sys.executable).parent}:{env['PATH']}"},  # spark-submit finds Spark by the python3 of the path
         capture_output=True,
         text=True,
-        timeout=290,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 5, done.stdout + done.stderr

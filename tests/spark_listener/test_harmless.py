@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_home_that_cannot_be_written_turns_capture_off_and_nothing_else(folder: Path, root: Path) -> None:
     (folder / "home").write_text("this is no folder")
     script(folder, "saves.py", SAVE_TWICE)
@@ -41,7 +41,7 @@ def test_a_home_that_cannot_be_written_turns_capture_off_and_nothing_else(folder
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_full_spool_drops_what_does_not_fit_and_the_ledger_and_the_summary_say_how_much(folder: Path, root: Path) -> None:
     script(folder, "saves.py", SAVE_TWICE)
     home = folder / "home"
@@ -72,7 +72,7 @@ ATTACHES = """
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_wrong_option_of_attach_is_said_and_the_program_goes_on(folder: Path, root: Path) -> None:
     script(folder, "attaches.py", ATTACHES)
     done = run(["attaches.py"], folder, environment(root, HEADWATER_HOME=str(folder / "home")))

@@ -12,7 +12,7 @@ import pytest
 
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 COUNTS = """
     import sys
@@ -144,10 +144,11 @@ WAITS = """
     sc.setLogLevel("OFF")
     sc.textFile("words.txt").saveAsTextFile("copy")
     print("ready", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Signals, folder: Path, root: Path) -> None:
     script(folder, "waits.py", WAITS)
@@ -158,7 +159,7 @@ def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Sig
         assert process.stdout.readline() == "ready\n"
         wait_until_spooled(home, "waits.save_as_text_file.copy")
         process.send_signal(number)
-        assert process.wait(30) == -number
+        assert process.wait(120) == -number
     script(folder, "next.py", "from pyspark import SparkContext\nSparkContext(appName='next').stop()\n")
     assert run(["-m", "headwater", "run", "--quiet", "--home", str(home), "next.py"], folder, env).returncode == 0
     events = logged(home)
@@ -171,6 +172,6 @@ def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Sig
 def wait_until_spooled(home: Path, job: str) -> None:
     """The listener's thread spools soon after the fact; what it had not spooled when the process was killed is gone with it."""
     until = time.monotonic() + 60
-    while not any(job in log.read_text() for log in (home / "spool").glob("*/log")):
+    while not any(job in line and '"COMPLETE"' in line for log in (home / "spool").glob("*/log") for line in log.read_text().splitlines()):
         assert time.monotonic() < until
         time.sleep(0.05)

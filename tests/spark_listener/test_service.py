@@ -9,7 +9,7 @@ import pytest
 from tests.backend.service import ServiceProcess
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 SAVES = """
     import sys
@@ -45,7 +45,7 @@ def test_lineage_goes_to_the_service_and_what_it_missed_goes_with_the_next_run(f
     assert len(list((folder / "home" / "spool").iterdir())) == 1
 
     with ServiceProcess(folder / "service") as service:
-        env |= {"HEADWATER_URL": service.url, "HEADWATER_API_KEY": service.home.key(), "HEADWATER_EXIT_WAIT": "20"}
+        env |= {"HEADWATER_URL": service.url, "HEADWATER_API_KEY": service.home.key(), "HEADWATER_EXIT_WAIT": "200"}
         while_up = run(["-m", "headwater", "run", "saves.py", "second"], folder, env)
         assert while_up.returncode == 4
         assert f"kept in {service.url}" in while_up.stderr
@@ -57,7 +57,8 @@ def test_lineage_goes_to_the_service_and_what_it_missed_goes_with_the_next_run(f
 
 def test_a_service_that_runs_on_the_home_gets_it_without_being_named(folder: Path, root: Path) -> None:
     with ServiceProcess(folder / "home") as service:
-        done = run(["-m", "headwater", "run", "--home", str(folder / "home"), "saves.py", "job"], folder, environment(root))
+        env = environment(root, HEADWATER_EXIT_WAIT="200")
+        done = run(["-m", "headwater", "run", "--home", str(folder / "home"), "saves.py", "job"], folder, env)
         assert done.returncode == 4
         assert f"kept in {service.url}" in done.stderr
     assert brief(logged(folder / "home")) == expected("job")
@@ -66,6 +67,7 @@ def test_a_service_that_runs_on_the_home_gets_it_without_being_named(folder: Pat
 def test_a_wrong_key_is_told_and_keeps_everything_in_the_spool(folder: Path, root: Path) -> None:
     with ServiceProcess(folder / "service") as service:
         env = environment(root, HEADWATER_URL=service.url, HEADWATER_API_KEY="wrong" * 5, HEADWATER_HOME=str(folder / "home"))
+        env |= {"HEADWATER_EXIT_WAIT": "200"}
         done = run(["-m", "headwater", "run", "saves.py", "job"], folder, env)
     assert done.returncode == 4
     assert "HEADWATER_API_KEY" in done.stderr

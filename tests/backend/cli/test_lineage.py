@@ -172,7 +172,7 @@ def test_an_answer_without_rows_is_a_sentence(lived_in):
         (["replay", "--list"], "No replay has been made"),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "headwater", *words, "--home", str(lived_in)], capture_output=True, text=True, timeout=60
+            [sys.executable, "-m", "headwater", *words, "--home", str(lived_in)], capture_output=True, text=True, timeout=300
         )
         assert (done.returncode, done.stdout) == (0, ""), (words, done.stderr)
         assert says in done.stderr

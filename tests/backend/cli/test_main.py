@@ -39,14 +39,14 @@ def _headwater(*arguments: str, **environment: str) -> subprocess.CompletedProce
         text=True,
         check=False,
         env={**os.environ, **environment},
-        timeout=60,
+        timeout=300,
     )
 
 
 def _light(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line where only the light install is."""
     program = _BLOCKED.format(blocked=_SERVER, arguments=arguments)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_help_names_every_command_and_the_exit_codes() -> None:
@@ -69,7 +69,7 @@ def test_help_loads_nothing_of_the_server() -> None:
         "import sys; sys.argv = ['headwater', '--help']\nfrom headwater.backend.cli import main\ntry: main()\nexcept SystemExit: pass\n"
     )
     program += f"print(sorted(set({_SERVER!r}) & set(sys.modules)))"
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60).stdout
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300).stdout
     assert told.splitlines()[-1] == "[]"
 
 

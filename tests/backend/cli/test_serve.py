@@ -18,14 +18,14 @@ from tests.backend.service import ServiceProcess
 
 
 def _headwater(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "headwater", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run([sys.executable, "-m", "headwater", *arguments], capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_the_link_that_is_printed_opens_the_page(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service:
         link = next(line for line in service.log.read_text().splitlines() if "?ticket=" in line)
         assert link.startswith(service.url)
-        assert httpx.get(link, trust_env=False).status_code == 303
+        assert httpx.get(link, trust_env=False, timeout=300).status_code == 303
 
 
 def test_a_second_serve_gives_a_new_link_to_the_first(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_second_serve_gives_a_new_link_to_the_first(tmp_path: Path) -> None:
         shown = _headwater("serve", "--home", str(tmp_path))
         assert shown.returncode == 0
         assert "runs already" in shown.stderr
-        assert httpx.get(shown.stdout.strip(), trust_env=False).status_code == 303
+        assert httpx.get(shown.stdout.strip(), trust_env=False, timeout=300).status_code == 303
         assert shown.stdout.startswith(service.url)
 
 
@@ -43,7 +43,7 @@ def test_it_ends_when_it_is_asked_to_and_takes_its_announcement_back(tmp_path: P
         asked = client.post("/graphql", json={"query": '{ trace(dataset: "/nowhere", where: "true") { total } }'})
         assert "errors" in asked.json()  # and DuckDB is loaded, whose module complains of all that is left at the end
         service.process.send_signal(how)
-        assert service.process.wait(30) == 0
+        assert service.process.wait(60) == 0
         assert not service.home.service_file.exists()
         said = service.log.read_text()
         assert "Traceback" not in said

@@ -23,7 +23,7 @@ def headwater(*arguments: str, code: int = 0, **environment: str) -> subprocess.
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=500,
         env={**os.environ, **environment},
     )
     assert done.returncode == code, done.stderr

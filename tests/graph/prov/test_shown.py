@@ -52,7 +52,7 @@ async def test_others_are_answered_while_a_view_is_described(store, monkeypatch)
     describe, answered = shown.describe_links, threading.Event()
 
     def describe_once_answered(*parts: Any) -> None:
-        assert answered.wait(10), "the event loop waits for the description"
+        assert answered.wait(60), "the event loop waits for the description"
         describe(*parts)
 
     monkeypatch.setattr(shown, "describe_links", describe_once_answered)

@@ -40,7 +40,7 @@ asyncio.run(main(*sys.argv[1:]))
 async def test_several_processes_write_one_new_file(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/graph.db"
     writers = [await asyncio.create_subprocess_exec(sys.executable, "-c", WRITER, url, name) for name in ("a", "b", "c", "d")]
-    assert [await asyncio.wait_for(writer.wait(), 60) for writer in writers] == [0, 0, 0, 0]
+    assert [await asyncio.wait_for(writer.wait(), 300) for writer in writers] == [0, 0, 0, 0]
     store = open_store(url)
     await store.open()
     try:

@@ -22,7 +22,7 @@ from tests.graph.jobs import TENANT
 from tests.graph.trace.conftest import records
 from tests.graph.trace.later import LazyJob
 
-_SECONDS = 20
+_SECONDS = 60
 
 
 def _grouped(store: AssociationStore, folder: Path) -> Manifest:

@@ -20,7 +20,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
-from tests.jvm import submit
+from tests.jvm import PATIENTLY, submit
 from tests.spark_listener.capture.lineage import Lineage, Written
 
 
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             # py4j leaves closing its sockets to the garbage collector, whenever that comes
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
-            item.add_marker(pytest.mark.timeout(300))
+            item.add_marker(pytest.mark.timeout(1200))
             if "spark" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("spark"):
                 raise pytest.UsageError(
                     f"{item.nodeid} asks for Spark: mark its module, or each worker of the unit tests starts a session."
@@ -146,12 +146,12 @@ def write(bridge: Bridge, segments: Path, tmp_path: Path) -> Run:
         partition: Sequence[str] = (),
         **options: Any,
     ) -> Captured:
-        bridge.flush()
+        assert bridge.flush(PATIENTLY)
         while bridge.drain(0):
             pass
         target = out or tmp_path / f"out{next(number)}"
         frame.write.format(kind).mode(mode).partitionBy(*partition).options(**options).save(str(target))
-        assert bridge.flush()
+        assert bridge.flush(PATIENTLY)
         events = bridge.drain(1000)
         assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
         (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]

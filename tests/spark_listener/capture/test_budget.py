@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.spark_listener.capture import Bridge
+from tests.jvm import PATIENTLY
 
 pytestmark = pytest.mark.spark
 
@@ -39,7 +40,7 @@ def estimates(spark: SparkSession, table: Any, tmp_path: Path) -> Estimates:
         bridge = Bridge.install(session, mode="auto", segments=str(tmp_path / f"segments{place}"), budget=budget)
         try:
             session.sql(query).write.parquet(str(tmp_path / f"out{place}"))
-            assert bridge.flush()
+            assert bridge.flush(PATIENTLY)
             (end,) = [event for event in bridge.drain(1000) if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
         finally:
             bridge.close()

@@ -15,6 +15,7 @@ from pyspark.sql.window import Window
 
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
+from tests.jvm import PATIENTLY
 from tests.spark_listener.capture.conftest import Captured, Run, Table, Traced
 
 pytestmark = pytest.mark.spark
@@ -110,7 +111,7 @@ def test_a_capture_is_forgotten_with_what_was_cached(spark: SparkSession, cached
     until = time.monotonic() + 60
     while sum(known[name].get() is not None for name in made) > 2:  # Spark holds on to the last plans
         assert time.monotonic() < until
-        bridge.flush()
+        assert bridge.flush(PATIENTLY)
         while bridge.drain(0):
             pass
         gc.collect()

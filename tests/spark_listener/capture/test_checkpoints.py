@@ -16,6 +16,7 @@ from pyspark.sql.window import Window
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.checkpoints import TappedFrame
+from tests.jvm import PATIENTLY
 from tests.spark_listener.capture.conftest import Run, Table, Traced
 
 pytestmark = pytest.mark.spark
@@ -115,7 +116,7 @@ def test_a_loop_lets_go_of_the_rows_before(
     until = time.monotonic() + 60
     while len(set(persistent()) - before) > 2:  # Spark holds on to the last plans
         assert time.monotonic() < until
-        bridge.flush()
+        assert bridge.flush(PATIENTLY)
         while bridge.drain(0):
             pass
         gc.collect()

@@ -15,13 +15,14 @@ from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.lineage.queries import query_of
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.rdd import mark_jobs
+from tests.jvm import PATIENTLY
 from tests.spark_listener.lineage.test_events import CONTEXT
 
 pytestmark = pytest.mark.spark
 
 
 def drained(bridge: Bridge) -> list[dict[str, Any]]:
-    assert bridge.flush()
+    assert bridge.flush(PATIENTLY)
     return bridge.drain(500)
 
 

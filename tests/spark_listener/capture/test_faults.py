@@ -19,7 +19,7 @@ from tests.spark_listener.capture.lineage import Lineage
 
 ROWS = 100_000
 _PROGRAM = dedent("""
-    import json, os, sys
+    import json, os, sys, time
     from pathlib import Path
     from pyspark.sql import SparkSession, Window, functions as f
     from headwater.spark_listener.capture import Bridge
@@ -31,8 +31,11 @@ _PROGRAM = dedent("""
     rows.write.parquet(str(base / "in"))
     bridge = Bridge.install(spark, mode="active", segments=str(base / "segments"))
     source = spark.read.parquet(str(base / "in"))
+    executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos
+    while "cluster" in spark.sparkContext.master and len(executors()) < 3:  # two and the driver: each is to have a part
+        time.sleep(0.05)
     exec(program)
-    bridge.flush()
+    assert bridge.flush(120_000)
     (base / "events.json").write_text(json.dumps(bridge.drain(5000)))
     bridge.close()
     spark.stop()
@@ -50,7 +53,7 @@ def run(folder: Path, root: Path, master: str, program: str, **conf: str) -> tup
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "PYSPARK_"))}
     env = {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments}
     command = [sys.executable, str(script), str(folder), dedent(program)]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=1000, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     events = json.loads((folder / "events.json").read_text())
     (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]

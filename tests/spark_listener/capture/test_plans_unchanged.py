@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as f
 
 from headwater.spark_listener.capture import Bridge
+from tests.jvm import PATIENTLY
 
 pytestmark = pytest.mark.spark
 
@@ -24,11 +25,11 @@ _KEPT = (
 
 def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tuple[dict[str, Any], list[str], list[str]]:
     """The end of a write, the operators of its final plan (filters and projections apart), and what each scan pushed."""
-    bridge.flush()
+    assert bridge.flush(PATIENTLY)
     while bridge.drain(0):
         pass
     frame.write.mode("overwrite").parquet(str(out))
-    bridge.flush()
+    assert bridge.flush(PATIENTLY)
     (end,) = [event for event in bridge.drain(500) if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
     store = spark._jsparkSession.sharedState().statusStore()
     text = store.execution(end["execution"]).get().physicalPlanDescription()

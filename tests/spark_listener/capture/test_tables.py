@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from headwater.spark_listener.capture import Bridge
+from tests.jvm import PATIENTLY
 from tests.spark_listener.capture.conftest import Captured
 from tests.spark_listener.capture.lineage import Lineage
 from tests.spark_listener.capture.test_plans_unchanged import executed
@@ -27,11 +28,11 @@ def captured(bridge: Bridge, segments: Path) -> Callable[[Callable[[], object]],
     """What was captured of an action that writes."""
 
     def run(action: Callable[[], object]) -> Captured:
-        bridge.flush()
+        assert bridge.flush(PATIENTLY)
         while bridge.drain(0):
             pass
         action()
-        assert bridge.flush()
+        assert bridge.flush(PATIENTLY)
         events = bridge.drain(1000)
         assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
         (end,) = [event for event in events if event["event"] == "query_end" and event["capture"]]
