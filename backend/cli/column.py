@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.names import dataset_of, job_of
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
@@ -17,7 +18,7 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.stores import Direction
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look at a column.")
+app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Look at a column.")
 
 _ACCESS = """query ($column: ID!, $since: String, $until: String) { fieldAccess(column: $column, since: $since, until: $until) {
   job kind ways decidesOnly first last runs certain } }"""

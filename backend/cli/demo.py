@@ -24,10 +24,12 @@ from headwater.backend.home import Home
 from headwater.backend.logs import configure
 from headwater.backend.serving import LocalService, link_to
 from headwater.backend.settings import load_settings
-from headwater.errors import HeadwaterError
+from headwater.errors import ConfigurationError, HeadwaterError
 
 app = typer.Typer(add_completion=False)
 _DONE = "pipeline.done"
+_EXPORT = "report.prov.json"
+_MADE = {"raw", "out", "home", "logs", _DONE, _EXPORT}  # in its folder
 
 
 @app.command()
@@ -43,8 +45,11 @@ def demo(
     screen = Console(highlight=False)
     folder = folder.absolute()
     if fresh:
-        shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
+        _forget(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"The folder {folder} cannot be made: {error.strerror}.", hint="Name another with --folder.") from error
     home = Home.at(folder / "home").create()
     began = time.monotonic()
     _tell_data(screen, folder)
@@ -57,6 +62,19 @@ def demo(
         if serve:
             screen.print(f"\n[bold]The page:[/] {service.link}\nSearch for [italic]report[/], and click the number. Ctrl-C ends it.")
             service.wait()
+
+
+def _forget(folder: Path) -> None:
+    """Remove an earlier demo, and nothing that is none."""
+    if not folder.exists():
+        return
+    others = sorted(path.name for path in folder.iterdir() if path.name not in _MADE) if folder.is_dir() else [folder.name]
+    if others:
+        raise ConfigurationError(
+            f"{folder} has other things than a demo in it: {', '.join(others[:5])}{', …' * (len(others) > 5)}.",
+            hint="Nothing was removed. Name the folder of a demo with --folder, or a new one.",
+        )
+    shutil.rmtree(folder)
 
 
 def _tell_data(screen: Console, folder: Path) -> None:
@@ -103,7 +121,7 @@ def _tell(screen: Console, story: Story, folder: Path, home: Home) -> None:
     touched = story.forward(record)
     screen.print(f"Forward, that record reached {', '.join(_place(entry) for entry in touched['records'][:5])}.")
     screen.print("\nRunning the pipeline again [bold]without it[/], beside the real data …")
-    export = folder / "report.prov.json"
+    export = folder / _EXPORT
     command = [sys.executable, "-m", "headwater", "export", "prov", str(story.out / "report"), "--home", str(home.path), "-o", str(export)]
     # Written while the jobs run again, which it has nothing to do with.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as exporting:

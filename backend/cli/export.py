@@ -13,6 +13,7 @@ from uuid import uuid4
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
 from headwater.backend.cli.view_options import (
@@ -35,7 +36,7 @@ from headwater.graph.stores import Direction
 from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.views import ViewOptions
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Write provenance for other tools.")
+app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Write provenance for other tools.")
 
 
 @app.callback()

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import emit_json, note
 from headwater.backend.cli.prov import Notation, contents
 from headwater.graph.prov import ProvFormat
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Take in what other tools wrote.")
+app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Take in what other tools wrote.")
 
 
 @app.callback()

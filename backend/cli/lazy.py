@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -27,7 +28,17 @@ class LazyCommand:
     group: bool = False
 
 
-class LazyGroup(TyperGroup):
+class NamingGroup(TyperGroup):
+    """A group that says which commands it has, where one was asked for that it has not."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if not (name in self.commands or name.startswith("-") or get_close_matches(name, self.commands)):
+            ctx.fail(f"No such command {name!r}. There are: {', '.join(self.commands)}.")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(NamingGroup):
     """Lists its commands from `lazy`, without importing them; imports the one that is called."""
 
     lazy: ClassVar[Mapping[str, LazyCommand]] = {}

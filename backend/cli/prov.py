@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
 from headwater.errors import ConfigurationError
 from headwater.graph.prov import ProvFormat
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Check PROV documents.")
+app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Check PROV documents.")
 
 Notation = Annotated[
     ProvFormat | None, typer.Option("--notation", help="The notation; that which it looks like if not given.", show_default=False)

@@ -11,6 +11,7 @@ import typer
 
 from headwater.backend.backup import Kept, back_up
 from headwater.backend.backup import restore as restore_backup
+from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
 from headwater.backend.graph_file import export_graph, import_graph
@@ -21,7 +22,10 @@ from headwater.errors import UnavailableError
 from headwater.graph.stores.portable import Tail
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Keep the graph: migrate, check, rebuild, back up, restore, export, import."
+    cls=NamingGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Keep the graph: migrate, check, rebuild, back up, restore, export, import.",
 )
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.cli.demo import _Service
+from headwater.backend.cli.demo import _forget, _Service
 from headwater.backend.demo import pipeline
 from headwater.backend.demo.pipeline import READS, JobFailedError, run_pipeline
 from headwater.backend.demo.story import Story
 from headwater.backend.home import Home
+from headwater.errors import ConfigurationError
 from tests.backend.events import body, run_event
 
 
@@ -62,6 +63,20 @@ def test_after_a_job_that_failed_none_begins(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(JobFailedError, match="The job clean"):
         run(jobs, tmp_path, monkeypatch)
     assert {name for event, name in jobs.events if event == "began"} == {"clean", "station_counts"}
+
+
+def test_an_earlier_demo_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("raw/weather.csv", "home/key", "pipeline.done"):
+        (tmp_path / "demo" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "demo" / name).touch()
+    _forget(tmp_path / "demo")
+    assert list(tmp_path.iterdir()) == []
+    _forget(tmp_path / "demo")
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(ConfigurationError, match=r"other things than a demo in it: thesis\.tex\."):
+        _forget(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["raw", "thesis.tex"]
 
 
 def test_the_story_begins_when_the_graph_has_what_was_sent(tmp_path: Path) -> None:

@@ -94,6 +94,12 @@ def test_a_typo_is_told_what_is_near() -> None:
     assert "'trace'" in shown.stderr
 
 
+def test_of_a_group_that_has_no_such_command_the_commands_are_named() -> None:
+    shown = _headwater("column", "nowhere.a")
+    assert shown.returncode == 2
+    assert "There are: access, lineage, tags." in shown.stderr
+
+
 def test_an_error_is_a_message_with_a_hint_and_with_debug_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     home = str(tmp_path / "file" / "home")
