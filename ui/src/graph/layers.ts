@@ -1,4 +1,4 @@
-import type { Box, Layout } from './layout';
+import type { Box, Layout } from './box';
 
 interface Ends {
   src: string;

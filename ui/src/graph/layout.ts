@@ -1,23 +1,6 @@
 import { layout as arrange, graphlib } from '@dagrejs/dagre';
+import type { Box, Layout } from './box';
 import { layered } from './layers';
-
-export interface Box {
-  id: string;
-  width: number;
-  height: number;
-}
-
-export interface Placed extends Box {
-  /** Left upper corner. */
-  x: number;
-  y: number;
-}
-
-export interface Layout {
-  boxes: Map<string, Placed>;
-  width: number;
-  height: number;
-}
 
 const GAP_BETWEEN_RANKS = 44;
 const GAP_IN_RANK = 18;

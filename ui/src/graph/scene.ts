@@ -1,7 +1,8 @@
+import type { Box } from './box';
 import { type ColumnLink, columnLinks } from './columns';
 import type { Flow, FlowNode } from './flow';
 import { columnId } from './ids';
-import { type Box, layOut } from './layout';
+import { layOut } from './layout';
 import type { Highlight } from './path';
 import type { LineageGraph } from './types';
 
