@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.graph.trace import Semantics, TraceRequest, trace
-from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
+from tests.oracle.laboratory import TENANT, Laboratory, Place, laboratory_in
 from tests.oracle.typed import SCHEMA, rows, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -76,6 +76,7 @@ PROGRAMS = {
     "cannot be found again": "SELECT x, substr(s, 1, 1) c, count(*) n FROM t GROUP BY x, substr(s, 1, 1)",
 }
 
+_ALONE = 10  # rows of a file at most that are also asked for one by one
 WRITTEN = {"cannot be found again", "matches that cannot", "matches of text"}  # in any mode
 
 
@@ -118,11 +119,17 @@ def _all_answers(laboratory: Laboratory, out: Path) -> dict[Any, Any]:
     """For each output row, by its values: the records behind it in both semantics. And where one record of each file went."""
     found: dict[Any, Any] = {}
     for path in sorted(out.glob("*.parquet")):
-        for row, values in enumerate(zip(*pq.ParquetFile(path).read().to_pydict().values(), strict=True)):
-            for semantics in Semantics:
-                answer = laboratory.ask(out, (f"file:{path}", row), semantics)
+        rows = list(zip(*pq.ParquetFile(path).read().to_pydict().values(), strict=True))
+        places = [(f"file:{path}", row) for row in range(len(rows))]
+        for semantics in Semantics:
+            behind, exact = laboratory.ask_each(out, places, semantics)
+            assert exact or semantics is Semantics.WITNESS
+            for values, place in zip(rows, places, strict=True):
+                found.setdefault((values, semantics), []).append(_relative(laboratory, behind[place]))
+            for place in places[:: len(rows) // _ALONE + 1]:
+                answer = laboratory.ask(out, place, semantics)
                 assert answer.exact or semantics is Semantics.WITNESS, answer.incomplete
-                found.setdefault((values, semantics), []).append(_relative(laboratory, answer.records))
+                assert {(record.file, record.row) for record in answer.records} == behind[place]
     outputs = {
         (str(path), row): values
         for path in out.glob("*.parquet")
@@ -141,5 +148,5 @@ def _all_answers(laboratory: Laboratory, out: Path) -> dict[Any, Any]:
     return {key: sorted(map(repr, value)) if isinstance(value, list) else value for key, value in found.items()}
 
 
-def _relative(laboratory: Laboratory, records: Any) -> list[tuple[str, int]]:
-    return sorted((str(record.file).split(str(laboratory.folder))[-1], record.row) for record in records)
+def _relative(laboratory: Laboratory, records: Iterable[Place]) -> list[Place]:
+    return sorted((file.split(str(laboratory.folder))[-1], row) for file, row in records)

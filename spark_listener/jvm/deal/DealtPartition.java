@@ -1,5 +1,6 @@
 package headwater.deal;
 
+import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -14,8 +15,11 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.random.XORShiftRandom;
 
-/** The partition that the next row goes to: one after the other, each task beginning where Spark lets it begin. */
-public final class DealtPartition extends Expression implements Unevaluable, java.io.Serializable {
+/**
+ * The partition that the next row goes to: one after the other, each task beginning where Spark lets it begin. Without the name
+ * `Unevaluable` the optimizer might evaluate it over a local relation while it plans, in no task.
+ */
+public final class DealtPartition extends OwnExpression implements Unevaluable {
     private final int partitions;
     private transient boolean begun; // of the interpreted form; each task has its own copy of the expression
     private transient int last;
@@ -32,37 +36,12 @@ public final class DealtPartition extends Expression implements Unevaluable, jav
         return DataTypes.IntegerType;
     }
 
-    public boolean nullable() {
-        return false;
-    }
-
-    /** Without the name `Unevaluable` the optimizer might evaluate it over a local relation while it plans, in no task. */
-    public boolean foldable() {
-        return false;
-    }
-
     public boolean deterministic() {
         return false;
     }
 
-    public int productArity() {
-        return 1;
-    }
-
     public Object productElement(int index) {
         return Integer.valueOf(partitions);
-    }
-
-    public boolean canEqual(Object other) {
-        return other instanceof DealtPartition;
-    }
-
-    public boolean equals(Object other) {
-        return other instanceof DealtPartition && ((DealtPartition) other).partitions == partitions;
-    }
-
-    public int hashCode() {
-        return 31 * getClass().getName().hashCode() + partitions;
     }
 
     public Object eval(InternalRow input) {

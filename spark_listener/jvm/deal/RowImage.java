@@ -1,8 +1,8 @@
 package headwater.deal;
 
+import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjectio
 import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode$;
 
 /** Something of the bytes that a row of the children has as Spark keeps rows. */
-abstract class RowImage extends Expression implements java.io.Serializable {
+abstract class RowImage extends OwnExpression {
     private final scala.collection.immutable.Seq children;
     private transient UnsafeProjection projection; // of the interpreted form
 
@@ -25,32 +25,8 @@ abstract class RowImage extends Expression implements java.io.Serializable {
         return children;
     }
 
-    public boolean nullable() {
-        return false;
-    }
-
-    public boolean foldable() {
-        return false;
-    }
-
-    public int productArity() {
-        return 1;
-    }
-
     public Object productElement(int index) {
         return children;
-    }
-
-    public boolean canEqual(Object other) {
-        return other != null && other.getClass() == getClass();
-    }
-
-    public boolean equals(Object other) {
-        return canEqual(other) && children.equals(((RowImage) other).children);
-    }
-
-    public int hashCode() {
-        return 31 * getClass().getName().hashCode() + children.hashCode();
     }
 
     /** Of one row. */

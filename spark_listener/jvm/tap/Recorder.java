@@ -1,5 +1,6 @@
 package headwater.tap;
 
+import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -14,9 +15,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
  * What taps have in common: children of type long, written one after the other into the buffer of a sink; null is written as "none".
  *
  * Two recorders are equal if their children are, whatever their sinks: Spark compares canonical plans to reuse an exchange, and
- * must find the same plans equal as without us.
+ * must find the same plans equal as without us. Without the name `Unevaluable` adaptive execution would evaluate a tap over a local
+ * relation while it plans, in no task.
  */
-abstract class Recorder extends Expression implements Unevaluable, java.io.Serializable {
+abstract class Recorder extends OwnExpression implements Unevaluable {
     private final scala.collection.immutable.Seq children;
     protected final TapSink sink;
     private transient long[] buffer; // of the interpreted form; each task has its own copy of the expression
@@ -30,21 +32,8 @@ abstract class Recorder extends Expression implements Unevaluable, java.io.Seria
         return children;
     }
 
-    public boolean nullable() {
-        return false;
-    }
-
     public boolean deterministic() {
         return false;
-    }
-
-    /** Without the name `Unevaluable` adaptive execution would evaluate a tap over a local relation while it plans, in no task. */
-    public boolean foldable() {
-        return false;
-    }
-
-    public int productArity() {
-        return 1;
     }
 
     public Object productElement(int index) {
@@ -53,18 +42,6 @@ abstract class Recorder extends Expression implements Unevaluable, java.io.Seria
 
     public scala.collection.immutable.Seq otherCopyArgs() {
         return Scala.seq((Object) sink);
-    }
-
-    public boolean canEqual(Object other) {
-        return other != null && other.getClass() == getClass();
-    }
-
-    public boolean equals(Object other) {
-        return canEqual(other) && children.equals(((Recorder) other).children);
-    }
-
-    public int hashCode() {
-        return 31 * getClass().getName().hashCode() + children.hashCode();
     }
 
     /** Records one row; gives its reference. */

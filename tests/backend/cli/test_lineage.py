@@ -3,14 +3,13 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
 from headwater.backend.cli.lineage import app
 from headwater.errors import InvalidQueryError, NotFoundError
+from tests.backend.cli.command import headwater
 
 
 def lineage(*arguments: object) -> str:
@@ -171,8 +170,6 @@ def test_an_answer_without_rows_is_a_sentence(lived_in):
         (["lineage", "out/report", "--changes", "2020-01-01", "2020-02-01"], "Nothing changed between"),
         (["replay", "--list"], "No replay has been made"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "headwater", *words, "--home", str(lived_in)], capture_output=True, text=True, timeout=300
-        )
-        assert (done.returncode, done.stdout) == (0, ""), (words, done.stderr)
+        done = headwater(*words, "--home", str(lived_in))
+        assert done.stdout == "", words
         assert says in done.stderr

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.backend.cli.command import headwater
+
 _BLOCKED = (
     "import sys\n"
     "sys.modules.update(dict.fromkeys({blocked!r}))\n"  # None there: not installed, as imports and find_spec see it
@@ -59,9 +61,7 @@ def test_help_names_every_command_and_the_exit_codes() -> None:
 
 @pytest.mark.parametrize("name", ["run", "serve", "demo", "trace", "lineage", "export", "replay", "doctor", "store"])
 def test_every_command_has_help(name: str) -> None:
-    shown = _headwater(name, "--help")
-    assert shown.returncode == 0, shown.stderr
-    assert f"headwater {name}" in shown.stdout
+    assert f"headwater {name}" in headwater(name, "--help").stdout
 
 
 def test_help_loads_nothing_of_the_server() -> None:
@@ -89,15 +89,11 @@ def test_what_the_light_install_lacks_is_named_with_the_command_that_adds_it(nam
 
 
 def test_a_typo_is_told_what_is_near() -> None:
-    shown = _headwater("tarce")
-    assert shown.returncode == 2
-    assert "'trace'" in shown.stderr
+    assert "'trace'" in headwater("tarce", code=2).stderr
 
 
 def test_of_a_group_that_has_no_such_command_the_commands_are_named() -> None:
-    shown = _headwater("column", "nowhere.a")
-    assert shown.returncode == 2
-    assert "There are: access, lineage, tags." in shown.stderr
+    assert "There are: access, lineage, tags." in headwater("column", "nowhere.a", code=2).stderr
 
 
 def test_an_error_is_a_message_with_a_hint_and_with_debug_a_traceback(tmp_path: Path) -> None:

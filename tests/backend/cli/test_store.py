@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.backend.cli.command import headwater
 from tests.neo4j_server import Neo4jServer, neo4j_server
 
 __all__ = ["neo4j_server"]
-
-
-def headwater(*arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "headwater", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-        env={**os.environ, **environment},
-    )
-    assert done.returncode == code, done.stderr
-    return done
 
 
 @pytest.fixture
