@@ -152,6 +152,7 @@ test('nothing is wider than a narrow window, nor is the name of an unknown datas
   const beyond = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   await page.goto('/');
   await page.getByRole('link', { name: /^report/ }).waitFor();
+  await page.getByRole('heading', { name: 'Replays' }).waitFor();
   expect(await beyond()).toBe(0);
   await traceTheWrongNumber(page);
   const graph = page.getByRole('region', { name: 'Lineage graph' });
