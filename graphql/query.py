@@ -22,10 +22,12 @@ from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.mutation import replay_service
 from headwater.graphql.replays import Replay
+from headwater.graphql.selected import asks
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, RowPage, RowRef, Service, Trace, references
 from headwater.graphql.view_query import ViewQuery
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+_READ = frozenset({"values", "line"})  # what of a record only its file tells
 
 
 @strawberry.type
@@ -133,6 +135,8 @@ class Query(ViewQuery):
             forward=forward,
             to=to or None,
             limit=bounded(limit, "limit", low=0, high=MAX_RECORDS),
+            values=asks(info, "records", _READ),
+            selected_values=asks(info, "selected", _READ),
         )
         answer = await run_trace(context.graph, context.records, context.tenant, request)
         return Trace.of(answer, column=request.column, forward=forward)

@@ -31,7 +31,8 @@ class Grain(StrEnum):
 class TraceRequest:
     """`dataset`: an id, a name or a path that a job read or wrote. `where`: DuckDB SQL over its columns. `rows`: records, as (file, row).
 
-    `column` asks for the witness of one column. `to` keeps the records of one dataset, which need not be a source.
+    `column` asks for the witness of one column. `to` keeps the records of one dataset, which need not be a source. Without `values` those
+    of the records found are not read, and without `selected_values` those of the records that it begins with, where `rows` says which.
     """
 
     dataset: str
@@ -43,6 +44,7 @@ class TraceRequest:
     to: str | None = None
     limit: int = 10_000
     values: bool = True
+    selected_values: bool = True
 
 
 @dataclass(frozen=True, slots=True)

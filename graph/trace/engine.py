@@ -28,7 +28,7 @@ from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, closure, lift
 from headwater.graph.trace.links import Names, datasets_of
-from headwater.graph.trace.selection import column_names, read_back, records, select, select_at
+from headwater.graph.trace.selection import column_names, read_back, records, select, select_at, unread
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
@@ -110,7 +110,7 @@ def _begun(
 ) -> tuple[str, Sequence[str], Sequence[TracedRecord]]:
     """The records to begin with, as a table `origin, file, row`; their columns; and as they are shown."""
     if request.rows and request.where is None:
-        read = select_at(session, shape, files, request.rows)
+        read = select_at(session, shape, files, request.rows, values=request.selected_values)
         file, row = np.array(list(read.records), np.int64).T
         origin = np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64)
         begin = session.hold({"origin": origin, "file": file, "row": row})
@@ -205,10 +205,7 @@ def _entries(session: Session, found: Found, lifted: Lifted, to: str | None, req
         wider += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(lifted.datasets)]
     elif to in lifted.passed:
         wider.append(TracedRecord(to, None, None, Grain.DATASET))
-    if request.values:
-        entries = read_back(session, places)
-    else:
-        entries = [TracedRecord(session.files[n].dataset, session.files[n].block.path, row, Grain.RECORD) for n, row in places]
+    entries = read_back(session, places) if request.values else unread(session, places)
     return [*entries, *wider][: request.limit], count + len(wider)
 
 

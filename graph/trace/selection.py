@@ -16,6 +16,7 @@ from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedErro
 from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
 from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.files.footers import footers
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, check_names, quoted
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.predicate import checked, explained
@@ -49,8 +50,8 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
     return table if where is None else _where(session, shape, f"FROM {table}", [], where)
 
 
-def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> Read:
-    """The same for a few records by place, without a table.
+def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: Sequence[tuple[str, int]], *, values: bool = True) -> Read:
+    """The same for a few records by place, without a table; without `values`, of Parquet the footers tell what there is.
 
     Raises:
         InvalidQueryError: a row is beyond its file.
@@ -58,7 +59,7 @@ def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: 
     """
     places = _places(files, rows)
     read = [file for file in files if file.number in {number for number, _ in places}]
-    found = _read(session.database, session, shape, read, places)
+    found = (_read if values or shape.format != "parquet" else _told)(session.database, session, shape, read, places)
     _check_found(session, places, found.records)
     return found
 
@@ -95,10 +96,22 @@ def read_back(session: Session, places: Sequence[tuple[int, int]]) -> list[Trace
         else:
             what = ", ".join(sorted(file.block.path for file in files))
             session.say(what, f"its records cannot be read: {read}", "unreadable")
-    bare = {
-        place: TracedRecord(session.files[place[0]].dataset, session.files[place[0]].block.path, place[1], Grain.RECORD) for place in places
-    }
-    return [found.get(place, bare[place]) for place in places]
+    return [found.get(place) or _bare(session, place) for place in places]
+
+
+def unread(session: Session, places: Sequence[Place]) -> list[TracedRecord]:
+    """The same without values. Of a file that has changed since it is said, as its records are not what they were."""
+    for number in dict.fromkeys(number for number, _ in places):
+        file = session.files[number]
+        if file.shape.format != "local" and file.changed:
+            session.say(file.block.path, file.changed, "unreadable")
+    return [_bare(session, place) for place in places]
+
+
+def _bare(session: Session, place: Place) -> TracedRecord:
+    """A record without its values."""
+    file = session.files[place[0]]
+    return TracedRecord(file.dataset, file.block.path, place[1], Grain.RECORD)
 
 
 def _where(session: Session, shape: Shape, query: str, parameters: list[object], where: str) -> str:
@@ -136,6 +149,15 @@ def _read(database: Database, session: Session, shape: Shape, files: Sequence[Kn
     read = _fetched(session, database.execute(select, parameters))
     check_names(shape, read.columns)
     return read
+
+
+def _told(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> Read:
+    """The same records of Parquet files without their values."""
+    told = footers(database, [file.readable() for file in files])
+    rows = {file.number: footer.rows for file, footer in zip(files, told, strict=True)}
+    names = dict.fromkeys([*(name for footer in told for name, _ in footer.columns), *(name for name, _ in shape.partitions)])
+    found = sorted({place for place in places if place[1] < rows[place[0]]})
+    return Read(list(names), {place: _bare(session, place) for place in found})
 
 
 def column_names(session: Session, table: str) -> list[str]:

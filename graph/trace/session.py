@@ -59,16 +59,27 @@ class KnownFile:
         """Why its records cannot be read as they were; None where they can."""
         if self.shape.format == "local":
             return "its rows were the program's own; their values are not kept"
+        if isinstance(self._now, str):
+            return self._now
+        return self.changed
+
+    @cached_property
+    def changed(self) -> str | None:
+        """In which way the file is another than it was; None where it is not, or cannot be looked at."""
+        if isinstance(self._now, str) or self._now[1:] == self.block[1:]:
+            return None
+        then = f"{self.block.length} bytes, modified at {self.block.modified} ms"
+        return f"it has changed since the run: it had {then}; it has {self._now.length}, at {self._now.modified}"
+
+    @cached_property
+    def _now(self) -> FileBlock | str:
+        """The file as it is, or why that cannot be told."""
         try:
-            now = block_of(local_path(self.block.path))
+            return block_of(local_path(self.block.path))
         except UnsupportedError as error:
             return error.message
         except OSError as error:
             return f"it cannot be read any more ({error.strerror})"
-        if now[1:] != self.block[1:]:
-            then = f"{self.block.length} bytes, modified at {self.block.modified} ms"
-            return f"it has changed since the run: it had {then}; it has {now.length}, at {now.modified}"
-        return None
 
     def readable(self) -> ReadFile:
         """What the reader needs.

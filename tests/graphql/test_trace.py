@@ -7,6 +7,7 @@ import pytest
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
+from headwater.graph.trace import trace
 from headwater.graphql.context import Context
 from headwater.graphql.schema import schema
 from tests.captured import capture_pipeline
@@ -77,6 +78,36 @@ async def test_a_trace_is_the_oracles_with_names_path_and_graph(captured, answer
 async def test_an_answer_can_be_sent_as_strict_json(captured, answered):
     result = await answered(TRACE, dataset=str(captured[1].root / "report"), where="true")
     json.dumps(result.data, allow_nan=False)
+
+
+_SPREAD = "fragment Read on TracedRecord { values }"
+
+
+@pytest.mark.parametrize(
+    ("asked", "fragments", "expected"),
+    [
+        ("records { row } selected { row }", "", (False, False)),
+        ("records { row values }", "", (True, False)),
+        ("records { row line } selected { file }", "", (True, False)),
+        ("...Whole", f"fragment Whole on Trace {{ exact selected {{ ...Read }} }} {_SPREAD}", (False, True)),
+        ("records { ... on TracedRecord { values @skip(if: true) } }", "", (True, False)),
+        ("records { row } again: records { values } chosen: selected { ...Read }", _SPREAD, (True, True)),
+    ],
+)
+async def test_values_are_read_where_they_are_asked_for_alone(captured, answered, monkeypatch, asked, fragments, expected):
+    from headwater.graphql import query
+
+    requests = []
+
+    async def noted(graph, store, tenant, request):
+        requests.append(request)
+        return await trace(graph, store, tenant, request)
+
+    monkeypatch.setattr(query, "run_trace", noted)
+    document = f"query ($dataset: String!) {{ trace(dataset: $dataset, where: \"origin = 'A'\") {{ total {asked} }} }} {fragments}"
+    answer = await answered(document, dataset=str(captured[1].root / "report"))
+    assert answer.errors is None
+    assert [(request.values, request.selected_values) for request in requests] == [expected]
 
 
 async def test_what_the_limit_cut_is_counted(captured, answered):

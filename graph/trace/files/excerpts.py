@@ -26,6 +26,7 @@ from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, Page, page, 
 from headwater.graph.trace.files.thrift import Scanner, Struct
 
 _LARGE = 8 << 20  # bytes, decoded, of a column in a row group that it pays to cut; reading less takes DuckDB a few milliseconds
+_LARGE_NESTED = 1 << 20  # the same of lists and maps, of which it decodes some 150 MB a second
 _LONGEST_FOOTER = 4 << 20  # bytes; of a longer one, reading it here takes longer than what it would save
 _MOST = 256  # files of which footers and pages are remembered
 _DATA, _PLAIN, _FIXED = 0, 0, 7
@@ -149,10 +150,10 @@ def _large(footer: _Footer, rows: Longs) -> list[str]:
     """The columns that are large where one of the rows lies."""
     found: dict[str, None] = {}
     for _, _, chunks, _ in _holding(footer, rows):
-        sizes: dict[str, int] = {}
+        sizes: dict[str, float] = {}  # in parts of what is large
         for leaf, chunk in zip(footer.leaves, chunks, strict=True):
-            sizes[leaf.column] = sizes.get(leaf.column, 0) + chunk[3][6]
-        found.update(dict.fromkeys(name for name, size in sizes.items() if size > _LARGE))
+            sizes[leaf.column] = sizes.get(leaf.column, 0.0) + chunk[3][6] / (_LARGE_NESTED if leaf.repetition else _LARGE)
+        found.update(dict.fromkeys(name for name, size in sizes.items() if size > 1))
     return [name for name in footer.elements if name in found]
 
 

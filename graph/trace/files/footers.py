@@ -19,11 +19,12 @@ from headwater.graph.trace.files.reader import HIDDEN, ReadFile, exactly
 
 
 @dataclass(frozen=True, slots=True)
-class _Footer:
-    """The columns that a file has, with DuckDB's types; and whether its dates may be of the calendar before 1582."""
+class Footer:
+    """The columns that a file has, with DuckDB's types; whether its dates may be of the calendar before 1582; and how many rows it has."""
 
     columns: Sequence[tuple[str, str | None]]
     old_calendar: bool
+    rows: int
 
 
 _INTEGERS = frozenset({*INTEGERS, "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
@@ -35,7 +36,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _LEGACY = "org.apache.spark.legacyDateTime"  # dates of the calendar before 1582; Spark converts them, DuckDB does not
 _VERSION = "org.apache.spark.version"
 _MOST = 2_000
-_KNOWN: OrderedDict[FileBlock, _Footer] = OrderedDict()
+_KNOWN: OrderedDict[FileBlock, Footer] = OrderedDict()
 _LOCK = threading.Lock()
 
 
@@ -49,8 +50,8 @@ def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping
         return
     found: set[str] = set()
     names = {name.lower(): (name, kind) for name, kind in wanted.items()}
-    footers = _footers(database, files)
-    for file, footer in zip(files, footers, strict=True):
+    told = footers(database, files)
+    for file, footer in zip(files, told, strict=True):
         lower = [name.lower() for name, _ in footer.columns]
         if own := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
             raise Untranslatable(f"a record of {file.path}, which has a column {own[0]},")
@@ -63,11 +64,11 @@ def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping
             raise Untranslatable(f"{lacking[0]}, which {file.path} lacks and which has a default,")
     if absent := sorted(names.keys() - found):
         raise Untranslatable(f"{absent[0]}, which none of the files has")
-    if "date" in wanted.values() and any(footer.old_calendar for footer in footers):
+    if "date" in wanted.values() and any(footer.old_calendar for footer in told):
         raise Untranslatable("a date in a file of the calendar that Spark used before version 3")
 
 
-def _footers(database: Database, files: Sequence[ReadFile]) -> list[_Footer]:
+def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
     """What the footers of files say; those of files that are as they were are not read again."""
     with _LOCK:
         known = {file.block: _KNOWN[file.block] for file in files if file.block in _KNOWN}
@@ -79,8 +80,9 @@ def _footers(database: Database, files: Sequence[ReadFile]) -> list[_Footer]:
         )
         said = database.execute(told, [paths]).fetchall()
         old = {file for file, key, value in said if key == _LEGACY or (key == _VERSION and value < "3")}
+        counts = dict(database.execute("SELECT file_name, num_rows FROM parquet_file_metadata(?)", [paths]).fetchall())
         columns = dict(_top(schema))
-        read = {file.block: _Footer(columns[str(file.path)], str(file.path) in old) for file in unknown}
+        read = {file.block: Footer(columns[str(file.path)], str(file.path) in old, counts[str(file.path)]) for file in unknown}
         known |= read
         with _LOCK:
             _KNOWN.update(read)

@@ -72,7 +72,8 @@ def _files(draw: st.DrawFn) -> tuple[pa.Table, dict[str, Any], list[int]]:
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excerpts, "_LARGE", 0)
+    monkeypatch.setattr(excerpts, "_LARGE", 1e-9)
+    monkeypatch.setattr(excerpts, "_LARGE_NESTED", 1e-9)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from headwater.errors import InvalidQueryError, NotFoundError
@@ -136,12 +137,34 @@ async def test_a_source_that_is_gone_is_said(store, ask, raw, tmp_path) -> None:
     assert "cannot be read any more" in answer.incomplete[0].reason
 
 
+async def test_a_source_that_changed_is_said_where_its_values_are_not_asked_for(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    raw.write_text("k,v\nother,1\n")
+    answer = await ask(dataset=str(tmp_path / "out"), where="v = 5", values=False)
+    assert records(answer) == {(raw.name, 0)}
+    (entry,) = answer.incomplete
+    assert (entry.effect, "has changed since the run" in entry.reason) == ("unreadable", True)
+
+
+async def test_records_to_begin_with_need_not_be_read(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    file = next(str(path) for path in sorted((tmp_path / "out").glob("*.parquet")) if pq.read_metadata(path).num_rows > 1)
+    for values in (True, False):
+        answer = await ask(dataset=str(tmp_path / "out"), rows=[(file, 1)], values=False, selected_values=values)
+        assert [(record.row, bool(record.values)) for record in answer.selected] == [(1, values)]
+        assert len(answer.records) == 1
+        with pytest.raises(InvalidQueryError, match="has no record 99"):
+            await ask(dataset=str(tmp_path / "out"), rows=[(file, 1), (file, 99)], selected_values=values)
+        with pytest.raises(InvalidQueryError, match="has no column x"):
+            await ask(dataset=str(tmp_path / "out"), rows=[(file, 1)], column="x", semantics=Semantics.WITNESS, selected_values=values)
+
+
 async def test_a_witness_that_needs_a_changed_source_is_a_superset(store, ask, raw, tmp_path) -> None:
     grouped(store, raw, tmp_path / "out", "max")
     os.utime(raw, (1, 1))
     answer = await ask(dataset=str(tmp_path / "out"), where="k = 'a'", column="x", semantics=Semantics.WITNESS)
     assert {row for _, row in records(answer)} == {0, 2, 3, 5}
-    assert [entry.effect for entry in answer.incomplete] == ["superset"]
+    assert [entry.effect for entry in answer.incomplete] == ["superset", "unreadable"]
 
 
 async def test_a_record_of_a_split_cannot_be_numbered_once_its_file_changed(store, ask, raw, tmp_path) -> None:

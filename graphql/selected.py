@@ -1,0 +1,26 @@
+"""What a query asks of a field's answer, so that what it does not ask for need not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+from strawberry.types.nodes import SelectedField, Selection
+
+if TYPE_CHECKING:
+    from headwater.graphql.types import Info
+
+
+def asks(info: Info, field: str, names: Collection[str]) -> bool:
+    """Whether one of `names` is asked for in a list or object `field` of the answer; what a directive may leave out counts as asked for."""
+    below = [one for chosen in info.selected_fields for one in _fields(chosen.selections) if one.name == field]
+    return any(one.name in names for chosen in below for one in _fields(chosen.selections))
+
+
+def _fields(selections: Iterable[Selection]) -> Iterable[SelectedField]:
+    """The fields, those in fragments too."""
+    for selection in selections:
+        if isinstance(selection, SelectedField):
+            yield selection
+        else:
+            yield from _fields(selection.selections)
