@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Boundary, Manifest
 from headwater.graph.associations.segment import Segment
+from headwater.graph.records.decode import arrow_of, longs_of
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
 from headwater.graph.records.ordering import collided, ordered
@@ -75,13 +76,13 @@ def _first(boundary: Boundary, batch: pa.RecordBatch) -> list[int]:
 
 
 def _ordered(boundary: Boundary, table: pa.Table) -> pa.Table:
-    columns = [column.to_numpy() for column in table.columns]
+    columns = [longs_of(column) for column in table.columns]
     if _is_for_collisions(boundary):
         columns = list(collided(*columns))
     else:
         names = table.schema.names
         columns = ordered(columns, [columns[names.index(name)] for name in order_of(boundary)])
-    return pa.table([pa.array(column, pa.int64()) for column in columns], schema=table.schema)
+    return pa.table([arrow_of(column) for column in columns], schema=table.schema)
 
 
 def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:

@@ -1,4 +1,7 @@
-"""The longs of a segment as numpy arrays, no Python per row."""
+"""The longs of a segment as numpy arrays, no Python per row; and longs of Arrow as numpy has them, and back.
+
+These two stand in for `to_numpy` and `pyarrow.array`, each of which loads pandas where it is installed, for half a second.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.segment import NUMBERED, PLAIN, PackedColumn, Segment
@@ -24,6 +28,17 @@ def decode(segment: Segment) -> list[Longs]:
     if not blocks:
         return [np.empty(0, np.int64) for _ in segment.footer.columns]
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def longs_of(column: pa.ChunkedArray) -> Longs:
+    """A column of longs without nulls."""
+    whole = [np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk)] for chunk in column.chunks if len(chunk)]
+    return whole[0] if len(whole) == 1 else np.concatenate([*whole, np.empty(0, np.int64)])
+
+
+def arrow_of(longs: Longs) -> pa.Array:
+    """Such a column, of longs."""
+    return pa.Array.from_buffers(pa.int64(), len(longs), [None, pa.py_buffer(np.ascontiguousarray(longs, np.int64))])
 
 
 def _column(name: str, column: PackedColumn, rows: int) -> Longs:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from headwater.graph.associations.references import POSITION_BITS
-from headwater.graph.records.decode import Longs
+from headwater.graph.records.decode import Longs, longs_of
 
 PLACE = ["file", "row"]  # the columns of a sink that are its key
 _FOOTERS = 256
@@ -113,7 +113,7 @@ class KeptTables:
         if absent := [name for name in names if name not in found]:
             with pq.ParquetFile(file[0], metadata=footer.metadata, memory_map=True) as opened:
                 table = opened.read_row_group(group, columns=absent, use_threads=False)
-            found |= {name: table.column(name).to_numpy() for name in absent}
+            found |= {name: longs_of(table.column(name)) for name in absent}
             with self._lock:
                 for name in absent:
                     self._keep((file, group, name), found[name])

@@ -32,7 +32,7 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Boundary
 from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
 from headwater.graph.associations.segment import Segment, WrittenFile
-from headwater.graph.records.decode import Longs, decode
+from headwater.graph.records.decode import Longs, arrow_of, decode
 from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, uri_of
 
@@ -96,7 +96,7 @@ def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[Kep
         by_role = dict(zip(_roles(boundary), columns, strict=True))
         own = _own(boundary, segment, by_role, index)
         arrays = [own[name] if name in own else by_role[name] for name in schema.names]
-        yield pa.RecordBatch.from_arrays([pa.array(array, pa.int64()) for array in arrays], schema=schema)
+        yield pa.RecordBatch.from_arrays([arrow_of(array) for array in arrays], schema=schema)
 
 
 def files_written(segments: Sequence[Segment]) -> list[KeptFile]:

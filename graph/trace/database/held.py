@@ -22,6 +22,7 @@ Columns = Mapping[str, Longs]
 
 _NAME = re.compile(r"\bh\d+\b")
 _BITS = 63
+_FEW = 1 << 16
 
 
 class Database:
@@ -154,8 +155,12 @@ def ascending(columns: Columns, by: str) -> Columns:
 
 def mapped(column: Longs, values: Mapping[int, int]) -> Longs:
     """What each value is mapped to; −1 where it is not."""
-    if not values:
+    if not values or not len(column):
         return np.full(len(column), -1, np.int64)
+    if min(0, *values, int(column.min())) == 0 and (most := max(*values, int(column.max()))) < _FEW:
+        table = np.full(most + 1, -1, np.int64)  # a look at a place, where a search takes several times as long
+        table[list(values)] = list(values.values())
+        return np.asarray(table[column], np.int64)
     keys = np.array(sorted(values), np.int64)
     places = np.minimum(np.searchsorted(keys, column), len(keys) - 1)
     to = np.array([values[key] for key in sorted(values)], np.int64)

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.graph.records.decode import Longs
+from headwater.graph.records.decode import Longs, arrow_of
 from headwater.graph.trace.files import thrift
 from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, Page, Part, page, parquet_file
 from headwater.graph.trace.files.thrift import Scanner, Struct
@@ -205,7 +205,7 @@ class Chunk:
         if not count:
             return _flat(*kind, [page(_DATA, [], 0, _PLAIN)], 0, has_dictionary=False)
         told = told and kind[0] == _BYTES
-        values = _flat(*kind, pages, count, has_dictionary=self._dictionary is not None, told=told).take(_longs(taken))
+        values = _flat(*kind, pages, count, has_dictionary=self._dictionary is not None, told=told).take(arrow_of(taken))
         return values.dictionary_decode() if told else values
 
 
@@ -241,11 +241,6 @@ def _flat(kind: int, length: int, pages: Sequence[Page], count: int, *, has_dict
     schema = [thrift.struct([*fields, (3, thrift.INT, _REQUIRED), (4, thrift.BINARY, b"v")])]
     made = parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], pages, count, has_dictionary)], count)], count)
     return pq.ParquetFile(pa.BufferReader(made), read_dictionary=["v"] if told else None).read(use_threads=False).column(0).combine_chunks()
-
-
-def _longs(values: Longs) -> pa.Array:
-    """As pyarrow has them: `pa.array` would load pandas, where it is installed."""
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
 
 
 def _header(file: int, offset: int) -> tuple[Struct, int]:

@@ -42,7 +42,7 @@ def _in_memory(session: Session, capture: Capture, source: Source, references: C
             if first is None:
                 return None
             bases[number] = first
-    at = np.searchsorted(ordinals, ordinal)
+    at = held.mapped(ordinal, {one: place for place, one in enumerate(ordinals.tolist())})
     file, row = numbers[at], bases[at] + (references["ref"] & POSITION_MASK)
     located = {"origin": references["origin"], "ref": references["ref"], "file": file, "row": row}
     return located if (numbers >= 0).all() else held.taken(located, file >= 0)

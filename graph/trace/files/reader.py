@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
-from headwater.graph.records.decode import Longs
+from headwater.graph.records.decode import Longs, arrow_of
 from headwater.graph.trace.database.held import Columns, Database
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.delimited import is_certain, texts
@@ -141,7 +141,7 @@ class Reader:
             for position, (name, values) in enumerate(
                 ((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows), (LINE, lines.numbers[rows]))
             ):
-                table = table.add_column(position, name, pa.array(values, pa.int64()))
+                table = table.add_column(position, name, arrow_of(values))
             parts.append(table)
         source = f"texts_{next(_numbers)}"
         database.register(source, pa.concat_tables(parts))

@@ -48,7 +48,10 @@ def test_pairs_of_equal_values(refs, keys) -> None:
     assert held.matched(np.array(refs, np.int64), np.array(keys, np.int64), most=len(expected) - 1) is None
 
 
-@given(st.lists(st.integers(-3, 9), max_size=12), st.dictionaries(st.integers(-3, 9), st.integers(0, 5)))
+KEYS = st.integers(-3, 9) | st.integers(0, 9) | st.sampled_from([NONE, 1 << 40])
+
+
+@given(st.lists(KEYS, max_size=12), st.dictionaries(KEYS, st.integers(0, 5)))
 def test_values_are_mapped_or_minus_one(column, to) -> None:
     assert held.mapped(np.array(column, np.int64), to).tolist() == [to.get(value, -1) for value in column]
 
