@@ -81,7 +81,7 @@ def test_a_cache_that_was_evicted_and_filled_again(
 
 @pytest.mark.parametrize("steps", [1, 5_000_000], ids=["at-once", "outlived-by-another"])
 def test_a_part_that_a_task_cached_before_it_failed(
-    steps: int, spark: SparkSession, cached: Cache, source: DataFrame, write: Run, traced: Trace
+    steps: int, spark: SparkSession, cached: Cache, source: DataFrame, bridge: Bridge, write: Run, traced: Trace
 ) -> None:
     kept = cached(source.withColumn("next", f.col("value") + 1))
     failed = f.raise_error(f.lit("reached 70"))
@@ -89,8 +89,7 @@ def test_a_part_that_a_task_cached_before_it_failed(
     failing = kept.select(f.when(f.col("value") == 70, failed).when(f.col("value") == 0, late))
     with pytest.raises(SparkRuntimeException, match="reached 70"):
         failing.write.format("noop").mode("overwrite").save()
-    tracker = spark.sparkContext._jsc.sc().statusTracker()
-    while any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
+    while "RUNNING" in _tasks_of_the_last_job(spark, bridge):
         time.sleep(0.05)
     found = traced(write(kept), "next")
     assert found.ids == {(row["value"] + 1,): [frozenset({row["id"]})] for row in ROWS}
@@ -254,6 +253,15 @@ def test_the_size_of_a_cache_is_that_of_the_programs_own_columns(
         plan = str(joined._jdf.queryExecution().executedPlan().toString())
         assert str(joined._jdf.queryExecution().optimizedPlan().collectLeaves().apply(1).stats().sizeInBytes()) == "8000"
     assert "BroadcastHashJoin" in plan, plan
+
+
+def _tasks_of_the_last_job(spark: SparkSession, bridge: Bridge) -> list[str]:
+    """How each of its tasks goes, or went. (The tracker of executors counts them, but tells late.)"""
+    assert bridge.flush(PATIENTLY)
+    store = spark.sparkContext._jsc.sc().statusStore()
+    stages = store.jobsList(None).head().stageIds()
+    tasks = [store.taskList(stages.apply(number), 0, 100) for number in range(stages.size())]
+    return [part.apply(number).status() for part in tasks for number in range(part.size())]
 
 
 def _plan_that_ran(spark: SparkSession, written: Captured) -> str:
