@@ -95,6 +95,12 @@ class Plan:
                 yield self.operators[identifier]
                 waiting.extend(reversed(self.operators[identifier].inputs))
 
+    def between_windows(self, operator: Operator) -> bool:
+        """Whether a window above asks for some columns of rows that windows below have made: peers of a rank, say, give no other."""
+        above = (other for other in self.operators.values() if other.op == "Window" and other is not operator)
+        over = any(below is operator for window in above for below in self.below(window))
+        return over and any(below.op == "Window" for below in self.below(operator) if below is not operator)
+
     def type_below(self, operator: Operator, attr: int) -> str | None:
         """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""
         for below in self.below(operator):

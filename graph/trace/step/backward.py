@@ -83,15 +83,9 @@ class Backward:
         # Without a choice C is what the query wrote, which may need less than all that it read.
         self._columns = frozenset(root.written) if whole and root is not None else columns
         unknown = [operator for operator in self._plan.operators.values() if needs_of(operator, frozenset()) is None]
-        if witness and unknown and (columns is not None or any(map(self._between_windows, unknown))):
+        if witness and unknown and (columns is not None or any(map(self._plan.between_windows, unknown))):
             session.say(unknown[0].op, "which columns it needs is not known; those of the whole row are traced", "superset")
         self._states: dict[_At, list[str]] = {}
-
-    def _between_windows(self, operator: Operator) -> bool:
-        """Whether a window above asks for some columns of rows that windows below have made: peers of a rank, say, give no other."""
-        above = (other for other in self._plan.operators.values() if other.op == "Window" and other is not operator)
-        over = any(below is operator for window in above for below in self._plan.below(window))
-        return over and any(below.op == "Window" for below in self._plan.below(operator) if below is not operator)
 
     def run(self, begin: str, places: Mapping[int, int]) -> Step:
         """From a table `origin, file, row`; `places` maps a file of the session to its place among the capture's files."""
