@@ -57,7 +57,9 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
         return Text.assemble(("No record of it is so", "bold"), (f": there is nothing to trace.  ({answer.elapsed_ms:,.0f} ms)", "dim"))
     datasets = len({record.dataset for record in answer.records})
     coarse = any(record.grain is not Grain.RECORD for record in answer.records)
-    reached = f"{_count(answer.total, 'place' if coarse else 'record')} in {_count(datasets, 'dataset')}"
+    reached, where = _count(answer.total, "place" if coarse else "record"), f"in {_count(datasets, 'dataset')}"
+    shown = len(answer.records)
+    reached += f" (below the first {shown:,}, {where})" if answer.total > shown else f" {where}"
     exact = ("exact", "bold green") if answer.exact else ("not exact", "bold yellow")
     semantics = "witness: enough to make it again" if answer.semantics is Semantics.WITNESS else "influence: all that had a part"
     story = Text.assemble(f"{_count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)

@@ -109,6 +109,7 @@ def test_what_is_missing_comes_with_its_reason():
     assert "not exact" in told
     assert "job:local:count: captured coarsely (superset)" in told
     assert "4 records beyond --limit" in told
+    assert "(below the first " in told
 
 
 def test_a_coarse_entry_says_its_grain():
