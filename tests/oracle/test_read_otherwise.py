@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.types import LongType, StructField, StructType
 
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from tests.jvm import PATIENTLY
@@ -104,10 +105,21 @@ def one_file_lacks_it(spark: SparkSession, folder: Path) -> DataFrame:
     return spark.read.schema("id bigint, z bigint").parquet(str(folder / "t")).where("z is null or not (z in (2))").groupBy("z").agg(_ids())
 
 
-_EXACT = [two_cases, another_escape, brackets, default_value, partition_in_the_file, read_in_two_ways, nothing, one_file_lacks_it]
+def one_file_lacks_the_text(spark: SparkSession, folder: Path) -> DataFrame:
+    _put(folder / "t/a.parquet", s=["a", "b", "a", None])  # the group of null is told by a record of a file with the column, or without
+    _put(folder / "t/b.parquet", z=[1, 2, 1, 2])
+    read = spark.read.schema("id bigint, s string, z bigint").parquet(str(folder / "t"))
+    grouped = read.groupBy("s").agg(_ids()).select("ids")
+    return grouped.union(read.where("z > 0").groupBy("s", "z").agg(_ids()).select("ids"))
 
 
-@pytest.mark.parametrize("program", [*_EXACT, bytes_as_text, place_hidden, place_hidden_from_the_schema, old_calendar, no_such_column])
+_EXACT = [
+    two_cases, another_escape, brackets, default_value, partition_in_the_file, read_in_two_ways, nothing, no_such_column, one_file_lacks_it,
+    one_file_lacks_the_text,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", [*_EXACT, bytes_as_text, place_hidden, place_hidden_from_the_schema, old_calendar])
 def test_lineage_is_right_or_said_to_lack(
     laboratory: Laboratory, tmp_path: Path, program: Callable[[SparkSession, Path], DataFrame]
 ) -> None:
@@ -170,6 +182,41 @@ def test_a_witness_is_not_chosen_by_what_a_file_lacks_and_the_table_has_a_defaul
     assert pq.ParquetFile(path).read().to_pylist() == [{"c": 50}]
     answer = laboratory.ask(out, (f"file:{path}", 0), Semantics.WITNESS)
     assert 0 in _found(answer)
+    assert [entry.effect for entry in answer.incomplete] == ["superset"]
+
+
+def by_case(spark: SparkSession, folder: Path) -> DataFrame:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    _put(folder / "t/a.parquet", K=[9, 8, 7, 6])
+    _put(folder / "t/b.parquet", k=[1, 2, 3, 0])
+    return spark.read.schema("id bigint, k bigint").parquet(str(folder / "t")).groupBy().agg(f.max("k"))
+
+
+def by_field_id(spark: SparkSession, folder: Path) -> DataFrame:
+    spark.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+    (folder / "t").mkdir()
+    numbers = [pa.field(name, pa.int64(), metadata={"PARQUET:field_id": str(place)}) for place, name in enumerate(("id", "k", "j"))]
+    pq.write_table(pa.table([[0, 1, 2], [7, 9, 8], [3, 1, 2]], schema=pa.schema(numbers)), folder / "t/a.parquet")
+    fields = [StructField(name, LongType(), metadata={"parquet.field.id": place}) for place, name in ((0, "id"), (1, "j"))]
+    return spark.read.schema(StructType(fields)).parquet(str(folder / "t")).groupBy().agg(f.max("j"))
+
+
+@pytest.mark.parametrize(("program", "most", "witness"), [(by_case, 3, 12), (by_field_id, 9, 1)])
+def test_a_witness_is_not_chosen_by_another_column_than_spark_read(
+    laboratory: Laboratory, tmp_path: Path, program: Callable[[SparkSession, Path], DataFrame], most: int, witness: int
+) -> None:
+    spark, out = laboratory.spark, tmp_path / "out"
+    try:
+        program(spark, tmp_path).coalesce(1).write.parquet(str(out))
+        laboratory.publish(laboratory.captured())
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+        spark.conf.unset("spark.sql.parquet.fieldId.read.enabled")
+    (path,) = (path for path in out.glob("*.parquet"))
+    (row,) = pq.ParquetFile(path).read().to_pylist()
+    assert list(row.values()) == [most]
+    answer = laboratory.ask(out, (f"file:{path}", 0), Semantics.WITNESS)
+    assert witness in _found(answer)
     assert [entry.effect for entry in answer.incomplete] == ["superset"]
 
 

@@ -44,14 +44,15 @@ def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mappi
     read = [file.readable() for file, _ in files]
     split = {name.lower(): kind for name, kind in shape.partitions}
     wanted = {names[attr]: kind for attr, kind in needed.items() if names[attr].lower() not in split}
-    check_columns(session.database, read, wanted)
+    absent = check_columns(session.database, read, wanted)
     if not files:
         empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in needed.items())
         return WholeScan(f"(SELECT NULL::BIGINT AS ref{empty} WHERE false)", ())
     values = ""
     for attr, kind in needed.items():
         constant = names[attr].lower() in split
-        value = _constant([_value(file, names[attr]) for file, _ in files]) if constant else f"p.{quoted(names[attr])}"
+        held = "NULL" if names[attr] in absent else f"p.{quoted(names[attr])}"
+        value = _constant([_value(file, names[attr]) for file, _ in files]) if constant else held
         values += f", CAST({value} AS {duckdb_type(kind)}) AS a{attr}"
     ordinal = mapped("p.file_index", {place: ordinal for place, (_, ordinal) in enumerate(files)})
     listed = ", ".join(literal(exactly(file.path)) for file in read)

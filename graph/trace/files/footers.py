@@ -40,14 +40,18 @@ _KNOWN: OrderedDict[FileBlock, Footer] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping[str, str], everywhere: Collection[str] = ()) -> None:
-    """Check columns, name → Spark's type, in files. Those of `everywhere` (lower case) have a value of their own in a file that lacks them.
+def check_columns(
+    database: Database, files: Sequence[ReadFile], wanted: Mapping[str, str], everywhere: Collection[str] = (), *, cased: bool = False
+) -> set[str]:
+    """Check columns, name → Spark's type, in files; give those that none of the files has, which Spark reads as null.
+
+    Those of `everywhere` (lower case) have a value of their own in a file that lacks them. `cased`: a name in another case is another name.
 
     Raises:
         Untranslatable: their values may be others than Spark read, or a column, wanted or not, hides the place of a record.
     """
     if not files:
-        return
+        return set()
     found: set[str] = set()
     names = {name.lower(): (name, kind) for name, kind in wanted.items()}
     told = footers(database, files)
@@ -56,16 +60,16 @@ def check_columns(database: Database, files: Sequence[ReadFile], wanted: Mapping
         if own := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
             raise Untranslatable(f"a record of {file.path}, which has a column {own[0]},")
         for (name, kind), key in zip(footer.columns, lower, strict=True):
-            if key in names and (lower.count(key) > 1 or not _alike(kind, duckdb_type(names[key][1]))):
+            other = key in names and cased and name != names[key][0]
+            if key in names and (other or lower.count(key) > 1 or not _alike(kind, duckdb_type(names[key][1]))):
                 read = f"{names[key][0]}, which was read as {names[key][1]}"
                 raise Untranslatable(f"{read}, is not just that in {file.path} ({name}: {kind})")
         found.update(lower)
         if lacking := sorted(names.keys() & set(everywhere) - set(lower)):
             raise Untranslatable(f"{lacking[0]}, which {file.path} lacks and which has a default,")
-    if absent := sorted(names.keys() - found):
-        raise Untranslatable(f"{absent[0]}, which none of the files has")
     if "date" in wanted.values() and any(footer.old_calendar for footer in told):
         raise Untranslatable("a date in a file of the calendar that Spark used before version 3")
+    return {names[key][0] for key in names.keys() - found}
 
 
 def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:

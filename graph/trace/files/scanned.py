@@ -33,21 +33,26 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     shape = Shape.of_source(source)
     names = {column.attr: column.name for column in operator.attributes}
     defaulted = {column.name.lower() for column in source.columns if column.default}
+    absent: set[str] = set()
     if shape.format == "parquet":
         split = {name.lower() for name, _ in shape.partitions}
         wanted_columns = {names[attr]: kind for attr, kind in attributes.items() if names[attr].lower() not in split}
-        check_columns(session.database, files, wanted_columns, everywhere=defaulted)
+        found_by = dict(shape.options).get("columnsby")
+        if found_by == "id" and wanted_columns:
+            raise Untranslatable(f"{min(wanted_columns)}, which Spark may have found by a field id,")
+        absent = check_columns(session.database, files, wanted_columns, everywhere=defaulted, cased=found_by == "case")
     elif filled := sorted(defaulted & {names[attr].lower() for attr in attributes}):
         raise Untranslatable(f"{filled[0]}, which has a default for what a file lacks,")
     try:
-        needed = dict.fromkeys(names[attr] for attr in attributes)
+        needed = dict.fromkeys(names[attr] for attr in attributes if names[attr] not in absent)
         query, parameters = session.reader.query(session.database, shape, files, located, needed) if files else (None, [])
     except UnsupportedError as error:
         raise Untranslatable(error.message) from error
     if query is None:
         empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
         return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")
-    listed = "".join(f", CAST(t.{quoted(names[attr])} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
+    held = {attr: "NULL" if names[attr] in absent else f"t.{quoted(names[attr])}" for attr in attributes}
+    listed = "".join(f", CAST({held[attr]} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
     return session.table(f"SELECT l.ref{listed} FROM {located} l JOIN ({query}) t ON t.__file = l.file AND t.__row = l.row", parameters)
 
 

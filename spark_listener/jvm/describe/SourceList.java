@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
@@ -113,6 +114,9 @@ final class SourceList {
         if (capture != null && relation.fileFormat() instanceof CSVFileFormat) { // what the reader takes from the session, if no option says it
             options.putIfAbsent("timezone", capture.timeZone);
             options.putIfAbsent("columnnameofcorruptrecord", capture.corruptColumn);
+        }
+        if (capture != null && capture.parquetNames != null && relation.fileFormat().getClass() == ParquetFileFormat.class) {
+            options.put("columnsby", capture.parquetNames);
         }
         result.put("options", options);
         result.put("columns", columns(relation.schema()));

@@ -37,6 +37,7 @@ public final class Capture {
     public long execution = -1L; // of Spark SQL
     public final String timeZone = SQLConf.get().sessionLocalTimeZone();
     public final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
+    public final String parquetNames = parquetNames(); // null: columns are found by their names, whatever their case
     public final String folder; // of its segments
     final TraceBudget derived; // what traces find again
     private LogicalPlan written; // null: that of the execution is
@@ -59,6 +60,11 @@ public final class Capture {
         this.written = written;
         this.derived = new TraceBudget(budget > 0.0 && Listings.differ(original) ? 0.0 : budget);
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
+    }
+
+    private static String parquetNames() {
+        SQLConf conf = SQLConf.get();
+        return conf.parquetFieldIdReadEnabled() ? "id" : conf.caseSensitiveAnalysis() ? "case" : null;
     }
 
     /** The sides of joins of the query that stand in it more than once. */
