@@ -74,7 +74,7 @@ final class ReusedRows {
         Set attempts = new HashSet();
         for (int i = 0; i < capture.boundaries.size(); i++) {
             Boundary other = (Boundary) capture.boundaries.get(i);
-            if (!other.kind.equals(boundary.kind) || !ran(other) || !other.original.canonicalized().equals(boundary.original.canonicalized())) {
+            if (!other.kind.equals(boundary.kind) || !ran(other) || !EqualPlans.are(other.original, boundary.original)) {
                 continue;
             }
             if (!SegmentSpec.isReferred(boundary.kind)) {

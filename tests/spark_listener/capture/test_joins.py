@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,3 +120,23 @@ def test_a_shuffle_that_spark_reuses_for_other_results_of_the_same_groups(spark:
     groups = [frozenset(row["id"] for row in left_rows() if row["k"] == k) for k in {row["k"] for row in left_rows()}]
     found = [ids for rows in captured.ids("x").values() for ids in rows]
     assert sorted(map(sorted, found)) == sorted(map(sorted, [everything, *groups, *groups]))
+
+
+@pytest.mark.parametrize("aqe", [True, False])
+def test_equal_subplans_that_spark_prunes_as_they_run(
+    spark: SparkSession, tmp_path: Path, table: Any, write: Any, conf: Any, aqe: bool
+) -> None:
+    conf(
+        adaptive__enabled=aqe,
+        optimizer__dynamicPartitionPruning__reuseBroadcastOnly=False,
+        optimizer__dynamicPartitionPruning__useStats=False,
+    )
+    (tmp_path / "days").mkdir()
+    for day in range(3):
+        table(f"days/day={day}", [{"id": f"d{day}{i}", "s": i % 2} for i in range(4)])
+    spark.read.parquet(str(tmp_path / "days")).createOrReplaceTempView("days")
+    spark.read.parquet(table("some", [{"id": f"s{k}", "k": k, "w": k} for k in range(3)])).createOrReplaceTempView("some")
+    grouped = "SELECT days.s FROM days JOIN some ON days.day = some.k WHERE some.w > 0 GROUP BY days.s"
+    captured = write(spark.sql(f"{grouped} UNION ALL {grouped}"))
+    groups = {s: frozenset({"s1", "s2", *(f"d{day}{i}" for day in (1, 2) for i in (s, s + 2))}) for s in range(2)}
+    assert captured.ids("s") == {(s,): [ids, ids] for s, ids in groups.items()}

@@ -1,0 +1,77 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+
+/**
+ * Whether two plans are one to Spark, so that it may run one and use its rows for both. Spark's own comparison of logical plans takes the
+ * columns that dynamic partition pruning asks for by their numbers, which no two parts of a query share; of physical plans it does not.
+ */
+final class EqualPlans {
+    private EqualPlans() {}
+
+    static boolean are(LogicalPlan one, LogicalPlan other) {
+        if (one.canonicalized().equals(other.canonicalized())) {
+            return true;
+        }
+        return prunes(one) && prunes(other) && placed(one).canonicalized().equals(placed(other).canonicalized());
+    }
+
+    private static boolean prunes(LogicalPlan plan) {
+        return plan.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY());
+    }
+
+    /** The plan with such columns named by their places. */
+    private static LogicalPlan placed(LogicalPlan plan) {
+        if (!prunes(plan)) {
+            return plan;
+        }
+        List children = Scala.list(plan.children());
+        for (int i = 0; i < children.size(); i++) {
+            children.set(i, placed((LogicalPlan) children.get(i)));
+        }
+        LogicalPlan renewed = (LogicalPlan) plan.withNewChildren(Scala.seq(children));
+        return renewed instanceof Filter ? new Filter(placed(((Filter) renewed).condition()), ((Filter) renewed).child()) : renewed;
+    }
+
+    private static Expression placed(Expression part) {
+        if (part instanceof DynamicPruningSubquery) {
+            DynamicPruningSubquery pruning = (DynamicPruningSubquery) part;
+            List keys = Scala.list(pruning.buildKeys());
+            for (int i = 0; i < keys.size(); i++) {
+                keys.set(i, placed((Expression) keys.get(i), Scala.list(pruning.buildQuery().output())));
+            }
+            return pruning.copy(
+                pruning.pruningKey(), placed(pruning.buildQuery()), Scala.seq(keys), pruning.broadcastKeyIndices(), pruning.onlyInBroadcast(),
+                pruning.exprId(), pruning.hint());
+        }
+        List children = Scala.list(part.children());
+        for (int i = 0; i < children.size(); i++) {
+            children.set(i, placed((Expression) children.get(i)));
+        }
+        return children.isEmpty() ? part : (Expression) part.withNewChildren(Scala.seq(children));
+    }
+
+    private static Expression placed(Expression key, List columns) {
+        for (int i = 0; key instanceof Attribute && i < columns.size(); i++) {
+            Attribute column = (Attribute) columns.get(i);
+            if (column.exprId().equals(((Attribute) key).exprId())) {
+                return new BoundReference(i, key.dataType(), key.nullable());
+            }
+        }
+        List children = Scala.list(key.children());
+        List renewed = new ArrayList();
+        for (int i = 0; i < children.size(); i++) {
+            renewed.add(placed((Expression) children.get(i), columns));
+        }
+        return children.isEmpty() ? key : (Expression) key.withNewChildren(Scala.seq(renewed));
+    }
+}
