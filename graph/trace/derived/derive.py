@@ -19,7 +19,7 @@ from headwater.graph.associations import NONE, Boundary
 from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.database.translate import Untranslatable
-from headwater.graph.trace.derived.sought import Sought, key_name, key_of, reference_of, sought
+from headwater.graph.trace.derived.sought import Sought, key_name, key_of, reference_of, reference_to, sought
 from headwater.graph.trace.derived.standing import keys_told
 from headwater.graph.trace.derived.whole import whole_scan
 from headwater.graph.trace.files.reader import literal
@@ -104,7 +104,7 @@ def _groups_of(session: Session, capture: Capture, boundary: Boundary, column: C
         met = _rows(session, capture, made, selected, conditions=[f"{made.columns[column.name]} IN (SELECT ref FROM {rows})"])
     names = "".join(f", m.{name}" for name in [*made.columns, *made.values])
     if made.told and boundary.kind == "match":
-        return session.table(f"SELECT {key_of('m.k0')} AS key{names} FROM {met} m WHERE m.k0 IS NOT NULL")
+        return session.table(f"SELECT {reference_to('m.k0')} AS key{names} FROM {met} m WHERE m.k0 IS NOT NULL")
     if made.told:
         return session.table(f"SELECT {reference_of('m.k0') if made.keys else '0::BIGINT'} AS key{names} FROM {met} m")
     stands = keys_told(session, capture, boundary, made, _referred(session, capture, boundary))
@@ -139,7 +139,7 @@ def _named(session: Session, capture: Capture, boundary: Boundary, made: Sought,
 def _of_semi_join(made: Sought) -> str:
     """The columns of a row of a semi-join, in a SELECT."""
     (own,) = made.columns.values()
-    return f"{own} AS ref, {key_of(made.keys[0])} AS key, {made.references}{made.computed}"
+    return f"{own} AS ref, {reference_to(made.keys[0])} AS key, {made.references}{made.computed}"
 
 
 def _referred(session: Session, capture: Capture, boundary: Boundary) -> str:

@@ -87,12 +87,18 @@ def _reference(capture: Capture, translator: Translator, column: Column) -> str:
         return f"v{references(rows)[0].operator}.ref"
     if matches is None or matches.derived is None or len(matches.derived.left) != 1:
         raise Untranslatable(operator.text or operator.op)
-    return key_of(translator.sql(matches.derived.left[0], plan.children(operator)[0]))
+    return reference_to(translator.sql(matches.derived.left[0], plan.children(operator)[0]))
 
 
 def key_of(reference: str) -> str:
     """The key that is one whole number and that a reference tells; or the reference of such a key that is not null."""
     return f"xor(CAST({reference} AS BIGINT), {_MIXED})"
+
+
+def reference_to(key: str) -> str:
+    """The reference to the matches of a key: the inverse. No error but of the one key that cannot be told from no record."""
+    said = f"a key is {NONE ^ _MIXED}, which cannot be told from no record"
+    return f"(CASE WHEN {key} = {NONE ^ _MIXED} THEN error('{said}') ELSE {key_of(key)} END)"
 
 
 def group_of(reference: str) -> str:

@@ -32,7 +32,7 @@ final class AggregateFamily extends Family {
         if (derivable != null) {
             return new DerivedGroups(aggregate, operator, rewriter, derivable).rewrite();
         }
-        Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate"));
+        Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate", rewriter.capture));
         Expression check = KeyHash.check(Scala.list(aggregate.groupingExpressions()), "Aggregate");
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, Boundary.keyed(hash, aggregate.child()));
         Rewritten child = rewriter.rewrite(aggregate.child());

@@ -101,6 +101,6 @@ final class ComparedCondition {
     private static Expression hash(Expression value) {
         List keys = new ArrayList();
         keys.add(value);
-        return KeyHash.ofJoin(keys, "Join");
+        return KeyHash.ofJoin(keys, "Join", null);
     }
 }

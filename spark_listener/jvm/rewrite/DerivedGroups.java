@@ -129,7 +129,7 @@ final class DerivedGroups {
     }
 
     private Expression hash() {
-        return KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate"));
+        return KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate", rewriter.capture));
     }
 
     private static Expression least(Hidden record) {

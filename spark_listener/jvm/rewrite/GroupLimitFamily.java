@@ -63,14 +63,14 @@ final class GroupLimitFamily extends Family {
     }
 
     /** By what the rows of a partition are found again that a limit dropped. */
-    static Expression hash(List keys) {
-        return KeyHash.narrowed(KeyHash.of(Scala.seq(keys), NAME));
+    static Expression hash(List keys, Capture capture) {
+        return KeyHash.narrowed(KeyHash.of(Scala.seq(keys), NAME, capture));
     }
 
     /** Records what a limit of ranks gets: below, the rows `child` of the operator `node`. */
     static LogicalPlan tapped(Rewritten child, List keys, Boundary boundary, Rewriter rewriter) {
         List values = new ArrayList();
-        values.add(hash(keys));
+        values.add(hash(keys, rewriter.capture));
         boundary.column("key", null, 0);
         Expression check = KeyHash.check(keys, NAME);
         if (check != null) {

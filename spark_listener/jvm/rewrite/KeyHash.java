@@ -1,6 +1,8 @@
 package headwater.rewrite;
 
 import headwater.shim.Scala;
+import headwater.tap.AmbiguousKeys;
+import headwater.tap.KeyNumber;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.BitwiseXor;
@@ -28,22 +30,19 @@ import scala.collection.immutable.Seq;
  * join the hash of several keys ((x, null) is not (null, x)).
  */
 final class KeyHash {
-    private static final long NULL = 0x5DEECE66D1CE4E5BL; // as unlikely a key as any hash is to collide
-    private static final long MIXED = 0x3C6EF37200000000L; // Long.MIN_VALUE means "none", and is a key that people use; low bits stay: neighbours compress
-
     private static final long SEED = 42L;
     private static final long CHECK_SEED = 0x27D4EB2F165667C5L;
     private static final String NARROWED = "spark.headwater.test.keyHashes"; // how many hashes there are, for tests of collisions
 
     private KeyHash() {}
 
-    static Expression of(Seq keys, String operator) {
+    static Expression of(Seq keys, String operator, Capture capture) {
         List all = Scala.list(keys);
         if (all.isEmpty()) {
             return new Literal(Long.valueOf(0L), DataTypes.LongType); // one group
         }
         if (all.size() == 1 && isNumber(((Expression) all.get(0)).dataType())) {
-            return number((Expression) all.get(0));
+            return number((Expression) all.get(0), operator, capture);
         }
         return new XxHash64(Scala.seq(hashed(all, operator)), SEED);
     }
@@ -85,7 +84,7 @@ final class KeyHash {
      * The hash of the keys of one side of a join, null where a key is null: such a row has no match. (Keys that are compared by `<=>`
      * come in a form that is never null.) Both sides' hashes of equal keys are equal, whichever side may be null.
      */
-    static Expression ofJoin(List keys, String operator) {
+    static Expression ofJoin(List keys, String operator, Capture capture) {
         if (keys.isEmpty()) {
             return new Literal(Long.valueOf(0L), DataTypes.LongType); // every row may match
         }
@@ -100,18 +99,24 @@ final class KeyHash {
             }
         }
         boolean number = keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType());
-        Expression hash = number ? number((Expression) keys.get(0)) : new XxHash64(Scala.seq(hashed), SEED);
+        Expression hash = number ? number((Expression) keys.get(0), operator, capture) : new XxHash64(Scala.seq(hashed), SEED);
         return absent == null ? hash : new If(absent, new Literal(null, DataTypes.LongType), hash);
     }
 
-    /** One key that is a whole number needs no hash: two constants keep null and "none" apart from it, and segments shrink to a third. */
-    private static Expression number(Expression key) {
+    /**
+     * One key that is a whole number needs no hash: two constants keep null and "none" apart from it, and segments shrink to a third. Of a BIGINT
+     * the capture, if there is one, says where a row has one that either is taken for.
+     */
+    private static Expression number(Expression key, String operator, Capture capture) {
+        if (key.dataType() == DataTypes.LongType && capture != null) {
+            return new KeyNumber(Scala.seq((Object) key), new AmbiguousKeys(operator, capture.reports));
+        }
         Expression wide = key.dataType() == DataTypes.LongType ? key : Cast$.MODULE$.apply(key, DataTypes.LongType, false);
         List values = new ArrayList();
         values.add(wide);
-        values.add(new Literal(Long.valueOf(NULL), DataTypes.LongType));
+        values.add(new Literal(Long.valueOf(AmbiguousKeys.NULL), DataTypes.LongType));
         Expression present = key.nullable() ? new Coalesce(Scala.seq(values)) : wide;
-        return new BitwiseXor(present, new Literal(Long.valueOf(MIXED), DataTypes.LongType));
+        return new BitwiseXor(present, new Literal(Long.valueOf(AmbiguousKeys.MIXED), DataTypes.LongType));
     }
 
     /** What a key is, where it is a whole number that was made wider to be compared: its hash is the same. */

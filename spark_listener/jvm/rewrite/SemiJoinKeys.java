@@ -56,7 +56,8 @@ public final class SemiJoinKeys {
             }
         }
         return new SemiJoinKeys(
-            KeyHash.narrowed(KeyHash.ofJoin(left, name)), KeyHash.narrowed(KeyHash.ofJoin(right, name)), KeyHash.check(right, name), left, right, condition);
+            KeyHash.narrowed(KeyHash.ofJoin(left, name, capture)), KeyHash.narrowed(KeyHash.ofJoin(right, name, capture)),
+            KeyHash.check(right, name), left, right, condition);
     }
 
     /** What of the right side is compared beyond the keys: expressions over its columns. */

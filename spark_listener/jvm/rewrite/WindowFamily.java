@@ -38,7 +38,7 @@ final class WindowFamily extends Family {
         Window window = (Window) node;
         Rewriter.check(node);
         Rewriter.checkNoPython(node); // Spark plans a window of Python functions apart, and ours are not
-        Expression hash = KeyHash.of(window.partitionSpec(), "Window");
+        Expression hash = KeyHash.of(window.partitionSpec(), "Window", rewriter.capture);
         Boundary boundary = rewriter.boundary(SegmentSpec.WINDOW, operator, node);
         if (LateralLimit.maybe(window, rewriter.capture)) {
             rewriter.capture.problem(
@@ -85,7 +85,7 @@ final class WindowFamily extends Family {
         }
         boundary.hidden(child, values);
         if (limited) { // the rest of the row's partition: what the limit below dropped, too
-            values.add(GroupLimitFamily.hash(Scala.list(window.partitionSpec())));
+            values.add(GroupLimitFamily.hash(Scala.list(window.partitionSpec()), rewriter.capture));
             boundary.column("partition", "operator", limit);
         }
         LogicalPlan counting = window.copy(Scala.seq(expressions), window.partitionSpec(), window.orderSpec(), child.plan, window.hint());

@@ -41,6 +41,6 @@ final class NumberedBatchReader extends scala.runtime.AbstractFunction1 implemen
         report.boundary = -1;
         report.source = source;
         report.fault = "the rows of a split could not be numbered: " + cause;
-        TaskTaps.of(TaskContext.get()).split(reports, report);
+        TaskTaps.of(TaskContext.get()).tell(reports, report);
     }
 }

@@ -54,7 +54,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
         split.splitOrdinal = ordinal;
         split.splitStart = file.start();
         split.splitLength = file.length();
-        TaskTaps.of(TaskContext.get()).split(reports, split);
+        TaskTaps.of(TaskContext.get()).tell(reports, split);
     }
 
     /** From (the original's row, reference, partition values) to the order in which the scan wants them. */

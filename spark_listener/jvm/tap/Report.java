@@ -3,8 +3,8 @@ package headwater.tap;
 import java.io.Serializable;
 
 /**
- * What a task that succeeded tells the driver: a segment that it wrote (`sha256` set), one that it could not write (`fault` set), or a
- * split of a source that it read (`splitPath` set).
+ * What a task that succeeded tells the driver: a segment that it wrote (`sha256` set), one that it could not write, or what else records
+ * cannot be told from (`fault` set), or a split of a source that it read (`splitPath` set).
  */
 public final class Report implements Serializable {
     public int boundary;
@@ -16,6 +16,7 @@ public final class Report implements Serializable {
     public long bytes;
     public String sha256;
     public String fault;
+    public String operator; // which has the fault, where it is of no boundary; null: a scan
     public int source;
     public String splitPath;
     public int splitOrdinal;

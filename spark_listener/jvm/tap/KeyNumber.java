@@ -1,0 +1,68 @@
+package headwater.tap;
+
+import headwater.shim.OwnExpression;
+import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.Block;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * What stands for a key that is one BIGINT: the key, mixed so that no key that people use is the reference "none", and a number for null.
+ * There are two more of what it must stand for than there are numbers: a key that is taken for null, and one that is taken for none. Where a
+ * row has one of these the driver is told, at the price of two comparisons a row.
+ */
+public final class KeyNumber extends OwnExpression {
+    private final scala.collection.immutable.Seq children;
+    private final AmbiguousKeys met;
+
+    public KeyNumber(scala.collection.immutable.Seq children, AmbiguousKeys met) {
+        this.children = children;
+        this.met = met;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return children;
+    }
+
+    public DataType dataType() {
+        return DataTypes.LongType;
+    }
+
+    public Object eval(InternalRow input) {
+        Object key = ((Expression) children.apply(0)).eval(input);
+        if (key != null && AmbiguousKeys.has(((Long) key).longValue())) {
+            met.run();
+        }
+        return Long.valueOf((key == null ? AmbiguousKeys.NULL : ((Long) key).longValue()) ^ AmbiguousKeys.MIXED);
+    }
+
+    public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+        ExprCode key = ((Expression) children.apply(0)).genCode(context);
+        String told = context.addReferenceObj("ambiguous", met, "java.lang.Runnable");
+        String value = key.value().toString();
+        String isNull = key.isNull().toString();
+        String text = "if (!" + isNull + " && (" + value + " == " + AmbiguousKeys.NULL + "L || " + value + " == " + AmbiguousKeys.NONE + "L)) {\n  "
+            + told + ".run();\n}\n"
+            + "long " + code.value() + " = (" + isNull + " ? " + AmbiguousKeys.NULL + "L : " + value + ") ^ " + AmbiguousKeys.MIXED + "L;\n";
+        Block all = key.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
+        return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
+    }
+
+    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+        return new KeyNumber(renewed, met);
+    }
+
+    public Object productElement(int index) {
+        return children;
+    }
+
+    public scala.collection.immutable.Seq otherCopyArgs() {
+        return Scala.seq((Object) met);
+    }
+}
