@@ -19,6 +19,7 @@ from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import arrow_of, longs_of
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
+from headwater.graph.records.numbering import Numbering
 from headwater.graph.records.ordering import collided, ordered
 from headwater.graph.records.tables import batches, files_written, order_of, schema_of
 
@@ -42,26 +43,28 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
         if segment.footer.boundary >= 0:
             by_boundary[segment.footer.boundary].append(segment)
     files = files_written(by_boundary[manifest.sink.boundary]) if manifest.sink and manifest.sink.boundary in by_boundary else []
-    for boundary in manifest.boundaries:
+    numbering = Numbering(manifest)
+    for boundary in numbering.order():
         if boundary.derived is not None:
             continue  # nothing was written: traces find its rows again
-        _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder)
+        _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder, numbering)
     write_durably(folder / FILES, files_text(files))
     write_durably(folder / MANIFEST, manifest_text(manifest))
     return files
 
 
-def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path) -> None:
+def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering) -> None:
     schema = schema_of(boundary)
     unsorted = batches(boundary, segments, files)
     target = folder / boundary_name(boundary.boundary)
     if sum(segment.footer.rows for segment in segments) * len(schema) <= _IN_MEMORY:
         parts = sorted((batch for batch in unsorted if batch.num_rows), key=lambda batch: _first(boundary, batch))  # often that is all
-        _write(_ordered(boundary, pa.Table.from_batches(parts, schema)).to_batches(), schema, target)
+        _write(_ordered(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
         return
     with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(folder / "spill")}) as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-        database.register("unsorted", pa.RecordBatchReader.from_batches(schema, unsorted))
+        numbered = (numbering.batch(boundary, batch) for batch in unsorted)
+        database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered))
         rows = _COLLIDED if _is_for_collisions(boundary) else "unsorted"
         keep_sorted(boundary, database, rows, target)
 
@@ -75,14 +78,16 @@ def _first(boundary: Boundary, batch: pa.RecordBatch) -> list[int]:
     return [batch.column(name)[0].as_py() for name in order_of(boundary)]
 
 
-def _ordered(boundary: Boundary, table: pa.Table) -> pa.Table:
-    columns = [longs_of(column) for column in table.columns]
+def _ordered(boundary: Boundary, table: pa.Table, numbering: Numbering) -> pa.Table:
+    columns = {name: longs_of(table.column(name)) for name in table.schema.names}
     if _is_for_collisions(boundary):
-        columns = list(collided(*columns))
-    else:
-        names = table.schema.names
-        columns = ordered(columns, [columns[names.index(name)] for name in order_of(boundary)])
-    return pa.table([arrow_of(column) for column in columns], schema=table.schema)
+        columns["key"], columns["checked"] = collided(columns["key"], columns["checked"])
+    columns = numbering.own(boundary, columns)
+    if referring := numbering.referring(boundary):
+        first = [columns[name] for name in order_of(boundary) if name not in referring]
+        columns = numbering.others(boundary, dict(zip(columns, ordered([*columns.values()], first), strict=True)))
+    made = ordered([*columns.values()], [columns[name] for name in order_of(boundary)])
+    return pa.table([arrow_of(column) for column in made], schema=table.schema)
 
 
 def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:

@@ -11,6 +11,8 @@
     check    key, checked                           only hashes that two keys of an aggregate have
     check    key, r0 …, checked, v0 …, nulls        of groups that are found again: all
 
+`key`, and what refers to it, is a number of the group (records/numbering) or, as in captures that an earlier release kept, its hash.
+
 `checked` (of groups and matches too) is a second hash of the key.
 
 `branch7` (of any kind) tells by which projection of operator 7, an Expand, the row was made; `partition3` is the hash of the row's
@@ -76,6 +78,12 @@ def order_of(boundary: Boundary) -> list[str]:
         return ["ref"]
     names: list[str] = schema_of(boundary).names
     return names
+
+
+def referred_names(boundary: Boundary) -> list[tuple[str, int]]:
+    """The kept columns that name rows or groups of an operator, and which."""
+    pairs = zip(_roles(boundary), boundary.columns, strict=True)
+    return [(name, column.operator) for name, column in pairs if column.role in {"ref", "partition"} and column.operator is not None]
 
 
 def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile]) -> Iterator[pa.RecordBatch]:

@@ -47,6 +47,7 @@ class Job:
     """One captured query in the making. `clock` orders the captures."""
 
     format: ClassVar[int] = 1
+    second_hashes: ClassVar[bool] = False  # of groups, which are numbered anew where they have one
     store: AssociationStore
     name: str
     clock: int = 0
@@ -147,6 +148,9 @@ class Job:
             groups.setdefault(tuple(row.values[key] for key in keys), []).append(row)
         edges = [[_hash(key), *(row.refs[ref] for ref in of.refs)] for key, rows in groups.items() for row in rows]
         self._spill(len(self.boundaries) - 1, edges)
+        if self.second_hashes:
+            self._boundary("check", operator, [{"role": "key"}, {"role": "check"}], of.operator)
+            self._spill(len(self.boundaries) - 1, [[_hash(key), _hash((key,))] for key in groups])
         rows = [
             Row(
                 {**dict(zip(keys, key, strict=True)), **{name: f(members) for name, (_, f, _) in functions.items()}}, {operator: _hash(key)}
@@ -283,7 +287,7 @@ class Job:
         self.boundaries.append(
             {"boundary": len(self.boundaries), "kind": kind, "operator": operator if kind != "sink" else at, "columns": columns}
         )
-        if kind != "sink":
+        if kind not in {"sink", "check"}:
             self.operators[operator]["boundary"] = len(self.boundaries) - 1
 
     def _spill(self, boundary: int, edges: list[list[int]]) -> None:

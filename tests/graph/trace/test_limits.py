@@ -100,8 +100,10 @@ async def test_expressions_below_an_outer_join_are_null_where_the_side_is_missin
     assert answer.exact
 
 
-async def test_ties_and_inner_aggregates_take_the_first_source_record(store, ask, tmp_path) -> None:
+@pytest.mark.parametrize("numbered", [False, True])
+async def test_ties_and_inner_aggregates_take_the_first_source_record(store, ask, tmp_path, monkeypatch, numbered) -> None:
     """max(sum) over groups: both groups of `a` sum to 6; the one with the earlier record is taken, and all of it."""
+    monkeypatch.setattr(Job, "second_hashes", numbered)
     source = write_csv(tmp_path / "t.csv", ["k", "g", "v"], [["a", "q", 1], ["a", "p", 6], ["a", "q", 5], ["a", "r", 2]])
     job = Job(store, "nested", 9)
     scan = job.scan(source, "csv", {"k": "string", "g": "string", "v": "int"}, RAW)

@@ -7,20 +7,27 @@ import pytest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from headwater.graph.trace.tracer import _TRACERS, Tracer
-from tests.graph.jobs import TENANT
+from tests.graph.jobs import TENANT, Job
 from tests.graph.trace.conftest import records
 from tests.graph.trace.pipeline import build
 
 REPORT = ["origin", "hours", "max_wind", "min_visib", "peak", "flights", "max_delay", "carriers", "late"]
 
 
-@pytest.fixture(scope="module", params=[(1, 10**6), (2, 0), (2, 3)], ids=["1", "2, in the database", "2, half and half"])
+@pytest.fixture(
+    scope="module",
+    params=[(1, 10**6, True), (2, 0, True), (2, 3, False)],
+    ids=["1, groups by number", "2, by number, in the database", "2, by hash, half and half"],
+)
 def pipeline(request, tmp_path_factory):
-    seed, held = request.param
+    seed, held, numbered = request.param
     root = tmp_path_factory.mktemp("pipeline")
     store = AssociationStore(root / "associations")
     _TRACERS[store] = Tracer(store, held=held)
-    yield store, build(store, root, seed)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Job, "second_hashes", numbered)
+        oracle = build(store, root, seed)
+    yield store, oracle
     store.close()
 
 

@@ -1,0 +1,121 @@
+"""Groups, numbered anew when they are kept: the hash of a key takes eight bytes wherever a row refers to its group, a number few or none.
+
+What refers to groups is kept first, so that groups have numbers in the order in which they are met there, from 0: a sink that reads a group
+after the other takes nothing for it. References to groups mean something within a capture alone, and nobody asks what the hash was.
+
+Hashes stay of groups that a trace finds again (derived ones), whose reference may tell the key, and of more groups than fit in memory. A
+key that is one whole number and has no hash stays as well: often it ascends as the records do, and both are small then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.graph.associations import NONE, Boundary, Manifest
+from headwater.graph.records.decode import Longs, arrow_of, longs_of
+from headwater.graph.records.tables import referred_names
+
+_MOST = 4_000_000  # groups of an operator: their hashes and numbers take 64 MB, and as much again while some are added
+
+
+class Numbering:
+    """The numbers of the groups of one capture, which fill up as its boundaries are kept in `order`."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        rows = {boundary.boundary: 0 for boundary in manifest.boundaries}
+        for segment in manifest.segments:
+            rows[segment.boundary] = rows.get(segment.boundary, 0) + segment.rows
+        most: dict[int, int] = {}  # by operator: how many groups it may have
+        for boundary in manifest.boundaries:
+            if boundary.derived is None and boundary.kind in {"group", "check"}:
+                most[boundary.operator] = min(rows[boundary.boundary], most.get(boundary.operator, _MOST + 1))
+        hashed = {boundary.operator for boundary in manifest.boundaries if any(column.role == "check" for column in boundary.columns)}
+        recorded = {boundary.operator for boundary in manifest.boundaries if boundary.kind == "group" and boundary.derived is None} & hashed
+        self._numbers = {operator: _Numbers() for operator in recorded if most[operator] <= _MOST}
+        self._boundaries = manifest.boundaries
+
+    def order(self) -> list[Boundary]:
+        """The boundaries, each after those that refer to its rows where they have groups."""
+        groups = {boundary.operator: boundary.boundary for boundary in self._boundaries if self._numbered(boundary, "group")}
+        after: dict[int, set[int]] = {boundary.boundary: set() for boundary in self._boundaries}
+        for boundary in self._boundaries:
+            for operator in self._referred(boundary).values():
+                after[groups[operator]].add(boundary.boundary)
+            if self._numbered(boundary, "check"):
+                after[boundary.boundary].add(groups[boundary.operator])
+        by_number = {boundary.boundary: boundary for boundary in self._boundaries}
+        try:
+            return [by_number[number] for number in TopologicalSorter(after).static_order()]
+        except CycleError:  # no plan is so; the numbers are right in any order
+            return list(self._boundaries)
+
+    def referring(self, boundary: Boundary) -> list[str]:
+        """The columns of a kept table that refer to groups with numbers."""
+        return list(self._referred(boundary))
+
+    def own(self, boundary: Boundary, columns: Mapping[str, Longs]) -> dict[str, Longs]:
+        """The columns of rows of a boundary, its own groups by their numbers."""
+        if not (self._numbered(boundary, "group") or self._numbered(boundary, "check")):
+            return dict(columns)
+        return {**columns, "key": self._numbers[boundary.operator].of(columns["key"])}
+
+    def others(self, boundary: Boundary, columns: Mapping[str, Longs]) -> dict[str, Longs]:
+        """The columns of rows of a boundary, in the order in which they are kept, the groups that they refer to by their numbers."""
+        referred = self._referred(boundary)
+        return {name: self._numbers[referred[name]].of(column) if name in referred else column for name, column in columns.items()}
+
+    def batch(self, boundary: Boundary, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Both of rows that come in any order."""
+        columns = {name: longs_of(pa.chunked_array([batch.column(name)])) for name in batch.schema.names}
+        made = self.others(boundary, self.own(boundary, columns))
+        return pa.RecordBatch.from_arrays([arrow_of(made[name]) for name in batch.schema.names], schema=batch.schema)
+
+    def _numbered(self, boundary: Boundary, kind: str) -> bool:
+        return boundary.kind == kind and boundary.operator in self._numbers
+
+    def _referred(self, boundary: Boundary) -> dict[str, int]:
+        return {name: operator for name, operator in referred_names(boundary) if operator in self._numbers}
+
+
+class _Numbers:
+    """The numbers of one operator's groups, from 0, in the order in which they are asked for."""
+
+    def __init__(self) -> None:
+        self._hashes = np.empty(0, np.int64)  # ascending
+        self._numbers = np.empty(0, np.int64)
+
+    def of(self, hashes: Longs) -> Longs:
+        """The numbers of groups; "none" stays."""
+        if not len(hashes):
+            return hashes
+        met = arrow_of(hashes).dictionary_encode()
+        distinct = longs_of(pa.chunked_array([met.dictionary]))  # in the order in which they come
+        self._add(distinct)
+        numbers = self._of_known(distinct)
+        numbers[distinct == NONE] = NONE
+        places = np.frombuffer(met.indices.buffers()[1], np.int32)[met.indices.offset :][: len(hashes)]
+        made: Longs = numbers[places]
+        return made
+
+    def _add(self, distinct: Longs) -> None:
+        new = distinct[distinct != NONE]
+        if len(self._hashes):
+            places = np.minimum(np.searchsorted(self._hashes, new), len(self._hashes) - 1)
+            new = new[self._hashes[places] != new]
+        if not len(new):
+            return
+        hashes = np.concatenate([self._hashes, new])
+        numbers = np.concatenate([self._numbers, np.arange(len(self._hashes), len(hashes), dtype=np.int64)])
+        places = np.argsort(hashes)
+        self._hashes, self._numbers = hashes[places], numbers[places]
+
+    def _of_known(self, distinct: Longs) -> Longs:
+        if not len(self._hashes):
+            return np.full(len(distinct), NONE, np.int64)
+        places = np.minimum(np.searchsorted(self._hashes, distinct), len(self._hashes) - 1)
+        made: Longs = self._numbers[places]
+        return made
