@@ -112,7 +112,9 @@ def chosen(columns: Columns, names: Sequence[str]) -> Columns:
 
 
 def taken(columns: Columns, rows: Longs | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Columns:
-    """Some of the rows: by their places, or where a mask holds."""
+    """Some of the rows: by their places, or where a mask holds. Where that is all of millions, nothing is copied."""
+    if rows.dtype == np.bool_ and rows.all():
+        return columns
     return {name: column[rows] for name, column in columns.items()}
 
 

@@ -111,6 +111,10 @@ def _found_again(session: Session, capture: Capture, boundary: Boundary, wanted:
 
 def _beside(session: Session, refs: Columns | None, carried: str, rows: Columns | None, by: str, columns: Sequence[str]) -> Columns | None:
     """The column `carried` of references beside the columns of the rows that they name; None where that is for the database."""
+    if refs is not None and rows is not None and len(refs["ref"]) == 1:  # of one group, which may have millions, nothing is copied
+        low, high = (int(np.searchsorted(rows[by], refs["ref"][0], side)) for side in ("left", "right"))
+        if high - low <= session.most:
+            return {carried: np.full(high - low, refs[carried][0], np.int64), **{name: rows[name][low:high] for name in columns}}
     pairs = None if refs is None or rows is None else held.matched(refs["ref"], rows[by], most=session.most)
     if refs is None or rows is None or pairs is None:
         return None
