@@ -11,15 +11,21 @@ import org.apache.spark.unsafe.Platform;
  */
 final class BlockEncoder {
     private static final int LEVEL = 1;
+    private static final int STORING = -50; // as good as none: takes a third of the time where there is nothing to gain
+    private static final int STORED_BLOCKS = 63; // after one that compressing did not halve; then it is tried again
+    private static final int TELLING = 16384; // bytes of a column: fewer do not tell whether compressing is of use
     private static final int ROWS_HEADER = 6;
     private static final int COLUMN_HEADER = 10;
+    private static final int FRAME = 64; // more than a frame takes by itself
     private static final int PLAIN = 0;
     private static final int DIFFERENCES = 1;
     private static final int NUMBERED = 2;
 
     private final ZstdCompressCtx zstd = new ZstdCompressCtx();
+    private ZstdCompressCtx storing; // made when first needed
     private final CRC32 crc = new CRC32();
     private final FewValues few = new FewValues();
+    private int[] ends = new int[0]; // of the columns, in raw
     private byte[] raw = new byte[0];
     byte[] block = new byte[0]; // the result: header and compressed bytes, `length` of them
     int length;
@@ -28,23 +34,31 @@ final class BlockEncoder {
         zstd.setLevel(LEVEL);
     }
 
-    /** Encodes `rows` rows of `columns` longs that begin at `from`. */
-    void encode(long[] data, int from, int rows, int columns) {
+    /**
+     * Encodes `rows` rows of longs that begin at `from`. `stored`, of a segment, has for each column the number of blocks in which its
+     * longs are not to be compressed, since that was of little use in the last one.
+     */
+    void encode(long[] data, int from, int rows, int[] stored) {
+        int columns = stored.length;
         int need = ROWS_HEADER + columns * (COLUMN_HEADER + 8 * rows + 8 * FewValues.MOST);
         if (raw.length < need) {
             raw = new byte[need];
+        }
+        if (ends.length < columns) {
+            ends = new int[columns];
         }
         putInt(raw, 0, rows);
         putShort(raw, 4, columns);
         int at = ROWS_HEADER;
         for (int column = 0; column < columns; column++) {
             at = column(data, from + column, columns, rows, at);
+            ends[column] = at;
         }
-        int bound = (int) com.github.luben.zstd.Zstd.compressBound((long) at) + 12;
+        int bound = (int) com.github.luben.zstd.Zstd.compressBound((long) at) + 12 + FRAME * (2 * columns + 1);
         if (block.length < bound) {
             block = new byte[bound];
         }
-        int compressed = zstd.compressByteArray(block, 12, block.length - 12, raw, 0, at);
+        int compressed = compress(stored) - 12;
         crc.reset();
         crc.update(block, 12, compressed);
         putInt(block, 0, at);
@@ -55,6 +69,46 @@ final class BlockEncoder {
 
     void close() {
         zstd.close();
+        if (storing != null) {
+            storing.close();
+        }
+    }
+
+    /** A frame for what is eight bytes wide, hashes mostly, and frames for what stands between. Gives where the last one ends in the block. */
+    private int compress(int[] stored) {
+        int to = 12;
+        int done = 0;
+        int begin = ROWS_HEADER;
+        for (int column = 0; column < stored.length; column++) {
+            int end = ends[column];
+            if (raw[begin] == 8) {
+                to = frame(zstd, done, begin, to);
+                to = wide(begin, end, to, stored, column);
+                done = end;
+            }
+            begin = end;
+        }
+        return frame(zstd, done, begin, to);
+    }
+
+    private int wide(int begin, int end, int to, int[] stored, int column) {
+        if (stored[column] > 0) {
+            stored[column]--;
+            if (storing == null) {
+                storing = new ZstdCompressCtx();
+                storing.setLevel(STORING);
+            }
+            return frame(storing, begin, end, to);
+        }
+        int after = frame(zstd, begin, end, to);
+        if (end - begin > TELLING && 2 * (after - to) > end - begin) {
+            stored[column] = STORED_BLOCKS;
+        }
+        return after;
+    }
+
+    private int frame(ZstdCompressCtx context, int begin, int end, int to) {
+        return begin == end ? to : to + context.compressByteArray(block, to, block.length - to, raw, begin, end - begin);
     }
 
     private int column(long[] data, int from, int stride, int rows, int at) {

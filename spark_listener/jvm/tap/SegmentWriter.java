@@ -25,6 +25,7 @@ final class SegmentWriter {
     private final TaskTaps task;
     private final Report report = new Report();
     private final List buffers = new ArrayList(); // the last one is being filled
+    private final int[] stored; // see BlockEncoder
     private SegmentFiles.Hashed out;
     private FileSystem fileSystem;
     private boolean done;
@@ -33,6 +34,7 @@ final class SegmentWriter {
         this.spec = spec;
         this.context = context;
         this.task = task;
+        this.stored = new int[spec.columns];
         report.boundary = spec.boundary;
         report.stage = context.stageId();
         report.stageAttempt = context.stageAttemptNumber();
@@ -69,7 +71,7 @@ final class SegmentWriter {
         }
         try {
             BlockEncoder encoder = task.encoder();
-            encoder.encode(buffer, TapSink.HEADER, rows, spec.columns);
+            encoder.encode(buffer, TapSink.HEADER, rows, stored);
             if (out == null) {
                 create();
             }

@@ -8,12 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from headwater.graph.associations.segment import Segment
+from headwater.graph.records.decode import decode
 from headwater.graph.trace import Semantics
 
 pytestmark = pytest.mark.spark
@@ -70,6 +72,23 @@ def test_groups_stay_apart_where_their_hashes_are_numbered_and_where_they_are_to
     (name,) = [segment["name"] for segment in captured.capture["segments"] if segment["rows"] == 3000]
     data = (segments / captured.capture["capture"] / name).read_bytes()
     assert {block.columns[0].form for block in Segment.open(name, data).blocks()} == {form}
+
+
+@pytest.mark.parametrize(("alike", "least", "most"), [(1, 8.0, 9.0), (40, 0.1, 2.0)])
+def test_hashes_are_stored_as_they_are_where_compressing_them_is_of_little_use(
+    spark: SparkSession, table: Any, write: Any, segments: Path, alike: int, least: float, most: float
+) -> None:
+    count = 100_000
+    stored = table("runs", [{"id": i} for i in range(count)], files=1)
+    keys = spark.read.parquet(stored).coalesce(1).select(f.concat(f.lit("k"), f.floor(f.col("id") / alike)).alias("s"))
+    captured = write(keys.groupBy("s").count())
+    (group,) = [boundary["boundary"] for boundary in captured.capture["boundaries"] if boundary["kind"] == "group"]
+    (entry,) = [segment for segment in captured.capture["segments"] if segment["boundary"] == group]
+    hashes, references = decode(Segment.open("s", (segments / captured.capture["capture"] / entry["name"]).read_bytes()))
+    assert references.tolist() == list(range(count))
+    assert (np.flatnonzero(np.diff(hashes)) + 1 == np.arange(alike, count, alike)).all()
+    assert len(np.unique(hashes)) == count // alike
+    assert least < entry["bytes"] / count < most
 
 
 def test_having_leaves_the_groups_that_it_keeps(spark: SparkSession, table: Any, write: Any) -> None:
