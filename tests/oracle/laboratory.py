@@ -48,6 +48,12 @@ class Laboratory:
         capture: Mapping[str, Any] = ends[0]["capture"]
         return capture
 
+    def forget(self) -> None:
+        """Let go of what was captured since it was last asked."""
+        assert self.bridge.flush()
+        while self.bridge.drain(0):
+            pass
+
     @contextmanager
     def without_capture(self) -> Iterator[None]:
         """Run queries as Spark does without us."""
