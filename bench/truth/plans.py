@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_PATIENCE = 120
 
 # Filters and projections may be put together otherwise; they cost what they cost either way.
 _KEPT = (
@@ -41,8 +44,18 @@ class Executed:
 def executed(spark: SparkSession, execution: int) -> Executed:
     """What Spark's own listener kept of an execution."""
     store = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001  # PySpark has no public way to it
-    text = str(store.execution(execution).get().physicalPlanDescription())
+    text = str(ended(store, execution).physicalPlanDescription())
     return Executed(operators=Counter(_operators(text)), pushed=Counter(_pushed(text)), read=Counter(_read(store, execution)))
+
+
+def ended(store: Any, execution: int) -> Any:
+    """What Spark's own listener keeps of an execution: it sums its metrics up aside, after all has ended, and has none for a moment."""
+    until = time.monotonic() + _PATIENCE
+    while (kept := store.execution(execution).get()).metricValues() is None:
+        if time.monotonic() > until:
+            raise TimeoutError(f"Spark has not summed up the metrics of its execution {execution} in {_PATIENCE} seconds.")
+        time.sleep(0.01)
+    return kept
 
 
 def differences(without: Executed, captured: Executed) -> list[str]:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.window import Window
 
+from bench.truth.plans import ended
 from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY
@@ -266,4 +267,4 @@ def _tasks_of_the_last_job(spark: SparkSession, bridge: Bridge) -> list[str]:
 
 def _plan_that_ran(spark: SparkSession, written: Captured) -> str:
     executions = spark._jsparkSession.sharedState().statusStore()
-    return str(executions.execution(written.event["execution"]).get().physicalPlanDescription())
+    return str(ended(executions, written.event["execution"]).physicalPlanDescription())

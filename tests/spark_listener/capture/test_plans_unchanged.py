@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as f
 
+from bench.truth.plans import ended
 from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY
 
@@ -32,7 +33,7 @@ def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tupl
     assert bridge.flush(PATIENTLY)
     (end,) = [event for event in bridge.drain(500) if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
     store = spark._jsparkSession.sharedState().statusStore()
-    text = store.execution(end["execution"]).get().physicalPlanDescription()
+    text = ended(store, end["execution"]).physicalPlanDescription()
     adaptive = re.search(r"== (?:Final|Current) Plan ==(.*?)== Initial Plan ==", text, re.DOTALL)
     tree = adaptive[1] if adaptive else text.split("\n\n")[0]
     names = [re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip() for line in tree.splitlines()]
