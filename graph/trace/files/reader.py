@@ -107,7 +107,10 @@ class Reader:
         found: dict[int, Excerpt] = {}
         for file in files:
             rows = wanted.get(file.number, _NO_ROWS)
-            target = database.scratch(f"excerpt_{next(_numbers)}.parquet")
+            try:
+                target = database.scratch(f"excerpt_{next(_numbers)}.parquet")
+            except OSError:  # no folder for what is temporary may be written: the files are read as without excerpts
+                return found
             if len(rows) and (excerpt := self._excerpts.of(file.path, file.block, rows, target)) is not None:
                 found[file.number] = excerpt
         return found

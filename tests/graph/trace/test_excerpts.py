@@ -1,5 +1,6 @@
 """Large columns of a few records, of which only the pages that hold them are read: they are what reading the whole file gives."""
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC
 from pathlib import Path
@@ -151,6 +152,14 @@ def test_what_cannot_be_cut_is_left_to_reading_the_file(tmp_path: Path, damage: 
     if damage == "no parquet":
         path.write_bytes(b"a,b\n1,2\n")
     assert Excerpts().of(path, block_of(path), np.array([99 if damage == "a row beyond" else 1]), tmp_path / "cut.parquet") is None
+
+
+def test_without_a_folder_for_them_the_file_is_read(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"v": [str(place) for place in range(10)]}), path)
+    query, parameters = Reader().query(database, Shape("parquet", (), ()), [_read(path)], {3: np.array([7])})
+    assert database.execute(query, parameters).fetchall() == [(3, 7, None, "7")]
 
 
 def test_excerpts_are_gone_with_the_database(tmp_path: Path) -> None:
