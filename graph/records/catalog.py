@@ -133,9 +133,16 @@ class Catalog:
 
     def written_at(self, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
         """The blocks that captures wrote at a path, the latest last."""
+        return self._at("written", tenant, path)
+
+    def read_at(self, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
+        """The blocks that captures read at a path, the latest last."""
+        return self._at("consumed", tenant, path)
+
+    def _at(self, table: str, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
         rows = self._rows(
-            "SELECT w.path, w.length, w.modified, w.capture FROM written w JOIN capture c USING (tenant, capture) "
-            "WHERE w.tenant = ? AND w.path = ? ORDER BY c.ended", [tenant, path],
+            f"SELECT t.path, t.length, t.modified, t.capture FROM {table} t JOIN capture c USING (tenant, capture) "
+            "WHERE t.tenant = ? AND t.path = ? ORDER BY c.ended", [tenant, path],
         )  # fmt: skip
         return [(FileBlock(*row[:3]), row[3]) for row in rows]
 

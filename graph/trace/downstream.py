@@ -16,7 +16,7 @@ from headwater.graph.trace.database.held import Columns
 from headwater.graph.trace.files.places import first_of_split
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops, say_problems
-from headwater.graph.trace.links import counts_alike, datasets_of, readers, say_counted_otherwise, scans_of, writers
+from headwater.graph.trace.links import counts_alike, datasets_of, readers, say_counted_otherwise, say_read_before, scans_of, writers
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.step.forward import Forward
 
@@ -47,9 +47,13 @@ class Downstream:
             if not first and files and files[0].dataset == self._to:
                 self.reached.append(table)
                 continue
+            read_by = readers(self._session, files)
+            for file in files if first else ():
+                if file.number not in read_by:
+                    say_read_before(self._session, file)
             first = False
             by_reader: dict[str, set[int]] = {}
-            for number, captures in readers(self._session, files).items():
+            for number, captures in read_by.items():
                 for capture in captures:
                     by_reader.setdefault(capture, set()).add(number)
             steps = [self._step(self._session.capture(reader), table, read) for reader, read in by_reader.items()]

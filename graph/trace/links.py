@@ -41,6 +41,15 @@ def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
             return
 
 
+def say_read_before(session: Session, file: KnownFile) -> None:
+    """A file that nobody read as it is, and a capture as it was before: what became of its records then is not told by those of now."""
+    for block, capture in reversed(session.store.catalog.read_at(session.tenant, file.block.path)):
+        if block != file.block:
+            job = session.capture(capture).manifest.run.job
+            session.say(file.block.path, f"it has changed since job {job} read it; what became of its records is not known", "missing")
+            return
+
+
 def datasets_of(capture: Capture) -> tuple[str | None, dict[int, str]]:
     """Node ids of the dataset that a capture wrote, and of those that its scans read."""
     sink = capture.manifest.sink

@@ -354,3 +354,16 @@ async def test_a_dataset_that_is_gone_gives_no_rows_and_a_note(store, raw, tmp_p
     page = await preview(None, store, TENANT, "out")
     assert (page.rows, page.total) == ((), 0)
     assert "there is nothing at" in (page.note or "")
+
+
+async def test_what_became_of_records_of_a_file_that_has_changed_since_it_was_read_is_not_known(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    with raw.open("a") as file:
+        file.write("c,3\n")
+    answer = await ask(dataset=str(raw), where="v = 5", forward=True)
+    (entry,) = answer.incomplete
+    assert (answer.exact, answer.total, entry.what, entry.effect) == (False, 0, f"file:{raw}", "missing")
+    assert "has changed since job copy1 read it" in entry.reason
+    copy(store, raw, tmp_path / "again", 2)
+    answer = await ask(dataset=str(raw), where="v = 5", forward=True)
+    assert (answer.exact, len(records(answer)), answer.incomplete) == (True, 1, [])
