@@ -69,6 +69,8 @@ def _forget(folder: Path) -> None:
     if not folder.exists():
         return
     others = sorted(path.name for path in folder.iterdir() if path.name not in _MADE) if folder.is_dir() else [folder.name]
+    if not others and any(folder.iterdir()) and not Home.at(folder / "home").associations.is_dir():
+        others = sorted(path.name for path in folder.iterdir())  # named as a demo's, but made by none
     if others:
         raise ConfigurationError(
             f"{folder} has other things than a demo in it: {', '.join(others[:5])}{', …' * (len(others) > 5)}.",

@@ -59,8 +59,11 @@ def _selection(request: TraceRequest, answer: TraceAnswer) -> Selection:
         files.setdefault(record.file, []).append(record.row)
     outputs = list(dict.fromkeys(record.dataset for record in answer.records))
     if not outputs:
-        reason = f"The selected records of {request.dataset} had no part in {request.to or 'any output'}."
-        raise InvalidQueryError(reason, hint="There is nothing to replay.")
+        output = request.to or "any output"
+        if lacking := [f"{entry.what}: {entry.reason}" for entry in answer.incomplete]:
+            reason = f"Whether the selected records of {request.dataset} had a part in {output} is not known: {'; '.join(lacking)}."
+            raise InvalidQueryError(reason, hint="Run the program again on what is there now, then replay that run.")
+        raise InvalidQueryError(f"The selected records of {request.dataset} had no part in {output}.", hint="There is nothing to replay.")
     if request.to is None and len(outputs) > 1:
         raise InvalidQueryError(f"The selected records reach {', '.join(outputs)}.", field="output", hint="Say which one to replay.")
     return Selection(files, list(dict.fromkeys(record.dataset for record in answer.selected)), outputs)

@@ -66,9 +66,12 @@ def test_after_a_job_that_failed_none_begins(tmp_path: Path, monkeypatch: pytest
 
 
 def test_an_earlier_demo_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
-    for name in ("raw/weather.csv", "home/key", "pipeline.done"):
+    for name in ("raw/weather.csv", "pipeline.done"):
         (tmp_path / "demo" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "demo" / name).touch()
+    with pytest.raises(ConfigurationError, match=r"other things than a demo in it: pipeline\.done, raw\."):
+        _forget(tmp_path / "demo")  # such names alone make no demo
+    Home.at(tmp_path / "demo" / "home").create()
     _forget(tmp_path / "demo")
     assert list(tmp_path.iterdir()) == []
     _forget(tmp_path / "demo")
