@@ -45,7 +45,11 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
 
 
 def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
-    """How its files are read, and whether a capture wrote it. As the latest capture wrote it, else as the latest read it."""
+    """How its files are read, and whether a capture wrote it. As the latest capture wrote it, else as the latest read it.
+
+    Raises:
+        NotFoundError: no capture knows it, and it is a folder without data.
+    """
     entries = [entry for entry in session.store.catalog.datasets(session.tenant) if _of_entry(entry).id == dataset.id]
     order = {entry.capture: place for place, entry in enumerate(session.store.catalog.captures(session.tenant))}
     entries.sort(key=lambda entry: (entry.role == "sink", order.get(entry.capture, -1)))
@@ -56,7 +60,11 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
         for source in manifest.sources:
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
                 return Shape.of_source(source), False
-    return Shape.of_path(local_path(dataset.path)), False
+    path = local_path(dataset.path)
+    if path.is_dir() and not _listed(path):
+        hint = f"A run that failed leaves none; `headwater lineage {dataset.name}` shows the runs that wrote there."
+        raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {path}.", hint=hint)
+    return Shape.of_path(path), False
 
 
 def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:

@@ -252,6 +252,17 @@ async def test_a_dataset_that_only_the_graph_knows_is_traced_by_datasets(store, 
     assert not answer.exact
 
 
+async def test_what_a_run_that_failed_left_is_no_data(store, ask, graph, tmp_path) -> None:
+    out = tmp_path / "out"
+    (out / "_temporary" / "0").mkdir(parents=True)
+    (out / "_temporary" / "0" / "part-00000.txt").write_text("half a line")
+    await state(graph, "failed", ["/raw"], str(out))
+    with pytest.raises(NotFoundError, match=rf"{out} has no records: there is no file of data in {out}\."):
+        await ask(graph, dataset=str(out), where="x = 1")
+    page = await preview(graph, store, TENANT, node_id("dataset", "file", str(out)))
+    assert (list(page.rows), "has no records" in (page.note or "")) == ([], True)
+
+
 async def test_forward_through_a_coarse_hop_says_so(store, ask, graph, raw, tmp_path) -> None:
     copy(store, raw, tmp_path / "out", 1)
     await state(graph, "rdd", [str(raw)], "/counts")
