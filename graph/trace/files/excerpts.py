@@ -27,7 +27,8 @@ from headwater.graph.trace.files.thrift import Scanner, Struct
 
 _LARGE = 8 << 20  # bytes, decoded, of a column in a row group that it pays to cut; reading less takes DuckDB a few milliseconds
 _LARGE_NESTED = 1 << 20  # the same of lists and maps, of which it decodes some 150 MB a second
-_LONGEST_FOOTER = 4 << 20  # bytes; of a longer one, reading it here takes longer than what it would save
+_LONGEST_FOOTER = 256 << 10  # bytes, for a quarter of a second; of a longer one, reading it here takes longer than what it would save
+_MOST_ROWS = 1000  # of a file; of more, DuckDB decodes the whole in less time
 _MOST = 256  # files of which footers and pages are remembered
 _DATA, _PLAIN, _FIXED = 0, 0, 7
 _REQUIRED, _OPTIONAL, _REPEATED = 0, 1, 2
@@ -45,12 +46,22 @@ class Excerpt:
 
 @dataclass(slots=True)
 class _Footer:
-    """What is known of a file: elements of the schema by column, leaves, and of each row group the first row, the rows and its chunks."""
+    """What is known of a file: elements of the schema by column, leaves, row groups, and chunks whose pages are known."""
 
     elements: Mapping[str, Sequence[bytes]]
     leaves: Sequence[Leaf]
-    groups: Sequence[tuple[int, int, Sequence[Struct]]]
+    groups: Sequence[_Group]
     chunks: dict[tuple[int, int], Chunk] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A row group: its rows, those before it, the columns that are large in it, and by leaf the chunks of those large in any group."""
+
+    before: int
+    rows: int
+    large: frozenset[str]
+    chunks: Mapping[int, Struct]
 
 
 class Excerpts:
@@ -62,6 +73,8 @@ class Excerpts:
 
     def of(self, path: Path, block: FileBlock, rows: Longs, target: Path) -> Excerpt | None:
         """Write the large columns of rows, which ascend, to a file; None where there are none, or they cannot be cut out of this file."""
+        if len(rows) > _MOST_ROWS:
+            return None
         try:
             footer = self._footer(path, block)
             large = _large(footer, rows) if footer else []
@@ -101,11 +114,23 @@ def _read_footer(path: Path) -> _Footer:
         file.seek(end - 8 - length)
         footer = file.read(length)
     elements, leaves = _schema(footer)
-    groups, first = [], 0
-    for group in Scanner(footer).struct()[4]:
-        groups.append((first, group[3], group[1]))
-        first += group[3]
+    read = Scanner(footer).struct()[4]
+    large = [_large_in(leaves, group[1]) for group in read]
+    cut = frozenset[str]().union(*large)
+    groups, before = [], 0
+    for group, names in zip(read, large, strict=True):
+        chunks = {place: group[1][place] for place, leaf in enumerate(leaves) if leaf.column in cut}
+        groups.append(_Group(before, group[3], names, chunks))
+        before += group[3]
     return _Footer(elements, leaves, groups)
+
+
+def _large_in(leaves: Sequence[Leaf], chunks: Sequence[Struct]) -> frozenset[str]:
+    """The columns that are large in a row group."""
+    sizes: dict[str, float] = {}  # in parts of what is large
+    for leaf, chunk in zip(leaves, chunks, strict=True):
+        sizes[leaf.column] = sizes.get(leaf.column, 0.0) + chunk[3][6] / (_LARGE_NESTED if leaf.repetition else _LARGE)
+    return frozenset(name for name, size in sizes.items() if size > 1)
 
 
 def _schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf]]:
@@ -148,33 +173,28 @@ def _schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf
 
 def _large(footer: _Footer, rows: Longs) -> list[str]:
     """The columns that are large where one of the rows lies."""
-    found: dict[str, None] = {}
-    for _, _, chunks, _ in _holding(footer, rows):
-        sizes: dict[str, float] = {}  # in parts of what is large
-        for leaf, chunk in zip(footer.leaves, chunks, strict=True):
-            sizes[leaf.column] = sizes.get(leaf.column, 0.0) + chunk[3][6] / (_LARGE_NESTED if leaf.repetition else _LARGE)
-        found.update(dict.fromkeys(name for name, size in sizes.items() if size > 1))
+    found = frozenset[str]().union(*(footer.groups[number].large for number, _ in _holding(footer, rows)))
     return [name for name in footer.elements if name in found]
 
 
-def _holding(footer: _Footer, rows: Longs) -> list[tuple[int, int, Sequence[Struct], Longs]]:
-    """The row groups that hold rows: number, rows before, chunks, and the rows as counted from there."""
+def _holding(footer: _Footer, rows: Longs) -> list[tuple[int, Longs]]:
+    """The row groups that hold rows, by number, and the rows as counted from there."""
     found = []
-    for number, (first, count, chunks) in enumerate(footer.groups):
-        low, high = np.searchsorted(rows, (first, first + count))
+    for number, group in enumerate(footer.groups):
+        low, high = np.searchsorted(rows, (group.before, group.before + group.rows))
         if high > low:
-            found.append((number, first, chunks, rows[low:high] - first))
+            found.append((number, rows[low:high] - group.before))
     return found
 
 
 def _cut(footer: _Footer, path: Path, rows: Longs, columns: Sequence[str]) -> bytes:
-    if len(rows) and int(rows[-1]) >= footer.groups[-1][0] + footer.groups[-1][1]:
+    if len(rows) and int(rows[-1]) >= footer.groups[-1].before + footer.groups[-1].rows:
         raise NotCuttableError("a row is beyond the file")
     file = os.open(path, os.O_RDONLY)
     try:
         groups = []
-        for number, _, chunks, wanted in _holding(footer, rows):
-            cut = []
+        for number, wanted in _holding(footer, rows):
+            chunks, cut = footer.groups[number].chunks, []
             for place, leaf in enumerate(footer.leaves):
                 if leaf.column in columns:
                     chunk = footer.chunks.setdefault((number, place), Chunk(leaf, chunks[place]))

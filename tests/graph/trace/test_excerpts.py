@@ -162,6 +162,28 @@ def test_without_a_folder_for_them_the_file_is_read(database: Database, tmp_path
     assert database.execute(query, parameters).fetchall() == [(3, 7, None, "7")]
 
 
+def test_what_is_long_to_say_and_short_to_read_is_left_to_reading_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({f"column {number}": ["x"] * 10 for number in range(900)}), path, row_group_size=1, use_dictionary=False)
+    assert Excerpts().of(path, block_of(path), np.array([1]), tmp_path / "cut.parquet") is None
+
+
+def test_of_many_rows_the_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"v": range(2000)}), path)
+    assert Excerpts().of(path, block_of(path), np.arange(1500), tmp_path / "cut.parquet") is None
+
+
+def test_a_column_that_is_large_in_one_row_group_is_cut_from_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excerpts, "_LARGE", 1000)
+    path, target, known = tmp_path / "a.parquet", tmp_path / "cut.parquet", Excerpts()
+    table = pa.table({"v": ["short"] * 100 + ["long " * 100] * 100, "w": range(200)})
+    pq.write_table(table, path, row_group_size=100, use_dictionary=False)
+    assert known.of(path, block_of(path), np.array([5]), target) is None
+    assert known.of(path, block_of(path), np.array([5, 150]), target)
+    assert pq.read_table(target).to_pylist() == [{"v": "short"}, {"v": "long " * 100}]
+
+
 def test_excerpts_are_gone_with_the_database(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"v": ["x"] * 10}), path)
