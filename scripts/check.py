@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "test"
 _POLL_SECONDS = 0.2
 _STILL_RUNNING_SECONDS = 120
+_TESTS_FAILED = 1  # what pytest exits with where that is all; else it was ended early, and tests of which nobody heard have not run
 _MOST_AGAIN = 3  # failed tests of a step: more than these are no chance
 _UNIT = "not (spark or cluster or neo4j or e2e or slow)"
 
@@ -144,7 +145,7 @@ def _run(steps: list[Step], *, jobs: int) -> list[Outcome]:
             for run in [run for run in running if run.process.poll() is not None]:
                 running.remove(run)
                 outcome = _finish(run)
-                if run.step.again and run.first is None and 0 < outcome.failed <= _MOST_AGAIN and run.step.junit.exists():
+                if _is_to_run_again(run, outcome):
                     running.append(_start(run.step, outcome))
                 else:
                     done[run.step.name] = outcome
@@ -173,6 +174,11 @@ def _start(step: Step, first: Outcome | None = None) -> _Running:
             start_new_session=True,
         )
     return _Running(step, process, time.monotonic(), first)
+
+
+def _is_to_run_again(run: _Running, outcome: Outcome) -> bool:
+    few = 0 < outcome.failed <= _MOST_AGAIN and run.step.junit.exists()
+    return bool(run.step.again) and run.first is None and few and run.process.returncode == _TESTS_FAILED
 
 
 def _finish(run: _Running) -> Outcome:

@@ -85,6 +85,17 @@ def test_a_test(checks, at_first, code, said, monkeypatch, tmp_path, capfd):
     assert ("Unsteady: what failed passed" in output) == (code == 0)
 
 
+def test_what_ended_early_is_not_made_good_by_running_what_failed_again(checks, monkeypatch, tmp_path, capfd):
+    (tmp_path / "test_it.py").write_text(
+        "import pathlib\nmark = pathlib.Path(__file__).with_name('mark')\n"
+        "def test_first():\n    there = mark.exists()\n    mark.touch()\n    assert there\n"
+        "def test_second():\n    raise KeyboardInterrupt\n"
+    )
+    again = next(step.again for step in checks.STEPS if step.name == "unit")
+    command = f"{sys.executable} -m pytest -q -c /dev/null {tmp_path} --junit-xml={{junit}} -o cache_dir={{junit}}.cache"
+    assert _report(checks, monkeypatch, tmp_path, ("tests", command, (), False, again)) == 1
+
+
 def test_all_is_well(checks, monkeypatch, tmp_path, capfd):
     assert _report(checks, monkeypatch, tmp_path, ("good", "true"), ("better", "true")) == 0
     assert "2 passed" in capfd.readouterr().out.splitlines()[-1]
