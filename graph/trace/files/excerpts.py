@@ -32,7 +32,11 @@ _MOST_ROWS = 1000  # of a file; of more, DuckDB decodes the whole in less time
 _MOST = 256  # files of which footers and pages are remembered
 _DATA, _PLAIN, _FIXED = 0, 0, 7
 _REQUIRED, _OPTIONAL, _REPEATED = 0, 1, 2
-_FAULTS = (NotCuttableError, OSError, pa.ArrowException, ValueError, LookupError, TypeError, struct.error)
+# what a file that is damaged, or written as nobody foresaw, may come to
+_FAULTS = (
+    NotCuttableError, OSError, MemoryError, pa.ArrowException, struct.error,
+    ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,8 +249,12 @@ def _header(file: int, offset: int) -> tuple[Struct, int]:
     while True:
         scanner = Scanner(os.pread(file, length, offset))
         try:
-            return scanner.struct(), scanner.at
+            header = scanner.struct()
         except IndexError:
             if length >= _LONGEST_HEADER:
                 raise
             length *= 16
+            continue
+        if header[3] < 0:  # whoever goes from page to page would come by the same ones for ever
+            raise NotCuttableError("a page ends before it begins")
+        return header, scanner.at

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from headwater.graph.records import block_of
 from headwater.graph.trace.database.held import Database
-from headwater.graph.trace.files import excerpts
+from headwater.graph.trace.files import excerpts, thrift
 from headwater.graph.trace.files.excerpts import Excerpts
+from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, parquet_file
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
 
@@ -152,6 +153,15 @@ def test_what_cannot_be_cut_is_left_to_reading_the_file(tmp_path: Path, damage: 
     if damage == "no parquet":
         path.write_bytes(b"a,b\n1,2\n")
     assert Excerpts().of(path, block_of(path), np.array([99 if damage == "a row beyond" else 1]), tmp_path / "cut.parquet") is None
+
+
+def test_pages_that_lead_back_to_themselves_are_not_followed(tmp_path: Path) -> None:
+    path, leaf = tmp_path / "a.parquet", Leaf("v", 1, 0, 0, 0)
+    back = thrift.struct([(1, thrift.INT, 1), (2, thrift.INT, 0), (3, thrift.INT, -7)])
+    assert len(back) == 7
+    schema = [thrift.struct([(1, thrift.INT, 1), (3, thrift.INT, 0), (4, thrift.BINARY, b"v")])]
+    path.write_bytes(parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], [[back]], 1)], 1)], 1))
+    assert Excerpts().of(path, block_of(path), np.array([0]), tmp_path / "cut.parquet") is None
 
 
 def test_without_a_folder_for_them_the_file_is_read(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
