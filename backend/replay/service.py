@@ -60,7 +60,7 @@ def _selection(request: TraceRequest, answer: TraceAnswer) -> Selection:
     outputs = list(dict.fromkeys(record.dataset for record in answer.records))
     if not outputs:
         output = request.to or "any output"
-        if lacking := [f"{entry.what}: {entry.reason}" for entry in answer.incomplete]:
+        if lacking := [f"{entry.what}: {entry.reason}" for entry in answer.incomplete if entry.effect == "missing"]:
             reason = f"Whether the selected records of {request.dataset} had a part in {output} is not known: {'; '.join(lacking)}."
             raise InvalidQueryError(reason, hint="Run the program again on what is there now, then replay that run.")
         raise InvalidQueryError(f"The selected records of {request.dataset} had no part in {output}.", hint="There is nothing to replay.")

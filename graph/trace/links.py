@@ -42,7 +42,12 @@ def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
 
 
 def say_read_before(session: Session, file: KnownFile) -> None:
-    """A file that nobody read as it is, and a capture as it was before: what became of its records then is not told by those of now."""
+    """A file that nobody read as it is, and a capture as it was before: what became of its records then is not told by those of now.
+
+    Not of one that a known run wrote as it is: its records are that run's, and nobody has read them.
+    """
+    if writers(session, [file]):
+        return
     for block, capture in reversed(session.store.catalog.read_at(session.tenant, file.block.path)):
         if block != file.block:
             job = session.capture(capture).manifest.run.job

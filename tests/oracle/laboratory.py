@@ -50,7 +50,7 @@ class Laboratory:
 
     def forget(self) -> None:
         """Let go of what was captured since it was last asked."""
-        assert self.bridge.flush()
+        assert self.bridge.flush(PATIENTLY)
         while self.bridge.drain(0):
             pass
 

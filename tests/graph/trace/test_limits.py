@@ -378,3 +378,14 @@ async def test_what_became_of_records_of_a_file_that_has_changed_since_it_was_re
     copy(store, raw, tmp_path / "again", 2)
     answer = await ask(dataset=str(raw), where="v = 5", forward=True)
     assert (answer.exact, len(records(answer)), answer.incomplete) == (True, 1, [])
+
+
+async def test_records_that_a_known_run_wrote_over_others_are_known_to_be_read_by_nobody(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    (file,) = (str(path) for path in (tmp_path / "out").glob("*0.parquet"))
+    copy(store, Path(file), tmp_path / "final", 2)
+    with raw.open("a") as more:
+        more.write("c,3\nd,4\n")
+    copy(store, raw, tmp_path / "out", 3)
+    answer = await ask(dataset=str(tmp_path / "out"), rows=[(file, 0)], forward=True)
+    assert (answer.exact, answer.total, answer.incomplete) == (True, 0, [])
