@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import threading
 import time
 import weakref
@@ -16,6 +17,7 @@ import duckdb
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.kept import KeptTables
+from headwater.graph.trace.database.held import SCRATCH
 from headwater.graph.trace.files.reader import Reader
 from headwater.graph.trace.session import Capture, Session
 
@@ -91,9 +93,10 @@ def tracer_of(store: AssociationStore) -> Tracer:
 def _spill(root: Path) -> Path:
     """A folder that one database spills to, and drops. Of two that share one, DuckDB before version 2 overwrites the rows."""
     folder = root / ".spill"
-    for left in folder.glob("*") if folder.exists() else ():
+    for left in (*folder.glob("*"), *Path(tempfile.gettempdir()).glob(f"{SCRATCH}*")):
         with suppress(FileNotFoundError):  # another database was closed meanwhile
-            if left.stat().st_mtime < time.time() - _LEFT:  # of a process that was killed
+            told = left.stat()
+            if told.st_mtime < time.time() - _LEFT and told.st_uid == os.getuid():  # of a process that was killed
                 shutil.rmtree(left, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     return folder / uuid4().hex

@@ -19,6 +19,7 @@ import numpy as np
 from headwater.graph.records.decode import Longs
 
 Columns = Mapping[str, Longs]
+SCRATCH = "headwater-trace-"  # so the name of a folder for files beside a database begins
 
 _NAME = re.compile(r"\bh\d+\b")
 _BITS = 63
@@ -60,7 +61,7 @@ class Database:
     def scratch(self, name: str) -> Path:
         """A place for a file of this name, which nobody else may read, until the database is closed."""
         if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="headwater-")
+            self._scratch = tempfile.TemporaryDirectory(prefix=SCRATCH)
         return Path(self._scratch.name) / name
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import os
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,8 +75,8 @@ class Excerpts:
         self._known: OrderedDict[FileBlock, _Footer | None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, path: Path, block: FileBlock, rows: Longs, target: Path) -> Excerpt | None:
-        """Write the large columns of rows, which ascend, to a file; None where there are none, or they cannot be cut out of this file."""
+    def of(self, path: Path, block: FileBlock, rows: Longs, place: Callable[[], Path]) -> Excerpt | None:
+        """Write the large columns of rows, which ascend, to a file whose place is asked for then; None where there are none to be cut."""
         if len(rows) > _MOST_ROWS:
             return None
         try:
@@ -87,6 +87,7 @@ class Excerpts:
             made = _cut(footer, path, rows, large)
             if block_of(path)[1:] != block[1:]:
                 return None  # what was read may be of another file
+            target = place()
             target.write_bytes(made)
         except _FAULTS:
             return None  # whoever reads the file itself says what is wrong with it

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -107,11 +108,8 @@ class Reader:
         found: dict[int, Excerpt] = {}
         for file in files:
             rows = wanted.get(file.number, _NO_ROWS)
-            try:
-                target = database.scratch(f"excerpt_{next(_numbers)}.parquet")
-            except OSError:  # no folder for what is temporary may be written: the files are read as without excerpts
-                return found
-            if len(rows) and (excerpt := self._excerpts.of(file.path, file.block, rows, target)) is not None:
+            name = f"excerpt_{next(_numbers)}.parquet"
+            if len(rows) and (excerpt := self._excerpts.of(file.path, file.block, rows, partial(database.scratch, name))) is not None:
                 found[file.number] = excerpt
         return found
 

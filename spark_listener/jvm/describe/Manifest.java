@@ -206,7 +206,10 @@ public final class Manifest {
         for (int i = 0; i < reports.size(); i++) {
             Report report = (Report) reports.get(i);
             if (report.boundary < 0 && report.fault != null) {
-                problems.add(Capture.problemOf(report.operator == null ? "Scan" : report.operator, report.fault, "missing"));
+                Map problem = Capture.problemOf(report.operator == null ? "Scan" : report.operator, report.fault, "missing");
+                if (seen.add(problem)) { // many tasks may say the same
+                    problems.add(problem);
+                }
                 continue;
             }
             Map source = report.boundary < 0 ? (Map) bySource.get(Integer.valueOf(description.source(capture, report.source))) : null;

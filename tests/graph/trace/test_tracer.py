@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,9 +22,12 @@ def test_each_database_spills_to_a_folder_of_its_own(store: AssociationStore) ->
     assert len(folders) == 2
 
 
-def test_what_a_killed_process_spilled_is_dropped_after_a_day(store: AssociationStore) -> None:
+@pytest.mark.parametrize("place", [".spill/", "headwater-trace-"], ids=["rows", "values"])
+def test_what_a_killed_process_spilled_is_dropped_after_a_day(place: str, store: AssociationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(store.root))
+
     def spilled(name: str, age: float) -> Path:
-        folder = store.root / ".spill" / name
+        folder = store.root / f"{place}{name}"
         folder.mkdir(parents=True)
         (folder / "rows.tmp").write_bytes(b"rows")
         os.utime(folder, (time.time() - age, time.time() - age))
