@@ -27,6 +27,7 @@ Program = Callable[["SparkSession"], "DataFrame | tuple[DataFrame, ...]"]
 
 PLAIN = ("plain", "control")
 CAPTURING = ("coarse", "lazy", "active", "auto")
+_ROOM = 1 << 50  # bytes of the spool: nothing is delivered here, so what was counted and removed would fill it, and a capture be dropped
 
 
 class SparkArm:
@@ -45,7 +46,7 @@ class SparkArm:
             import headwater
 
             home = self._folder / "home"
-            headwater.attach(self._spark, mode=self._mode, home=str(home), quiet=True, exit_wait=0)
+            headwater.attach(self._spark, mode=self._mode, home=str(home), quiet=True, exit_wait=0, spool_bytes=_ROOM)
             self._watch = SpoolWatch(home)
 
     def run(self, case: str, turn: int) -> Sample:
