@@ -22,9 +22,10 @@ help: ## List these commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: bootstrap ## Install what is missing, then run the demo and serve its page (ARGS=--no-serve: exit instead).
-	@. .tools/env && mkdir -p build \
-	&& { { $(MAKE) --no-print-directory INSTALLED=1 $(PAGE) >build/page.log 2>&1 || { cat build/page.log >&2; exit 1; }; } & } \
-	&& .venv/bin/headwater demo $(ARGS) && wait $$!
+	@. .tools/env; mkdir -p build; set -m; \
+	{ $(MAKE) --no-print-directory INSTALLED=1 $(PAGE) >build/page.log 2>&1 || { cat build/page.log >&2; exit 1; }; } & \
+	page=$$!; set +m; trap 'kill -- -$$page 2>/dev/null || true' EXIT; \
+	.venv/bin/headwater demo $(ARGS) && wait $$page
 
 test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS="unit spark": those steps alone).
 	@scripts/bootstrap test

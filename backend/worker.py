@@ -175,7 +175,7 @@ class Worker:
         try:
             kept = keep_wanted(self._workspace.records, wanted, begun=self._begun)
             _log.info("%s %s", what, "is kept" if kept else "is left to be found again")
-        except Exception as error:  # noqa: BLE001 - nor what is wrong with one table; one that was interrupted comes here too
+        except Exception as error:  # noqa: BLE001 - what is wrong with one table does not hold up the others; interrupting raises too
             if self._waiting and not self._stopping.is_set():
                 self._workspace.records.wanted.forget(wanted)
                 _log.info("%s is left to be found again for now: there are captures to be kept", what)

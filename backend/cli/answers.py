@@ -118,14 +118,27 @@ class Answers:
         return next(iter(await self.graph.get(self.tenant, [text])), None)
 
     async def _near(self, text: str, kinds: tuple[NodeKind, ...]) -> str:
-        known = [node.name for node in (await self.graph.search(self.tenant, "", kinds=kinds, first=_KNOWN)).nodes]
+        known = await self._names(kinds)
         if not known:
-            return "Nothing has been captured yet: run a program with `headwater run`."
+            return _listed(known)
         ends = get_close_matches(Path(text).name, {Path(name).name for name in known}, 3)
         near = [*get_close_matches(text, known, 3), *(name for end in ends for name in known if Path(name).name == end)]
         if near:
             return f"Near: {', '.join([*dict.fromkeys(near)][:_LISTED])}."
-        return f"Nothing is near. Known are {', '.join(known[:_LISTED])}{' and more' if len(known) > _LISTED else ''}."
+        return f"Nothing is near. {_listed(known)}"
+
+    async def known(self, *kinds: NodeKind) -> str:
+        """A few names of things of some kinds, as a sentence of a hint."""
+        return _listed(await self._names(kinds))
+
+    async def _names(self, kinds: Sequence[NodeKind]) -> list[str]:
+        return [node.name for node in (await self.graph.search(self.tenant, "", kinds=kinds, first=_KNOWN)).nodes]
+
+
+def _listed(known: Sequence[str]) -> str:
+    if not known:
+        return "Nothing has been captured yet: run a program with `headwater run`."
+    return f"Known are {', '.join(known[:_LISTED])}{' and more' if len(known) > _LISTED else ''}."
 
 
 def _spellings(text: str) -> list[str]:

@@ -68,12 +68,13 @@ def _forget(folder: Path) -> None:
     """Remove an earlier demo, and nothing that is none."""
     if not folder.exists():
         return
-    others = sorted(path.name for path in folder.iterdir() if path.name not in _MADE) if folder.is_dir() else [folder.name]
-    if not others and any(folder.iterdir()) and not Home.at(folder / "home").associations.is_dir():
-        others = sorted(path.name for path in folder.iterdir())  # named as a demo's, but made by none
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
+    others = there - _MADE
+    if not others and not Home.at(folder / "home").associations.is_dir():
+        others = there  # named as a demo's, but made by none
     if others:
         raise ConfigurationError(
-            f"{folder} has other things than a demo in it: {', '.join(others[:5])}{', …' * (len(others) > 5)}.",
+            f"{folder} has other things than a demo in it: {', '.join(sorted(others)[:5])}{', …' * (len(others) > 5)}.",
             hint="Nothing was removed. Name the folder of a demo with --folder, or a new one.",
         )
     shutil.rmtree(folder)

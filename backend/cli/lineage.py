@@ -83,9 +83,10 @@ async def _show(
     format: LineageFormat,
     home: Path | None,
 ) -> None:
-    if target is None and between is None:
-        raise InvalidQueryError("Nothing is named.", hint="Name a dataset or a job, or two with --between.")
     async with open_answers(home) as answers:
+        if target is None and between is None:
+            known = await answers.known(NodeKind.DATASET)
+            raise InvalidQueryError("Nothing is named.", hint=f"Name a dataset, a job or a column, or two with --between. {known}")
         focus = await find_target(answers, target) if target is not None else None
         asked["focus"] = [focus.id] if focus else []
         asked["open"] = [await _open(answers, text) for text in opened]

@@ -72,6 +72,9 @@ class AssociationStore:
     def publish(self, tenant: str, manifest: Manifest) -> list[KeptFile]:
         """Make a capture count: keep its associations sorted, enter it into the catalog, drop its staged segments. The files that it wrote.
 
+        A capture published again with the same segments and boundaries keeps its tables as they are. With others its groups are numbered
+        anew: a number that was read of a group then means another one.
+
         Raises:
             InvalidCaptureError: a segment is missing, damaged, or not the one that the manifest lists. Nothing has changed then.
         """

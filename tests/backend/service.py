@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import httpx
 
@@ -61,10 +61,11 @@ class ServiceProcess:
         self.process.kill()
         self.process.wait(60)
 
-    def client(self, *, key: bool = True, **options: object) -> httpx.Client:
+    def client(self, *, key: bool = True, **options: Any) -> httpx.Client:
         """A client that shows the key, or none; patient, since whoever else has the disk may hold up what is made durable."""
         headers = {"Authorization": f"Bearer {self.home.key()}"} if key else {}
-        return httpx.Client(**{"base_url": self.url, "headers": headers, "trust_env": False, "timeout": 60} | options)  # type: ignore[arg-type]
+        given: dict[str, Any] = {"base_url": self.url, "headers": headers, "trust_env": False, "timeout": 60}
+        return httpx.Client(**given | options)
 
     def settled(self, *, patience: float = 300) -> None:
         """Wait until the log is projected."""

@@ -22,7 +22,7 @@ from headwater.graph.records import FileBlock, block_of
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.files import thrift
 from headwater.graph.trace.files.pages import Chunk, Entries, Levels, NotCuttableError
-from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, Page, page, parquet_file
+from headwater.graph.trace.files.parquetfile import MAGIC, CutChunk, Encoding, Leaf, Page, PageKind, Repetition, page, parquet_file
 from headwater.graph.trace.files.thrift import Scanner, Struct
 
 _LARGE = 8 << 20  # bytes, decoded, of a column in a row group that it pays to cut; reading less takes DuckDB a few milliseconds
@@ -30,8 +30,6 @@ _LARGE_NESTED = 1 << 20  # the same of lists and maps, of which it decodes some 
 _LONGEST_FOOTER = 256 << 10  # bytes, for a quarter of a second; of a longer one, reading it here takes longer than what it would save
 _MOST_ROWS = 1000  # of a file; of more, DuckDB decodes the whole in less time
 _MOST = 256  # files of which footers and pages are remembered
-_DATA, _PLAIN, _FIXED = 0, 0, 7
-_REQUIRED, _OPTIONAL, _REPEATED = 0, 1, 2
 # what a file that is damaged, or written as nobody foresaw, may come to
 _FAULTS = (
     NotCuttableError, OSError, MemoryError, pa.ArrowException, struct.error,
@@ -114,7 +112,7 @@ def _read_footer(path: Path) -> _Footer:
         end = file.seek(0, os.SEEK_END)
         file.seek(end - 8)
         length = int.from_bytes(file.read(4), "little")
-        if file.read(4) != b"PAR1" or length > _LONGEST_FOOTER:
+        if file.read(4) != MAGIC or length > _LONGEST_FOOTER:
             raise NotCuttableError("its footer is encrypted, or long")
         file.seek(end - 8 - length)
         footer = file.read(length)
@@ -161,8 +159,8 @@ def _schema(footer: bytes) -> tuple[Mapping[str, Sequence[bytes]], Sequence[Leaf
             elements[column] = []
         elements[column].append(footer[begin : scanner.at])
         repetition, definition = open_[-1][1:] if open_ else (0, 0)
-        repetition += element[3] == _REPEATED
-        definition += element[3] != _REQUIRED
+        repetition += element[3] == Repetition.REPEATED
+        definition += element[3] != Repetition.REQUIRED
         if open_:
             open_[-1] = (open_[-1][0] - 1, *open_[-1][1:])
         if children := element.get(5, 0):
@@ -214,7 +212,7 @@ def _cut(footer: _Footer, path: Path, rows: Longs, columns: Sequence[str]) -> by
 
 def _page(leaf: Leaf, entries: Entries) -> Page:
     levels = _encoded(entries.repetition, leaf.repetition) + _encoded(entries.definition, leaf.definition)
-    return page(_DATA, [levels, _plain(entries.values)], len(entries.definition), _PLAIN)
+    return page(PageKind.DATA, [levels, _plain(entries.values)], len(entries.definition), Encoding.PLAIN)
 
 
 def _encoded(levels: Levels, most: int) -> bytes:

@@ -20,13 +20,21 @@ import pyarrow.parquet as pq
 
 from headwater.graph.records.decode import Longs, arrow_of
 from headwater.graph.trace.files import thrift
-from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, Page, Part, page, parquet_file
+from headwater.graph.trace.files.parquetfile import (
+    CutChunk,
+    Encoding,
+    Leaf,
+    Page,
+    PageKind,
+    Part,
+    PhysicalType,
+    Repetition,
+    page,
+    parquet_file,
+)
 from headwater.graph.trace.files.thrift import Scanner, Struct
 
-_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3  # kinds of pages
-_REQUIRED, _PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 0, 2, 3, 8  # levels have RLE
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
-_INT32, _INT96, _BYTES, _FIXED = 1, 3, 6, 7  # physical types; what has 12 bytes each is read as just these bytes
 _HEADER = 4096  # bytes that most headers fit in; one with long statistics may not
 _LONGEST_HEADER = 1 << 24
 
@@ -118,10 +126,10 @@ class Chunk:
                 first = before + np.count_nonzero(present[at : at + low])
                 taken.append(np.arange(first, first + np.count_nonzero(present[at + low : at + high])))
             if count := int(np.count_nonzero(present[at:end])):
-                bodies.append(page(_DATA, [content.values], count, content.encoding))
+                bodies.append(page(PageKind.DATA, [content.values], count, content.encoding))
             at, before = end, before + count
         chosen = np.concatenate(spans)
-        told = {content.encoding for content in read} <= {_PLAIN_DICTIONARY, _RLE_DICTIONARY}
+        told = {content.encoding for content in read} <= {Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY}
         return Entries(repetition[chosen], definition[chosen], self._values(file, bodies, before, np.concatenate(taken), told=told))
 
     def _located(self, file: int, last: int) -> tuple[Sequence[_Page], Sequence[int]]:
@@ -143,12 +151,12 @@ class Chunk:
         rows: list[int] = []
         while offset < self._end and len(places) < _AT_ONCE:
             header, size = _header(file, offset)
-            if header[1] == _DATA and self.leaf.repetition:
+            if header[1] == PageKind.DATA and self.leaf.repetition:
                 content = self._content(header, os.pread(file, header[3], offset + size))
                 counts.append((content.count, content.repetition))
-            elif header[1] in (_DATA, _DATA_2):
-                rows.append(header[5][1] if header[1] == _DATA else header[8][3])
-            if header[1] in (_DATA, _DATA_2):
+            elif header[1] in (PageKind.DATA, PageKind.DATA_2):
+                rows.append(header[5][1] if header[1] == PageKind.DATA else header[8][3])
+            if header[1] in (PageKind.DATA, PageKind.DATA_2):
                 places.append(offset)
             offset += size + header[3]
         begins = decoded(counts, self.leaf.repetition) == 0
@@ -170,17 +178,17 @@ class Chunk:
 
     def _content(self, header: Struct, body: bytes) -> _Content:
         """What a data page holds."""
-        if header[1] == _DATA_2:
+        if header[1] == PageKind.DATA_2:
             said = header[8]
             at, end = said[6], said[6] + said[5]
             values = self._decompressed(body[end:], header[2] - end) if said.get(7, True) else body[end:]
             return _Content(said[1], body[:at], body[at:end], said[4], values)
-        if header[1] != _DATA:
+        if header[1] != PageKind.DATA:
             raise NotCuttableError(f"a page of kind {header[1]} stands among its data")
         said, content, at = header[5], self._decompressed(body, header[2]), 0
         levels = []
         for most, how in ((self.leaf.repetition, said[4]), (self.leaf.definition, said[3])):
-            if most and how != _RLE:
+            if most and how != Encoding.RLE:
                 raise NotCuttableError(f"its levels are encoded by {how}")
             size = int.from_bytes(content[at : at + 4], "little") if most else 0
             at += 4 if most else 0
@@ -196,15 +204,16 @@ class Chunk:
 
     def _values(self, file: int, bodies: Sequence[Page], count: int, taken: Longs, *, told: bool) -> pa.Array:
         """Those values of pages; `told`: by a dictionary alone."""
-        kind = (_FIXED, 12) if self.leaf.type == _INT96 else (self.leaf.type, self.leaf.length)
+        # an INT96 is read as the 12 bytes that it is
+        kind = (PhysicalType.FIXED_BYTES, 12) if self.leaf.type == PhysicalType.INT96 else (self.leaf.type, self.leaf.length)
         pages = list(bodies)
         if self._dictionary is not None:
             header, body = self._read(file, self._dictionary)
             said = header[7]
-            pages.insert(0, page(_DICTIONARY, [self._decompressed(body, header[2])], said[1], said[2]))
+            pages.insert(0, page(PageKind.DICTIONARY, [self._decompressed(body, header[2])], said[1], said[2]))
         if not count:
-            return _flat(*kind, [page(_DATA, [], 0, _PLAIN)], 0, has_dictionary=False)
-        told = told and kind[0] == _BYTES
+            return _flat(*kind, [page(PageKind.DATA, [], 0, Encoding.PLAIN)], 0, has_dictionary=False)
+        told = told and kind[0] == PhysicalType.BYTES
         values = _flat(*kind, pages, count, has_dictionary=self._dictionary is not None, told=told).take(arrow_of(taken))
         return values.dictionary_decode() if told else values
 
@@ -229,16 +238,18 @@ def decoded(pages: Sequence[tuple[int, Part]], most: int) -> Levels:
         return np.zeros(count, np.int32)
     width = bytes([most.bit_length()])
     dictionary = np.arange(1 << most.bit_length(), dtype="<i4")
-    bodies = [page(_DICTIONARY, [dictionary.tobytes()], len(dictionary), _PLAIN)]
-    bodies += [page(_DATA, [width, runs], number, _RLE_DICTIONARY) for number, runs in pages if number]  # pyarrow ends at an empty one
-    return np.frombuffer(_flat(_INT32, 0, bodies, count, has_dictionary=True).buffers()[1], np.int32)[:count]  # to_numpy loads pandas
+    bodies = [page(PageKind.DICTIONARY, [dictionary.tobytes()], len(dictionary), Encoding.PLAIN)]
+    filled = [(number, runs) for number, runs in pages if number]  # pyarrow ends at an empty page
+    bodies += [page(PageKind.DATA, [width, runs], number, Encoding.RLE_DICTIONARY) for number, runs in filled]
+    levels = _flat(PhysicalType.INT32, 0, bodies, count, has_dictionary=True)
+    return np.frombuffer(levels.buffers()[1], np.int32)[:count]  # to_numpy would load pandas
 
 
 def _flat(kind: int, length: int, pages: Sequence[Page], count: int, *, has_dictionary: bool, told: bool = False) -> Any:
     """The values of pages of one column without nulls: pyarrow reads a file of them. `told`: as places in the dictionary."""
     leaf = Leaf("v", kind, length, repetition=0, definition=0)
     fields: list[thrift.Field] = [(1, thrift.INT, kind), *([(2, thrift.INT, length)] if length else [])]
-    schema = [thrift.struct([*fields, (3, thrift.INT, _REQUIRED), (4, thrift.BINARY, b"v")])]
+    schema = [thrift.struct([*fields, (3, thrift.INT, Repetition.REQUIRED), (4, thrift.BINARY, b"v")])]
     made = parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], pages, count, has_dictionary)], count)], count)
     return pq.ParquetFile(pa.BufferReader(made), read_dictionary=["v"] if told else None).read(use_threads=False).column(0).combine_chunks()
 

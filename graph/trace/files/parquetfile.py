@@ -1,17 +1,49 @@
-"""Parquet files of pages that are there already: what stands around them."""
+"""Parquet files of pages that are there already: what stands around them, and the numbers that the format gives to its kinds of things."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 from headwater.graph.trace.files import thrift
 
-_MAGIC = b"PAR1"
-_DICTIONARY = 2
+MAGIC = b"PAR1"
 _VERSION = 2
-_RLE, _PLAIN, _RLE_DICTIONARY = 3, 0, 8
 _UNCOMPRESSED = 0
+
+
+class PageKind(IntEnum):
+    """Kinds of pages, as parquet.thrift numbers them; so with the others. Those that are not named here are not read."""
+
+    DATA = 0
+    DICTIONARY = 2
+    DATA_2 = 3
+
+
+class Encoding(IntEnum):
+    """How values are encoded; levels have RLE."""
+
+    PLAIN = 0
+    PLAIN_DICTIONARY = 2  # what RLE_DICTIONARY was called at first
+    RLE = 3
+    RLE_DICTIONARY = 8
+
+
+class Repetition(IntEnum):
+    """Whether a column may lack a value, or have several."""
+
+    REQUIRED = 0
+    REPEATED = 2
+
+
+class PhysicalType(IntEnum):
+    """What values are, to the file."""
+
+    INT32 = 1
+    INT96 = 3
+    BYTES = 6
+    FIXED_BYTES = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +61,14 @@ Part = bytes | memoryview
 Page = Sequence[Part]  # its header, and what follows
 
 
-def page(kind: int, body: Sequence[Part], count: int, encoding: int) -> Page:
+def page(kind: PageKind, body: Sequence[Part], count: int, encoding: int) -> Page:
     """A page of `count` entries; of a data page, `body` begins with the levels. Nothing is copied: pages may be megabytes."""
     said: list[thrift.Field] = [(1, thrift.INT, count), (2, thrift.INT, encoding)]
-    if kind != _DICTIONARY:
-        said += [(3, thrift.INT, _RLE), (4, thrift.INT, _RLE)]
+    if kind is not PageKind.DICTIONARY:
+        said += [(3, thrift.INT, Encoding.RLE), (4, thrift.INT, Encoding.RLE)]
     size = sum(map(len, body))
     sizes: list[thrift.Field] = [(1, thrift.INT, kind), (2, thrift.INT, size), (3, thrift.INT, size)]
-    return [thrift.struct([*sizes, (7 if kind == _DICTIONARY else 5, thrift.STRUCT, thrift.struct(said))]), *body]
+    return [thrift.struct([*sizes, (7 if kind is PageKind.DICTIONARY else 5, thrift.STRUCT, thrift.struct(said))]), *body]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +87,8 @@ RowGroup = tuple[Sequence[CutChunk], int]  # and its rows
 
 def parquet_file(schema: Sequence[bytes], columns: int, groups: Sequence[RowGroup], rows: int, created_by: bytes = b"headwater") -> bytes:
     """A file of elements of a schema, without its root, which has so many `columns`."""
-    out: list[Part] = [_MAGIC]
-    at = len(_MAGIC)
+    out: list[Part] = [MAGIC]
+    at = len(MAGIC)
     written = []
     for chunks, count in groups:
         listed, begin = [], at
@@ -66,7 +98,7 @@ def parquet_file(schema: Sequence[bytes], columns: int, groups: Sequence[RowGrou
             out += [part for one in chunk.pages for part in one]
             size = sum(len(part) for one in chunk.pages for part in one)
             at += size
-            encodings = (thrift.INT, [_PLAIN, _RLE, *([_RLE_DICTIONARY] if chunk.has_dictionary else [])])
+            encodings = (thrift.INT, [Encoding.PLAIN, Encoding.RLE, *([Encoding.RLE_DICTIONARY] if chunk.has_dictionary else [])])
             described: list[thrift.Field] = [
                 (1, thrift.INT, chunk.leaf.type), (2, thrift.LIST, encodings), (3, thrift.LIST, (thrift.BINARY, chunk.path)),
                 (4, thrift.INT, _UNCOMPRESSED), (5, thrift.LONG, chunk.entries), (6, thrift.LONG, size), (7, thrift.LONG, size),
@@ -80,4 +112,4 @@ def parquet_file(schema: Sequence[bytes], columns: int, groups: Sequence[RowGrou
         (1, thrift.INT, _VERSION), (2, thrift.LIST, (thrift.STRUCT, [root, *schema])), (3, thrift.LONG, rows),
         (4, thrift.LIST, (thrift.STRUCT, written)), (6, thrift.BINARY, created_by),
     ])  # fmt: skip
-    return b"".join([*out, footer, len(footer).to_bytes(4, "little"), _MAGIC])
+    return b"".join([*out, footer, len(footer).to_bytes(4, "little"), MAGIC])

@@ -84,6 +84,15 @@ def test_where_nothing_is_near_some_that_are_known_are_named(lived_in):
     assert str(raised.value.hint).startswith("Nothing is near. Known are ")
 
 
+def test_where_nothing_is_named_datasets_are(lived_in, tmp_path):
+    with pytest.raises(InvalidQueryError, match="Nothing is named") as raised:
+        lineage("--home", lived_in)
+    assert "Known are /data/out/clean, /data/out/report" in str(raised.value.hint)
+    with pytest.raises(InvalidQueryError) as raised:
+        lineage("--home", tmp_path / "new")
+    assert "Nothing has been captured yet" in str(raised.value.hint)
+
+
 def test_masks_that_hide_nothing_are_said_to(lived_in):
     said = "nothing in this lineage is of what the masks hide"
     assert said in CliRunner().invoke(app, ["out/report", "--home", str(lived_in), "--mask", "tag=mistyped"]).output
@@ -142,7 +151,6 @@ def test_as_of_before_a_job_ran_it_is_not_there(lived_in):
         (["out/clean", "--open", "report"], "opens nothing"),
         (["out/clean", "--level", "colum"], "colum is no level"),
         (["out/clean", "--level", "owner"], "owner is no level"),
-        ([], "Nothing is named"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(lived_in, arguments, why):
