@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from headwater.graph.model import parse_id
+
 _SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 
 
@@ -19,6 +21,12 @@ def job_of(name: str) -> str:
     """A job's name for people: of Spark's in OpenLineage (`{application}.{operation}.{output}`) without the operation."""
     found = _SPARK_JOB.fullmatch(name)
     return f"{found[1]} › {found[2]}" if found else name
+
+
+def dataset_name(identifier: str) -> str:
+    """What people call a dataset: its name; the id says the platform too, where that is not the file system."""
+    _, parts = parse_id(identifier)
+    return parts[-1] if parts[0] == "file" else identifier
 
 
 def dataset_of(name: str) -> str:

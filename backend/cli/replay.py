@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
-from headwater.backend.cli.trace import dataset_name, reference
+from headwater.backend.cli.trace import reference
 from headwater.backend.replay import Replay, Replays, ReplayState
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json
 from headwater.errors import InvalidQueryError
-from headwater.graph.model import parse_id
 from headwater.graph.trace import Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graphql.values import to_json
 
@@ -98,12 +98,6 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
         ],
         "incomplete": incomplete,
     }
-
-
-def dataset_name(identifier: str) -> str:
-    """What people call a dataset: its name; the id says the platform too, where that is not the file system."""
-    _, parts = parse_id(identifier)
-    return parts[-1] if parts[0] == "file" else identifier
 
 
 def _record(record: TracedRecord) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from headwater.backend.cli.names import dataset_of, job_of
-from headwater.backend.cli.trace import dataset_name
+from headwater.backend.cli.names import dataset_name, dataset_of, job_of
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
 _SHOWN = 20  # records a dataset: more is for --format csv or json
