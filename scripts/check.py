@@ -74,8 +74,8 @@ STEPS = (
     _tests("e2e", "e2e", "--timeout=1800", after=("page-build", "quick-spark")),
     _tests("programs", "spark and slow and not (cluster or e2e)", "--timeout=1200", after=("quick-spark",)),
     _tests("unit", _UNIT, "-n 2"),
-    _tests("cluster", "cluster and not e2e", "--timeout=1200", after=("quick-spark",)),
     _tests("neo4j", "neo4j and not (spark or cluster or e2e)", after=("neo4j-install",)),
+    _tests("cluster", "cluster and not e2e", "--timeout=1200", after=("quick-spark",)),
     _tests("slow", "slow and not (spark or cluster or neo4j or e2e)", "--timeout=1200"),
     Step(
         "page-unit",
