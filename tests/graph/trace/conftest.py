@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from headwater.graph.records import AssociationStore
+from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
-from tests.graph.jobs import TENANT
+from tests.graph.jobs import TENANT, write_csv
+from tests.graph.trace.small import COLUMNS, ROWS
 
 
 @pytest.fixture
@@ -25,6 +27,19 @@ def ask(store):
         return await trace(graph, store, TENANT, TraceRequest(**{"values": False, **request}))
 
     return put
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "raw" / "t.csv", list(COLUMNS), ROWS)
+
+
+@pytest.fixture
+async def graph(tmp_path):
+    opened = SqliteStore(str(tmp_path / "graph.db"))
+    await opened.open()
+    yield opened
+    await opened.close()
 
 
 def records(answer: TraceAnswer) -> set[tuple[str, int | None]]:

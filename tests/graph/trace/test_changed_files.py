@@ -1,0 +1,92 @@
+"""Files that have changed, or are gone, since a job read or wrote them: never read instead, always said."""
+
+import os
+from pathlib import Path
+
+from headwater.graph.trace import Grain, Semantics
+from tests.graph.jobs import Job
+from tests.graph.trace.conftest import records
+from tests.graph.trace.small import COLUMNS, RAW, copy, grouped
+
+
+async def test_a_source_that_changed_is_said_and_its_values_are_left_out(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    raw.write_text(raw.read_text().replace("5", "6"))
+    os.utime(raw, (1, 1))
+    answer = await ask(dataset=str(tmp_path / "out"), where="v = 5", values=True)
+    assert [(record.row, dict(record.values)) for record in answer.records] == [(0, {})]
+    (entry,) = answer.incomplete
+    assert (entry.effect, entry.what) == ("unreadable", f"file:{raw}")
+    assert "has changed since the run" in entry.reason
+    assert answer.exact
+
+
+async def test_a_source_that_is_gone_is_said(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    raw.unlink()
+    answer = await ask(dataset=str(tmp_path / "out"), where="v = 5", values=True)
+    assert records(answer) == {("t.csv", 0)}
+    assert "cannot be read any more" in answer.incomplete[0].reason
+
+
+async def test_a_source_that_changed_is_said_where_its_values_are_not_asked_for(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    raw.write_text("k,v\nother,1\n")
+    answer = await ask(dataset=str(tmp_path / "out"), where="v = 5", values=False)
+    assert records(answer) == {(raw.name, 0)}
+    (entry,) = answer.incomplete
+    assert (entry.effect, "has changed since the run" in entry.reason) == ("unreadable", True)
+
+
+async def test_a_witness_that_needs_a_changed_source_is_a_superset(store, ask, raw, tmp_path) -> None:
+    grouped(store, raw, tmp_path / "out", "max")
+    os.utime(raw, (1, 1))
+    answer = await ask(dataset=str(tmp_path / "out"), where="k = 'a'", column="x", semantics=Semantics.WITNESS)
+    assert {row for _, row in records(answer)} == {0, 2, 3, 5}
+    assert [entry.effect for entry in answer.incomplete] == ["superset", "unreadable"]
+
+
+async def test_a_record_of_a_split_cannot_be_numbered_once_its_file_changed(store, ask, raw, tmp_path) -> None:
+    job = Job(store, "split", 1)
+    scan = job.scan(raw, "csv", COLUMNS, RAW, splits={"t.csv": [0, 12]})
+    job.write(scan, tmp_path / "out", "parquet", list(COLUMNS))
+    os.utime(raw, (1, 1))
+    answer = await ask(dataset=str(tmp_path / "out"), where="v = 7")
+    (record,) = answer.records
+    assert (record.grain, record.file, record.row) == (Grain.PARTITION, f"file:{raw}", None)
+    assert not answer.exact
+
+
+async def test_a_file_that_was_overwritten_by_someone_unknown_ends_the_lineage_and_is_said(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "mid", 1)
+    for file in (tmp_path / "mid").glob("*.parquet"):
+        os.utime(file, (1, 1))
+    copy(store, tmp_path / "mid", tmp_path / "out", 5)
+    answer = await ask(dataset=str(tmp_path / "out"), where="v = 5")
+    assert records(answer) == {("part-00000.parquet", 0)}
+    assert answer.records[0].dataset == f"dataset:file:{tmp_path}/mid"
+    assert [entry.effect for entry in answer.incomplete] == ["missing"]
+
+
+async def test_what_became_of_records_of_a_file_that_has_changed_since_it_was_read_is_not_known(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    with raw.open("a") as file:
+        file.write("c,3\n")
+    answer = await ask(dataset=str(raw), where="v = 5", forward=True)
+    (entry,) = answer.incomplete
+    assert (answer.exact, answer.total, entry.what, entry.effect) == (False, 0, f"file:{raw}", "missing")
+    assert "has changed since job copy1 read it" in entry.reason
+    copy(store, raw, tmp_path / "again", 2)
+    answer = await ask(dataset=str(raw), where="v = 5", forward=True)
+    assert (answer.exact, len(records(answer)), answer.incomplete) == (True, 1, [])
+
+
+async def test_records_that_a_known_run_wrote_over_others_are_known_to_be_read_by_nobody(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    (file,) = (str(path) for path in (tmp_path / "out").glob("*0.parquet"))
+    copy(store, Path(file), tmp_path / "final", 2)
+    with raw.open("a") as more:
+        more.write("c,3\nd,4\n")
+    copy(store, raw, tmp_path / "out", 3)
+    answer = await ask(dataset=str(tmp_path / "out"), rows=[(file, 0)], forward=True)
+    assert (answer.exact, answer.total, answer.incomplete) == (True, 0, [])

@@ -1,0 +1,79 @@
+"""Hops that are known by datasets only: a trace lifts to these, goes on, and says so."""
+
+import pytest
+
+from headwater.errors import NotFoundError
+from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, node_id
+from headwater.graph.stores.sqlite import SqliteStore
+from headwater.graph.trace import Grain, TracedRecord
+from headwater.graph.trace.preview import preview
+from tests.graph.jobs import TENANT, Job
+from tests.graph.trace.conftest import records
+from tests.graph.trace.small import COLUMNS, RAW, copy
+
+
+async def state(graph: SqliteStore, job: str, reads: list[str], writes: str) -> None:
+    """A job that the graph alone knows."""
+    identifier = node_id("job", "other", job)
+    edges = [*(Edge(node_id("dataset", "file", path), identifier, EdgeKind.READS) for path in reads),
+             Edge(identifier, node_id("dataset", "file", writes), EdgeKind.WRITES)]  # fmt: skip
+    nodes = [Node(node_id("dataset", "file", path), NodeKind.DATASET, path) for path in [*reads, writes]]
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", job), nodes, edges)])
+
+
+async def test_a_coarse_hop_upstream_lifts_to_its_datasets(store, ask, graph, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    await state(graph, "download", ["/far/away"], str(raw))
+    answer = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5")
+    assert answer.records == [TracedRecord("dataset:file:/far/away", None, None, Grain.DATASET)]
+    assert not answer.exact
+    assert [(hop.job, hop.grain) for hop in answer.path] == [("job:tests:copy1", Grain.RECORD), ("job:other:download", Grain.DATASET)]
+    assert [entry.effect for entry in answer.incomplete] == ["superset"]
+    kept = await ask(graph, dataset=str(tmp_path / "out"), where="v = 5", to=str(raw))
+    assert records(kept) == {("t.csv", 0)}
+    assert kept.exact
+
+
+async def test_a_dataset_that_only_the_graph_knows_is_traced_by_datasets(store, ask, graph, raw, tmp_path) -> None:
+    counts = tmp_path / "counts"
+    counts.mkdir()
+    (counts / "part-00000").write_text("a\t4\nb\t2\n")
+    await state(graph, "rdd", [str(raw)], str(counts))
+    answer = await ask(graph, dataset=str(counts), where="value LIKE 'a%'")
+    assert [record.values for record in answer.selected] == [{"value": "a\t4"}]
+    assert answer.records == [TracedRecord(f"dataset:file:{raw}", None, None, Grain.DATASET)]
+    assert not answer.exact
+
+
+async def test_what_a_run_that_failed_left_is_no_data(store, ask, graph, tmp_path) -> None:
+    out = tmp_path / "out"
+    (out / "_temporary" / "0").mkdir(parents=True)
+    (out / "_temporary" / "0" / "part-00000.txt").write_text("half a line")
+    await state(graph, "failed", ["/raw"], str(out))
+    with pytest.raises(NotFoundError, match=rf"{out} has no records: there is no file of data in {out}\."):
+        await ask(graph, dataset=str(out), where="x = 1")
+    page = await preview(graph, store, TENANT, node_id("dataset", "file", str(out)))
+    assert (list(page.rows), "has no records" in (page.note or "")) == ([], True)
+
+
+async def test_forward_through_a_coarse_hop_says_so(store, ask, graph, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    await state(graph, "rdd", [str(raw)], "/counts")
+    await state(graph, "copy1", [str(raw)], str(tmp_path / "out"))  # under another namespace: not the captured job
+    answer = await ask(graph, dataset=str(raw), rows=[(str(raw), 0)], forward=True)
+    assert {(record.grain, record.dataset) for record in answer.records} == {
+        (Grain.RECORD, f"dataset:file:{tmp_path}/out"),
+        (Grain.DATASET, "dataset:file:/counts"),
+    }
+    assert not answer.exact
+
+
+async def test_what_a_captured_job_did_not_make_of_a_record_is_not_lifted(store, ask, graph, raw, tmp_path) -> None:
+    job = Job(store, "big", 1)
+    scan = job.scan(raw, "csv", COLUMNS, RAW)
+    job.write(job.filter(scan, lambda v: (v["v"] or 0) > 8, ["v"]), tmp_path / "out", "parquet", list(COLUMNS))
+    identifier = node_id("job", "tests", "big")
+    edges = [Edge(f"dataset:file:{raw}", identifier, EdgeKind.READS), Edge(identifier, f"dataset:file:{tmp_path}/out", EdgeKind.WRITES)]
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", "x"), (), edges)])
+    answer = await ask(graph, dataset=str(raw), rows=[(str(raw), 0)], forward=True)
+    assert (list(answer.records), answer.exact) == ([], True)

@@ -1,0 +1,45 @@
+"""Pages of a dataset's rows: values, places, whether there is lineage; and a note where there are none."""
+
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import NotFoundError
+from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
+from headwater.graph.trace.preview import preview
+from tests.graph.jobs import TENANT
+from tests.graph.trace.small import copy
+
+
+async def test_a_page_of_rows_has_values_places_and_lineage(store, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    page = await preview(None, store, TENANT, "out", where="k = 'a'", first=2, offset=1)
+    assert [(Path(row.file).name, row.row, list(row.values)) for row in page.rows] == [
+        ("part-00000.parquet", 2, ["a", 9]),
+        ("part-00001.parquet", 0, ["a", None]),
+    ]
+    assert (page.total, page.has_record_lineage, page.note) == (4, True, None)
+    assert [name for name, _ in page.columns] == ["k", "v"]
+
+
+async def test_a_dataset_that_is_gone_gives_no_rows_and_a_note(store, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    page = await preview(None, store, TENANT, "out")
+    assert (page.rows, page.total) == ((), 0)
+    assert "there is nothing at" in (page.note or "")
+
+
+@pytest.mark.parametrize("name", ["path/x", "/path/x"])
+async def test_a_dataset_elsewhere_has_no_rows_here_and_is_named_by_its_address(store, graph, name) -> None:
+    identifier = node_id("dataset", "s3://bucket", name)
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", "x"), [Node(identifier, NodeKind.DATASET, name)], [])])
+    page = await preview(graph, store, TENANT, identifier)
+    assert list(page.rows) == []
+    assert "s3://bucket/path/x is not on a local file system" in (page.note or "")
+
+
+async def test_tenants_see_nothing_of_each_other(store, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    with pytest.raises(NotFoundError):
+        await preview(None, store, "other", "out")

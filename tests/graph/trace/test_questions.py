@@ -1,0 +1,90 @@
+"""How datasets, records and columns are named in a question, and what is answered where one makes no sense."""
+
+import pyarrow.parquet as pq
+import pytest
+
+from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.graph.trace import Semantics
+from tests.graph.jobs import Job
+from tests.graph.trace.conftest import records
+from tests.graph.trace.small import copy
+
+
+async def test_csv_between_jobs_is_linked_by_position(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "mid", 1, "csv")
+    job = Job(store, "renamed", 5)
+    scan = job.scan(tmp_path / "mid", "csv", {"name": "string", "number": "int"}, {"header": "true"})
+    most = job.aggregation("max", job.attr(scan, "number"))
+    job.write(job.aggregate(scan, ["name"], {"x": (most, len, "bigint")}), tmp_path / "out", "parquet", ["name", "x"])
+    answer = await ask(dataset=str(tmp_path / "out"), where="name = 'b'", column="x", semantics=Semantics.WITNESS)
+    assert records(answer) == {("t.csv", 4)}
+    assert answer.exact
+
+
+async def test_records_to_begin_with_need_not_be_read(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    file = next(str(path) for path in sorted((tmp_path / "out").glob("*.parquet")) if pq.read_metadata(path).num_rows > 1)
+    for values in (True, False):
+        answer = await ask(dataset=str(tmp_path / "out"), rows=[(file, 1)], values=False, selected_values=values)
+        assert [(record.row, bool(record.values)) for record in answer.selected] == [(1, values)]
+        assert len(answer.records) == 1
+        with pytest.raises(InvalidQueryError, match="has no record 99"):
+            await ask(dataset=str(tmp_path / "out"), rows=[(file, 1), (file, 99)], selected_values=values)
+        with pytest.raises(InvalidQueryError, match="has no column x"):
+            await ask(dataset=str(tmp_path / "out"), rows=[(file, 1)], column="x", semantics=Semantics.WITNESS, selected_values=values)
+
+
+@pytest.mark.parametrize("name", ["out", "dataset:file:{}/out", "{}/out", "file:{}/out", "{}/out/"])
+async def test_a_dataset_is_found_by_id_name_path_or_the_end_of_it(store, ask, raw, tmp_path, name) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    assert (await ask(dataset=name.format(tmp_path), where="v = 5")).total == 1
+
+
+async def test_an_unknown_dataset_names_what_is_near(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "reports", 1)
+    with pytest.raises(NotFoundError, match=r"No dataset is called .*report.*Near are: .*/reports"):
+        await ask(dataset=f"{tmp_path}/report")
+
+
+async def test_an_ambiguous_name_lists_the_ids(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "x" / "out", 1)
+    copy(store, raw, tmp_path / "y" / "out", 2)
+    with pytest.raises(InvalidQueryError, match="2 datasets are called out"):
+        await ask(dataset="out")
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("v =", "does not parse"),
+        ("w = 5", r"w.*The columns are: k, v\."),
+        ("v IN (SELECT 1)", "more than a condition"),
+        ("EXISTS (FROM read_text('/etc/hostname'))", "more than a condition"),
+        ("true) UNION SELECT (1", "more than a condition|does not parse"),
+        ("true); DROP TABLE t; SELECT (1", "does not parse|more than a condition"),
+        ("v = 'x'", "cannot be used"),
+        ("CAST(k AS INTEGER) = 1", "cannot be used"),
+        ("strptime(k, '%Y') IS NULL", "cannot be used"),
+    ],
+)
+async def test_a_predicate_that_cannot_be_used_says_why(store, ask, raw, tmp_path, where, message) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    with pytest.raises(InvalidQueryError, match=message) as caught:
+        await ask(dataset="out", where=where)
+    assert caught.value.field == "where"
+
+
+async def test_a_column_or_row_that_is_not_there_is_refused(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    with pytest.raises(InvalidQueryError, match=r"no column w\. It has k, v"):
+        await ask(dataset="out", where="v = 5", column="w")
+    with pytest.raises(InvalidQueryError, match="has no record 6"):
+        await ask(dataset=str(raw), rows=[(str(raw), 6)], forward=True)
+    with pytest.raises(NotFoundError, match="is no file of this dataset"):
+        await ask(dataset="out", rows=[("/elsewhere", 0)])
+
+
+async def test_the_limit_cuts_the_list_and_the_total_counts_on(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    answer = await ask(dataset="out", limit=2)
+    assert ([record.row for record in answer.records], answer.total) == ([0, 1], 6)
