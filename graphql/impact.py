@@ -13,7 +13,8 @@ from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.engine import trace as run_trace
 from headwater.graphql.limits import MAX_HOPS, MAX_PAGE, MAX_RECORDS, bounded
-from headwater.graphql.types import Info, Node, RowRef, references
+from headwater.graphql.record_types import RowRef, references
+from headwater.graphql.types import Info, Node
 
 
 @strawberry.type(description="A node that is affected, or a cause. `path` leads to it from the focus, both included.")

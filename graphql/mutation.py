@@ -10,8 +10,9 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from headwater.errors import InvalidQueryError, KeyRequiredError, NotFoundError, UnsupportedError
+from headwater.graphql.record_types import RowRef, references
 from headwater.graphql.replays import Replay, ReplayService
-from headwater.graphql.types import Info, RowRef, references
+from headwater.graphql.types import Info
 
 
 def replay_service(info: Info) -> ReplayService:

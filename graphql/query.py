@@ -21,9 +21,10 @@ from headwater.graph.trace.preview import preview
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.mutation import replay_service
+from headwater.graphql.record_types import RowPage, RowRef, Trace, references
 from headwater.graphql.replays import Replay
 from headwater.graphql.selected import asks
-from headwater.graphql.types import Info, LineageGraph, Node, NodePage, RowPage, RowRef, Service, Trace, references
+from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.view_query import ViewQuery
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)

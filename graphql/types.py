@@ -1,11 +1,9 @@
-"""The output types, each a view of a domain object. What costs a query of its own (containers, names, graphs) waits until asked for."""
+"""The types of the graph, each a view of a domain object. What costs a query of its own (containers, names) waits until asked for."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import strawberry
 from strawberry import UNSET
@@ -14,12 +12,6 @@ from strawberry.scalars import JSON
 from headwater.graph import model
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores.protocol import Direction, Page, Subgraph
-from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer
-from headwater.graph.trace.answer import Hop as DomainHop
-from headwater.graph.trace.answer import TracedRecord as DomainRecord
-from headwater.graph.trace.path import path_graph
-from headwater.graph.trace.preview import Row as DomainRow
-from headwater.graph.trace.preview import RowPage as DomainRowPage
 from headwater.graphql.context import Context
 from headwater.graphql.declarations import Descriptions
 from headwater.graphql.limits import MAX_PAGE, bounded
@@ -30,8 +22,6 @@ Info = strawberry.Info[Context, None]
 strawberry.enum(NodeKind, description="A level of one of the two containment hierarchies: data and actors.")
 strawberry.enum(EdgeKind, description="CONTAINS joins a container and its child; the others are flows of data.")
 strawberry.enum(Direction, description="UPSTREAM is where data came from, DOWNSTREAM where it went.")
-strawberry.enum(Semantics, description="INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again.")
-strawberry.enum(Grain, description="How finely an entry of an answer is known. Anything but RECORD makes the answer inexact.")
 
 
 @strawberry.type(description="A container of data or of actors, at any level.")
@@ -120,187 +110,6 @@ class LineageGraph:
         return cls(nodes=[Node.of(node) for node in graph.nodes], edges=[Edge.of(edge) for edge in graph.edges], truncated=graph.truncated)
 
 
-@strawberry.type(description="A column of a dataset, with its type as the reader of the rows sees it.")
-class Column:
-    """Of a row page."""
-
-    name: str
-    type: str
-
-
-@strawberry.type(
-    description="A record. `row` is 0-based in its file (a CSV header is none), `line` 1-based. `values` follow the page's columns."
-)
-class Row:
-    """`values` is a list."""
-
-    file: str
-    row: int
-    line: int | None
-    values: JSON
-
-    @classmethod
-    def of(cls, row: DomainRow) -> Row:
-        """The view of a row."""
-        return cls(file=row.file, row=row.row, line=row.line, values=JSON(list(row.values)))
-
-
-@strawberry.type(description="Rows of a dataset, read now from its current files.")
-class RowPage:
-    """`note` says what one must know about the rows (changed since the run, say)."""
-
-    dataset: strawberry.ID
-    columns: list[Column]
-    rows: list[Row]
-    total: int
-    has_record_lineage: bool
-    note: str | None
-
-    @classmethod
-    def of(cls, page: DomainRowPage) -> RowPage:
-        """The view of a page of rows."""
-        return cls(
-            dataset=strawberry.ID(page.dataset),
-            columns=[Column(name=name, type=kind) for name, kind in page.columns],
-            rows=[Row.of(row) for row in page.rows],
-            total=page.total,
-            has_record_lineage=page.has_record_lineage,
-            note=page.note,
-        )
-
-
-@strawberry.type(description="An entry of a trace. `file` and `row` are null at coarser grains; `values` is an object by column.")
-class TracedRecord:
-    """See `Row` for `row` and `line`."""
-
-    dataset: strawberry.ID
-    file: str | None
-    row: int | None
-    line: int | None
-    grain: Grain
-    values: JSON
-
-    @classmethod
-    def of(cls, record: DomainRecord) -> TracedRecord:
-        """The view of a record."""
-        return cls(
-            dataset=strawberry.ID(record.dataset),
-            file=record.file,
-            row=record.row,
-            line=record.line,
-            grain=record.grain,
-            values=JSON(dict(record.values)),
-        )
-
-    @strawberry.field(description="The dataset's name.")
-    async def dataset_name(self, info: Info) -> str:
-        """The id, where the graph does not know the dataset."""
-        node = await info.context.loaders.node.load(self.dataset)
-        return node.name if node else self.dataset
-
-
-@strawberry.type(description="A column, and the expression that makes it.")
-class MadeColumn:
-    """Of one operator."""
-
-    column: str
-    expression: str
-
-
-@strawberry.type(description="What an operator does: the columns it makes, and what it decides `by` (a condition, keys, an order).")
-class Step:
-    """Expressions as Spark writes them."""
-
-    operator: str
-    made: list[MadeColumn]
-    by: list[str]
-
-
-@strawberry.type(description="One run on the path of a trace: what it wrote from what, and the operations between, outermost first.")
-class Hop:
-    """`records` counts the run's output records that are part of the trace. `expressions` are those behind the column asked for, or all."""
-
-    job: strawberry.ID
-    run: strawberry.ID
-    output: strawberry.ID
-    inputs: list[strawberry.ID]
-    operations: list[str]
-    records: int
-    grain: Grain
-    expressions: list[Step]
-
-    @classmethod
-    def of(cls, hop: DomainHop) -> Hop:
-        """The view of a hop."""
-        return cls(
-            job=strawberry.ID(hop.job),
-            run=strawberry.ID(hop.run),
-            output=strawberry.ID(hop.output),
-            inputs=[strawberry.ID(dataset) for dataset in hop.inputs],
-            operations=list(hop.operations),
-            records=hop.records,
-            grain=hop.grain,
-            expressions=[
-                Step(
-                    operator=step.operator,
-                    made=[MadeColumn(column=made.column, expression=made.expression) for made in step.made],
-                    by=list(step.by),
-                )
-                for step in hop.expressions
-            ],
-        )
-
-
-@strawberry.type(description="What an answer lacks or overstates: `effect` is superset, missing or unreadable.")
-class Incomplete:
-    """`what` is an operator, a file or a run."""
-
-    what: str
-    reason: str
-    effect: str
-
-
-@strawberry.type(description="Where records came from, or where they went. Says what it means, whether it is exact, and what is missing.")
-class Trace:
-    """`total` counts the records before the limit cut the list; `selected` are those that the trace began with."""
-
-    semantics: Semantics
-    exact: bool
-    records: list[TracedRecord]
-    total: int
-    selected: list[TracedRecord]
-    path: list[Hop]
-    incomplete: list[Incomplete]
-    elapsed_ms: float
-    answer: strawberry.Private[TraceAnswer]
-    column: strawberry.Private[str | None]
-    forward: strawberry.Private[bool]
-
-    @classmethod
-    def of(cls, answer: TraceAnswer, *, column: str | None, forward: bool) -> Trace:
-        """The view of an answer; `column` and `forward` are as asked."""
-        return cls(
-            semantics=answer.semantics,
-            exact=answer.exact,
-            total=answer.total,
-            elapsed_ms=answer.elapsed_ms,
-            answer=answer,
-            column=column,
-            forward=forward,
-            records=[TracedRecord.of(record) for record in answer.records],
-            selected=[TracedRecord.of(record) for record in answer.selected],
-            path=[Hop.of(hop) for hop in answer.path],
-            incomplete=[Incomplete(what=item.what, reason=item.reason, effect=item.effect) for item in answer.incomplete],
-        )
-
-    @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")
-    async def graph(self, info: Info) -> LineageGraph:
-        """Made only when asked for."""
-        graph = await path_graph(info.context.graph, info.context.tenant, self.answer, column=self.column, forward=self.forward)
-        info.context.loaders.budget.spend(len(graph.nodes))
-        return LineageGraph.of(graph)
-
-
 @strawberry.type(description="The state of the service. `pending` counts what was taken in and is not in the graph yet.")
 class Service:
     """Counts of the caller's tenant."""
@@ -311,16 +120,3 @@ class Service:
     runs: int
     captures: int
     pending: int
-
-
-@strawberry.input(description="A record, by file and 0-based row.")
-class RowRef:
-    """As `Row` and `TracedRecord` give them."""
-
-    file: str
-    row: int
-
-
-def references(rows: Sequence[RowRef] | None) -> list[tuple[str, int]]:
-    """The rows as the domain wants them."""
-    return [(row.file, row.row) for row in rows or ()]
