@@ -20,8 +20,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from bench.service import Service
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
-from bench.suites.trace import Service
 
 _MODES = ("active", "auto")
 _TENTH = "a tenth"

@@ -6,18 +6,15 @@ forward, one record of the raw weather), another in each round and the same in e
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from bench.service import Service
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
 
-_START_SECONDS = 60
 _TARGET_MS = 300
 _QUESTION = """
 query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!, $to: String) {
@@ -61,23 +58,6 @@ class TraceSuite:
         return _ServiceArm(folder, folder / f"{name}-home")
 
 
-class Service:
-    """A service on a home, in a process of its own, and a client of it."""
-
-    def __init__(self, home: Path) -> None:
-        from headwater.backend.client import GraphQLClient
-        from headwater.backend.home import Home
-
-        command = [sys.executable, "-m", "headwater", "serve", "--home", str(home), "--port", "0"]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
-        self.client = GraphQLClient(_address(home, self._process), Home.at(home).key())
-
-    def stop(self) -> None:
-        """End it."""
-        self._process.terminate()
-        self._process.wait(timeout=30)
-
-
 class _ServiceArm:
     def __init__(self, folder: Path, home: Path) -> None:
         self._raw, self._report = folder / "raw" / "weather.csv", folder / "out" / "report"
@@ -107,18 +87,6 @@ class _ServiceArm:
             "column": "max_wind_mph" if case == "witness of a cell" else None,
             "to": str(self._raw),
         }
-
-
-def _address(home: Path, service: subprocess.Popen[bytes]) -> str:
-    from headwater.backend.home import Home
-
-    until = time.monotonic() + _START_SECONDS
-    while time.monotonic() < until and service.poll() is None:
-        record = Home.at(home).service()
-        if record is not None:
-            return record.url
-        time.sleep(0.1)
-    raise RuntimeError(f"no service on {home} within {_START_SECONDS} s (exit code {service.poll()})")
 
 
 def suite(scale: float | None = None) -> Suite:
