@@ -16,6 +16,7 @@ import pytest
 from tests.jvm import submit
 from tests.spark_listener.capture.conftest import read_row
 from tests.spark_listener.capture.lineage import Lineage
+from tests.standalone import standalone
 
 ROWS = 100_000
 _PROGRAM = dedent("""
@@ -32,7 +33,7 @@ _PROGRAM = dedent("""
     bridge = Bridge.install(spark, mode="active", segments=str(base / "segments"))
     source = spark.read.parquet(str(base / "in"))
     executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos
-    while "cluster" in spark.sparkContext.master and len(executors()) < 3:  # two and the driver: each is to have a part
+    while not spark.sparkContext.master.startswith("local[") and len(executors()) < 3:  # two and the driver: each is to have a part
         time.sleep(0.05)
     exec(program)
     assert bridge.flush(120_000)
@@ -145,20 +146,24 @@ def test_an_executor_that_is_lost_with_its_shuffle_files(tmp_path: Path, root: P
 
 @pytest.mark.cluster
 def test_a_task_that_is_overtaken_by_its_copy(tmp_path: Path, root: Path) -> None:
-    end, lineage = run(
-        tmp_path, root, "local-cluster[2,1,1024]", """
-        def dawdle(value, at):
-            import time
-            from pyspark import TaskContext
-            if at == ROWS - 1 and TaskContext.get().attemptNumber() == 0:
-                (base / "slow").touch()
-                time.sleep(30)
-            return value
-        late = source.withColumn("v", f.udf(dawdle, "long")("v", "id"))
-        late.groupBy("k").agg(f.sum("v").alias("s")).write.parquet(str(base / "out"))
-        assert (base / "slow").exists()
-        """, speculation="true", speculation__interval="200ms", speculation__multiplier="1.1", speculation__quantile="0.5",
-    )  # fmt: skip
+    # The last task of the first stage waits at its last row until it is killed, as it is when its copy has ended.
+    with standalone(tmp_path) as master:
+        end, lineage = run(
+            tmp_path, root, master, """
+            def dawdle(value, at):
+                import time
+                from pyspark import TaskContext
+                if at == ROWS - 1:
+                    first = TaskContext.get().attemptNumber() == 0
+                    (base / ("slow" if first else "copied")).touch()
+                    while first:
+                        time.sleep(0.05)
+                return value
+            late = source.withColumn("v", f.udf(dawdle, "long")("v", "id"))
+            late.groupBy("k").agg(f.sum("v").alias("s")).write.parquet(str(base / "out"))
+            assert (base / "slow").exists() and (base / "copied").exists()
+            """, speculation="true", speculation__interval="200ms", speculation__multiplier="1.1", speculation__quantile="0.5",
+        )  # fmt: skip
     assert end["capture"]["status"] == "complete"
     assert sorted(size for size, _ in behind(lineage)) == sorted(len(range(k, ROWS, 7)) for k in range(7))
 
