@@ -55,6 +55,7 @@ def test_the_witness_of_a_cell_is_the_oracles(captured, trace):
 def test_a_record_has_its_line_and_its_values(captured, trace):
     _, oracle = captured
     answer = trace(oracle.root / "report", "--where", "origin = 'A'", "--to", oracle.root / "raw" / "weather.csv")
+    assert answer["records"]
     for record in answer["records"]:
         assert record["dataset"] == str(oracle.root / "raw" / "weather.csv")
         assert record["line"] == record["row"] + 2

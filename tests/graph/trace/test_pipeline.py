@@ -130,6 +130,7 @@ async def test_values_are_read_from_the_source_files(pipeline) -> None:
     answer = await _ask(
         store, dataset=str(oracle.root / "report"), where="origin = 'A'", to=str(oracle.root / "raw" / "weather.csv"), values=True
     )
+    assert answer.records
     for record in answer.records:
         assert dict(record.values) == oracle.weather[record.row or 0]
         assert record.line == (record.row or 0) + 2

@@ -77,7 +77,9 @@ def test_rows_of_a_list_in_groups_beside_records(spark: SparkSession, table: Any
     names = spark.createDataFrame([(k, f"name {k}") for k in range(3)], "k bigint, name string")
     facts = spark.read.parquet(table("facts", [{"id": i, "k": i % 3} for i in range(12)]))
     captured = write(facts.join(f.broadcast(names), "k").groupBy("name").count())
-    for written in captured.lineage.written():
+    groups = captured.lineage.written()
+    assert len(groups) == 3
+    for written in groups:
         k = int(read_row(written)["name"][-1])
         local = [record for record in written.records if record.path.startswith("local:")]
         assert len(local) == 1
