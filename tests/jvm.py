@@ -1,7 +1,7 @@
-"""How tests start Spark: options of the JVM for sessions that live for seconds and see tiny tables.
+"""How tests start Spark, and Neo4j: options of a JVM that lives for seconds and sees tiny tables.
 
-The second compiler and a parallel collector cost more than such a session can earn back. Neither changes what a query answers. Drivers
-take Spark's classes from the file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py); executors are told here.
+The second compiler and a parallel collector cost more than such a session can earn back. Neither changes what a query answers. Spark's
+drivers take its classes from the file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py); executors are told here.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 
 PATIENTLY = 120_000  # milliseconds in which Spark is to deliver its events, on whatever machine
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def submit(options: str = "") -> str:
     """A value for PYSPARK_SUBMIT_ARGS; `options` are more of spark-submit."""
-    executors = f"{_JAVA} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()
-    java = f"--driver-java-options '{_JAVA}' --conf 'spark.executor.extraJavaOptions={executors}'"
+    driver = " ".join(QUICK)
+    executors = f"{driver} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()
+    java = f"--driver-java-options '{driver}' --conf 'spark.executor.extraJavaOptions={executors}'"
     return f"--driver-memory 1g {java} {options} pyspark-shell"

@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
+from tests.jvm import QUICK
 from tests.ports import free_port
 
 VERSION = "5.26.20"
@@ -110,13 +111,14 @@ def _shared_server(folder: Path) -> Iterator[Neo4jServer]:
                 with _locked(folder / "start.lock"):
                     fcntl.flock(users, fcntl.LOCK_EX)
                     state.unlink()
-                    stop(process)
+                    process.kill()  # what it holds goes with it: there is no checkpoint to wait for
+                    process.wait()
 
 
 def start(
-    home: Path, *, port: int | None = None, heap: str = "768m", page_cache: str = "128m"
+    home: Path, *, port: int | None = None, heap: str = "768m", page_cache: str = "128m", java: Sequence[str] = QUICK
 ) -> tuple[Neo4jServer, subprocess.Popen[bytes]]:
-    """Start a server on `home`, new or stopped, and wait until it answers; `stop` ends it."""
+    """Start a server on `home`, new or stopped, and wait until it answers; `stop` ends it. `java`: options of its JVM."""
     jars = fetch()
     port = port or free_port()
     (home / "conf").mkdir(parents=True, exist_ok=True)
@@ -129,7 +131,7 @@ def start(
     entry = ["org.neo4j.server.CommunityEntryPoint", f"--home-dir={home}", f"--config-dir={home / 'conf'}", "--console-mode"]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(
-            ["java", f"-Xmx{heap}", *opened, "-cp", f"{jars}/*", *entry],
+            ["java", f"-Xmx{heap}", *java, *opened, "-cp", f"{jars}/*", *entry],
             stdout=log,
             stderr=subprocess.STDOUT,
             preexec_fn=_die_with_parent,  # noqa: PLW1509 - one call of the C library, which takes no lock

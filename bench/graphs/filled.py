@@ -45,7 +45,7 @@ def neo4j_lake(nodes: int) -> Path:
 
 def started(folder: Path, *, index_bytes: int = 0) -> tuple[GraphStore, subprocess.Popen[bytes]]:
     """The store of a server, filled and started again, or new (not yet open), and the server's process."""
-    server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE)
+    server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE, java=())
     return _store(server, index_bytes), process
 
 
@@ -85,7 +85,7 @@ async def _import(lake: Path, folder: Path) -> None:
     async with _opened(open_store(f"sqlite:///{lake / 'graph.db'}")) as source:
         await import_lake(source, TENANT, folder)
         counts = await source.counts(TENANT)
-    server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE)
+    server, process = start(folder, heap=_HEAP, page_cache=_PAGE_CACHE, java=())
     try:
         async with _opened(_store(server)) as store:
             if await store.counts(TENANT) != counts:

@@ -49,7 +49,7 @@ class _Server:
 def server(tmp_path: Path) -> Iterator[_Server]:
     server = _Server(tmp_path / "neo4j")
     yield server
-    server.go()
+    server.go(kill=True)
 
 
 def send(client: httpx.Client, numbers: range) -> None:

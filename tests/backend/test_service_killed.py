@@ -19,7 +19,7 @@ from headwater.backend.workspace import Workspace
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess
 
-_KILLS = 20
+_KILLS = 10
 _SENDERS = 4
 
 

@@ -14,7 +14,7 @@ from tests.spark_listener.spark import brief, environment, logged, run, script
 SAVE_TWICE = """
     from pyspark import SparkContext
     sc = SparkContext(appName="saves")
-    for number in range(20):
+    for number in range(6):
         sc.textFile("words.txt").saveAsTextFile(f"copy{number}")
     print("done")
     sc.stop()
@@ -45,14 +45,14 @@ def test_a_home_that_cannot_be_written_turns_capture_off_and_nothing_else(folder
 def test_a_full_spool_drops_what_does_not_fit_and_the_ledger_and_the_summary_say_how_much(folder: Path, root: Path) -> None:
     script(folder, "saves.py", SAVE_TWICE)
     home = folder / "home"
-    done = run(["-m", "headwater", "run", "--home", str(home), "saves.py"], folder, environment(root, HEADWATER_SPOOL_BYTES="20000"))
+    done = run(["-m", "headwater", "run", "--home", str(home), "saves.py"], folder, environment(root, HEADWATER_SPOOL_BYTES="6000"))
     assert (done.returncode, done.stdout) == (0, "done\n")
     events = logged(home)
     kept = len(events) - 2
-    assert 0 < kept < 40
+    assert 0 < kept < 12
     assert brief(events)[-1] == ("COMPLETE", "saves")
-    assert events[-1]["run"]["facets"]["headwater_capture"]["dropped"] == {"events": 40 - kept}
-    assert f"{40 - kept} items dropped" in done.stderr
+    assert events[-1]["run"]["facets"]["headwater_capture"]["dropped"] == {"events": 12 - kept}
+    assert f"{12 - kept} items dropped" in done.stderr
 
 
 ATTACHES = """

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -19,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
+from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
 from tests.jvm import PATIENTLY, submit
 from tests.spark_listener.capture.lineage import Lineage, Written
@@ -161,6 +163,11 @@ def write(bridge: Bridge, segments: Path, tmp_path: Path) -> Run:
     return run
 
 
+_ALONE = 6  # rows at most that are also asked for one by one
+
+Place = tuple[str, int]
+
+
 class Traced(NamedTuple):
     """What the service says of each output row: the `id`s of the source records by the row's values, and what answers lack."""
 
@@ -170,25 +177,39 @@ class Traced(NamedTuple):
 
 @pytest.fixture
 def traced(segments: Path, tmp_path: Path) -> Iterator[Callable[..., Traced]]:
-    """Trace every output row of a capture, back or, from each source record, forward (the pairs are turned round, so both compare)."""
+    """Trace every output row of a capture back, all in one walk and some also alone; forward from a source record of each of these."""
     with closing(AssociationStore(tmp_path / "associations")) as store:
 
         def run(captured: Captured, *columns: str, semantics: Semantics = Semantics.INFLUENCE, column: str | None = None) -> Traced:
             publish(store, captured.capture, segments)
-            result: dict[tuple[Any, ...], list[frozenset[Any]]] = {}
-            said: set[tuple[str, str]] = set()
-            for path, row, values in _written(captured.out):
-                request = TraceRequest(dataset=str(captured.out), rows=[(path, row)], semantics=semantics, column=column, values=False)
-                answer = asyncio.run(trace(None, store, "default", request))
+            written = list(_written(captured.out))
+            asked = TraceRequest(dataset=str(captured.out), semantics=semantics, column=column, values=False)
+            behind, said = asyncio.run(_walked(store, replace(asked, rows=[(path, row) for path, row, _ in written])))
+            for path, row, _ in written[:: len(written) // _ALONE + 1]:
+                answer = asyncio.run(trace(None, store, "default", replace(asked, rows=[(path, row)])))
                 assert answer.exact == (not answer.incomplete)
-                said |= {(entry.reason, entry.effect) for entry in answer.incomplete}
-                found = frozenset(_id(str(record.file), int(str(record.row))) for record in answer.records)
-                result.setdefault(tuple(values[name] for name in columns), []).append(found)
+                assert {(entry.reason, entry.effect) for entry in answer.incomplete} <= said
+                assert {(str(record.file), record.row) for record in answer.records} == behind[path, row]
                 if semantics is Semantics.INFLUENCE and answer.exact:
                     _check_forward(store, answer.records, captured.out, (path, row))
+            result: dict[tuple[Any, ...], list[frozenset[Any]]] = {}
+            for path, row, values in written:
+                found = frozenset(_id(*place) for place in behind[path, row])
+                result.setdefault(tuple(values[name] for name in columns), []).append(found)
             return Traced(result, said)
 
         yield run
+
+
+async def _walked(store: AssociationStore, request: TraceRequest) -> tuple[dict[Place, set[Place]], set[tuple[str, str]]]:
+    """The records behind each of some, and what the answers lack."""
+    behind: dict[Place, set[Place]] = {place: set() for place in request.rows}
+    async with trace_pairs(None, store, "default", request) as traced:
+        assert traced.exact == (not traced.incomplete)
+        paths = [file.block.path for file in traced.files]
+        for file, row, source, record in traced.pairs():
+            behind[paths[file], row].add((paths[source], record))
+        return behind, {(entry.reason, entry.effect) for entry in traced.incomplete}
 
 
 def _check_forward(store: AssociationStore, records: Sequence[TracedRecord], out: Path, place: tuple[str, int]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 from bench.truth.plans import ended
@@ -74,91 +76,111 @@ def rows_read(spark: SparkSession, end: dict[str, Any]) -> list[str]:
     return sorted(read)
 
 
-def frames(spark: SparkSession, path: str, small: str) -> dict[str, Any]:
-    facts, names = spark.read.parquet(path), spark.read.parquet(small)
+class Tables(NamedTuple):
+    """The folders that all queries read."""
+
+    facts: str
+    names: str
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    made = Tables(*(str(tmp_path_factory.mktemp("plans") / name) for name in Tables._fields))
+    numbers = spark.range(4000).selectExpr("id", "id % 5 k", "id * 7 % 101 v", "id % 3 part")
+    numbers.sortWithinPartitions("v").write.partitionBy("part").option("parquet.block.size", 4096).parquet(made.facts)
+    spark.range(5).selectExpr("id k", "concat('n', id) name").repartition(2).write.parquet(made.names)
+    return made
+
+
+def frame(spark: SparkSession, tables: Tables, query: str) -> DataFrame:
+    """A query over the tables, in a session; of the others none is made, as each would be analysed."""
+    facts = spark.read.schema("id bigint, k bigint, v bigint, part int").parquet(tables.facts)
+    names = spark.read.schema("k bigint, name string").parquet(tables.names)
     facts.createOrReplaceTempView("facts")
     names.createOrReplaceTempView("names")
     per_k = facts.groupBy("k").agg(f.sum("v").alias("t"))
-    return {
-        "filter": facts.filter("v > 10 and part = 1").select("id", "v"),
-        "aggregate": facts.filter("v > 10").groupBy("k").agg(f.sum("v"), f.countDistinct("id")),
-        "broadcast": facts.join(names, "k").filter("name like 'n%'").groupBy("name").count(),
-        "pruning": facts.join(names.filter("name = 'n1'"), facts.part == names.k).select(facts.id, "name"),
-        "twice": per_k.join(per_k.withColumnRenamed("t", "u"), "k"),
-        "window": facts.withColumn("m", f.avg("v").over(Window.partitionBy("k").orderBy("v"))).select("id", "m"),
-        "semi": facts.join(names.filter("name <> 'n2'"), facts.k == names.k, "left_semi").select("id"),
-        "anti": facts.join(names.filter("name <> 'n2'"), facts.k == names.k, "left_anti").select("id"),
-        "scalar": facts.filter("v > (select avg(v) from facts) and k = (select max(k) from names where name < 'n3')").select("id", "v"),
-        "merged": facts.selectExpr("id", "(select max(v) from facts) as most", "(select min(v) from facts) as least"),
-        "top": facts.orderBy("v", "id").limit(5).select("id"),
-        "limit": facts.filter("v > 3").select("id").limit(4000),
-        "sample": facts.sample(fraction=0.5, seed=3).select("id"),
-        "rollup": facts.rollup("k", "part").agg(f.sum("v"), f.count("id")),
-        "distincts": facts.groupBy("k").agg(f.countDistinct("v"), f.countDistinct("part"), f.sum("id")),
-        "explode": facts.select("id", f.explode(f.array("k", "v")).alias("x")).groupBy("x").count(),
-        "ranks": facts.withColumn("n", f.row_number().over(Window.partitionBy("k").orderBy("v", "id"))).filter("n <= 3").select("id", "n"),
-        "first": facts.withColumn("n", f.row_number().over(Window.orderBy("v", "id"))).filter("n <= 3").select("id", "n"),
-        "few": facts.join(per_k.filter("t > 5"), "k").select("id", "t"),
-        "few windows": facts.join(per_k.withColumn("r", f.max("t").over(Window.partitionBy("k"))), "k").groupBy("k", "r").count(),
-        "first of few": facts.join(per_k.withColumn("n", f.rank().over(Window.orderBy("t"))).filter("n < 3"), "k").select("id", "n"),
-        "pivot": facts.join(facts.groupBy("k").pivot("part", [0, 1]).agg(f.sum("v")), "k").groupBy("k").count(),
-        **{name: spark.sql(text) for name, text in REUSED.items()},
-        "union": facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
+    queries: dict[str, Callable[[], DataFrame]] = {
+        "filter": lambda: facts.filter("v > 10 and part = 1").select("id", "v"),
+        "aggregate": lambda: facts.filter("v > 10").groupBy("k").agg(f.sum("v"), f.countDistinct("id")),
+        "broadcast": lambda: facts.join(names, "k").filter("name like 'n%'").groupBy("name").count(),
+        "pruning": lambda: facts.join(names.filter("name = 'n1'"), facts.part == names.k).select(facts.id, "name"),
+        "twice": lambda: per_k.join(per_k.withColumnRenamed("t", "u"), "k"),
+        "window": lambda: facts.withColumn("m", f.avg("v").over(Window.partitionBy("k").orderBy("v"))).select("id", "m"),
+        "semi": lambda: facts.join(names.filter("name <> 'n2'"), facts.k == names.k, "left_semi").select("id"),
+        "anti": lambda: facts.join(names.filter("name <> 'n2'"), facts.k == names.k, "left_anti").select("id"),
+        "scalar": lambda: facts.filter("v > (select avg(v) from facts) and k = (select max(k) from names where name < 'n3')").select(
+            "id", "v"
+        ),
+        "merged": lambda: facts.selectExpr("id", "(select max(v) from facts) as most", "(select min(v) from facts) as least"),
+        "top": lambda: facts.orderBy("v", "id").limit(5).select("id"),
+        "limit": lambda: facts.filter("v > 3").select("id").limit(4000),
+        "sample": lambda: facts.sample(fraction=0.5, seed=3).select("id"),
+        "rollup": lambda: facts.rollup("k", "part").agg(f.sum("v"), f.count("id")),
+        "distincts": lambda: facts.groupBy("k").agg(f.countDistinct("v"), f.countDistinct("part"), f.sum("id")),
+        "explode": lambda: facts.select("id", f.explode(f.array("k", "v")).alias("x")).groupBy("x").count(),
+        "ranks": lambda: (
+            facts.withColumn("n", f.row_number().over(Window.partitionBy("k").orderBy("v", "id"))).filter("n <= 3").select("id", "n")
+        ),
+        "first": lambda: facts.withColumn("n", f.row_number().over(Window.orderBy("v", "id"))).filter("n <= 3").select("id", "n"),
+        "few": lambda: facts.join(per_k.filter("t > 5"), "k").select("id", "t"),
+        "few windows": lambda: facts.join(per_k.withColumn("r", f.max("t").over(Window.partitionBy("k"))), "k").groupBy("k", "r").count(),
+        "first of few": lambda: facts.join(per_k.withColumn("n", f.rank().over(Window.orderBy("t"))).filter("n < 3"), "k").select(
+            "id", "n"
+        ),
+        "pivot": lambda: facts.join(facts.groupBy("k").pivot("part", [0, 1]).agg(f.sum("v")), "k").groupBy("k").count(),
+        "union": lambda: facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
     }
+    return spark.sql(REUSED[query]) if query in REUSED else queries[query]()
 
 
 @pytest.mark.parametrize("aqe", [True, False])
 @pytest.mark.parametrize("query", QUERIES)
-def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, aqe: bool) -> None:
-    _compare(spark, bridge, tmp_path, table, query, {"adaptive.enabled": str(aqe).lower()})
+def test_plans_are_the_same(spark: SparkSession, bridge: Bridge, tmp_path: Path, tables: Tables, query: str, aqe: bool) -> None:
+    _compare(spark, bridge, tmp_path, tables, query, {"adaptive.enabled": str(aqe).lower()})
 
 
 @pytest.mark.parametrize("query", ["twice", "few", "few windows", "first of few", "pivot"])
 def test_joins_that_turn_out_to_be_small_are_broadcast_as_without_capture(
-    spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str
+    spark: SparkSession, bridge: Bridge, tmp_path: Path, tables: Tables, query: str
 ) -> None:
-    operators = _compare(spark, bridge, tmp_path, table, query, {"adaptive.enabled": "true", "autoBroadcastJoinThreshold": "1500"})
+    operators = _compare(spark, bridge, tmp_path, tables, query, {"adaptive.enabled": "true", "autoBroadcastJoinThreshold": "1500"})
     assert any(name.startswith("BroadcastHashJoin") for name in operators), "nothing turned out to be small: this shows nothing"
 
 
 @pytest.mark.parametrize("mode", ["active", "lazy"])
 @pytest.mark.parametrize("query", REUSED)
 def test_a_broadcast_that_is_used_twice_is_made_once(
-    spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, mode: str
+    spark: SparkSession, bridge: Bridge, tmp_path: Path, tables: Tables, query: str, mode: str
 ) -> None:
     if mode == "active":
-        operators = _compare(spark, bridge, tmp_path, table, query, {"adaptive.enabled": "true"}, sides=False)
+        operators = _compare(spark, bridge, tmp_path, tables, query, {"adaptive.enabled": "true"}, sides=False)
     else:
         session = spark.newSession()
         lazy = Bridge.install(session, mode="lazy", segments=str(tmp_path / "segments"), budget=math.inf)
         try:
-            operators = _compare(session, lazy, tmp_path, table, query, {"adaptive.enabled": "true"}, sides=False)
+            operators = _compare(session, lazy, tmp_path, tables, query, {"adaptive.enabled": "true"}, sides=False)
         finally:
             lazy.close()
     assert any("Reused" in name for name in operators), f"nothing is used twice: this shows nothing: {operators}"
 
 
 def _compare(
-    spark: SparkSession, bridge: Bridge, tmp_path: Path, table: Any, query: str, settings: dict[str, str], *, sides: bool = True
+    spark: SparkSession, bridge: Bridge, tmp_path: Path, tables: Tables, query: str, settings: dict[str, str], *, sides: bool = True
 ) -> list[str]:
     """The operators of a query's plan, which are the same with capture and without.
 
     Without `sides`, but for the side of a join that is built, where adaptive execution may take the one that is ready first.
     """
-    facts = str(tmp_path / "facts")
-    numbers = spark.range(4000).selectExpr("id", "id % 5 k", "id * 7 % 101 v", "id % 3 part")
-    numbers.sortWithinPartitions("v").write.partitionBy("part").option("parquet.block.size", 4096).parquet(facts)
-    small = table("names", [{"k": i, "name": f"n{i}"} for i in range(5)])
     plain = spark.newSession()
     for session in (spark, plain):
         for name, value in settings.items():
             session.conf.set(f"spark.sql.{name}", value)
         session.conf.set("spark.sql.shuffle.partitions", "3")
     try:
-        plain_end, without, pushed = executed(plain, bridge, tmp_path / "out", frames(plain, facts, small)[query])
-        expected = sorted(plain.read.parquet(str(tmp_path / "out")).collect(), key=str)
-        end, captured, still_pushed = executed(spark, bridge, tmp_path / "out", frames(spark, facts, small)[query])
-        answer = sorted(plain.read.parquet(str(tmp_path / "out")).collect(), key=str)
+        plain_end, without, pushed = executed(plain, bridge, tmp_path / "out", frame(plain, tables, query))
+        expected = sorted(map(str, pq.read_table(tmp_path / "out").to_pylist()))
+        end, captured, still_pushed = executed(spark, bridge, tmp_path / "out", frame(spark, tables, query))
+        answer = sorted(map(str, pq.read_table(tmp_path / "out").to_pylist()))
     finally:
         for name in settings:
             spark.conf.unset(f"spark.sql.{name}")
