@@ -28,7 +28,7 @@ from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, closure, lift
 from headwater.graph.trace.links import Names, datasets_of
-from headwater.graph.trace.selection import column_names, read_back, records, select, select_at, unread
+from headwater.graph.trace.selection import column_names, own_names, read_back, records, select, select_at, unread
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
@@ -86,9 +86,9 @@ def walk(
     shape, _ = shape_of(session, dataset)
     files = readable_files(session, current_files(session, dataset, shape))
     begin, columns, selected = _begun(session, shape, files, request, each=each)
-    if request.column is not None and not request.forward and request.column.lower() not in {name.lower() for name in columns}:
-        there = ", ".join(name for name in columns if not name.startswith("__"))
-        raise InvalidQueryError(f"{dataset.name} has no column {request.column}.", field="column", hint=f"It has {there}.")
+    if request.column is not None and not request.forward:
+        met = [session.files[number] for number in session.files_of([begin])]
+        _check_column(request.column, dataset, own_names(session, shape, met or files, columns))
     names: Names = frozenset({request.column.lower()}) if request.column else None
 
     def follows(other: str) -> bool:
@@ -103,6 +103,12 @@ def walk(
     if request.semantics is Semantics.WITNESS:
         return _witnessed(session, down, begin, selected, names, each=each)
     return Found(begin, selected, down.reached, down.ends, down.hops)
+
+
+def _check_column(asked: str, dataset: Dataset, columns: Sequence[str]) -> None:
+    if asked.lower() not in {name.lower() for name in columns}:
+        there = ", ".join(name for name in columns if not name.startswith("__"))
+        raise InvalidQueryError(f"{dataset.name} has no column {asked}.", field="column", hint=f"It has {there}.")
 
 
 def _begun(

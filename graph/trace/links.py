@@ -74,24 +74,26 @@ def needed_names(scan: Operator, needed: Needed) -> Names:
 
 
 def names_at_writer(source: Source, sink: Sink, names: Names) -> Names:
-    """The columns as their writer calls them. A reader's schema of CSV goes by position; other formats keep names."""
-    if names is None or source.format != "csv":
+    """The columns as their writer calls them. A reader's schema of CSV goes by position; other formats keep names, but for field ids."""
+    if names is None or dict(source.options).get("columnsby") == "id":
+        return None
+    if source.format != "csv":
         return names
     split = {name.lower() for name in sink.partition_columns}
     written = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
-    read = [
-        column.name.lower() for column in source.columns if column.name.lower() not in {name.lower() for name in source.partition_columns}
-    ]
-    by_position = dict(zip(read, written, strict=False))
-    return frozenset(by_position.get(name, name) for name in names)
+    folders = {name.lower() for name in source.partition_columns}
+    read = [column.name.lower() for column in source.columns if column.name.lower() not in folders]
+    by_position: dict[str, set[str]] = {}
+    for theirs, ours in zip(read, written, strict=False):
+        by_position.setdefault(theirs, set()).add(ours)
+    return frozenset().union(*(by_position.get(name, {name}) for name in names))
 
 
 def attributes_of(sink: Sink, names: Names) -> Needed:
-    """The attributes that the written columns hold; all, where one of them is not known."""
-    if names is None:
+    """The attributes that the columns of these names hold. A column that was not written has no value that a record could have given."""
+    if names is None or not sink.columns:
         return None
-    by_name = {column.name.lower(): column.attr for column in sink.columns}
-    return frozenset(by_name[name] for name in names) if names <= by_name.keys() else None
+    return frozenset(column.attr for column in sink.columns if column.name.lower() in names)
 
 
 def _dataset(of: Source | Sink) -> str:

@@ -16,7 +16,7 @@ from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedErro
 from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
 from headwater.graph.trace.database.held import Database
-from headwater.graph.trace.files.footers import footers
+from headwater.graph.trace.files.footers import Footer, footers
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, check_names, quoted
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.predicate import checked, explained
@@ -155,9 +155,20 @@ def _told(database: Database, session: Session, shape: Shape, files: Sequence[Kn
     """The same records of Parquet files without their values."""
     told = footers(database, [file.readable() for file in files])
     rows = {file.number: footer.rows for file, footer in zip(files, told, strict=True)}
-    names = dict.fromkeys([*(name for footer in told for name, _ in footer.columns), *(name for name, _ in shape.partitions)])
     found = sorted({place for place in places if place[1] < rows[place[0]]})
-    return Read(list(names), {place: _bare(session, place) for place in found})
+    return Read(_named_in(told, shape), {place: _bare(session, place) for place in found})
+
+
+def own_names(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> Sequence[str]:
+    """Columns by their own names: of two in a file that differ in case alone, DuckDB gives the second another, which are `names`."""
+    if shape.format != "parquet":
+        return names
+    return _named_in(footers(session.database, [file.readable() for file in files]), shape)
+
+
+def _named_in(told: Sequence[Footer], shape: Shape) -> list[str]:
+    """The columns of files and of their folders, each once."""
+    return list(dict.fromkeys([*(name for footer in told for name, _ in footer.columns), *(name for name, _ in shape.partitions)]))
 
 
 def column_names(session: Session, table: str) -> list[str]:

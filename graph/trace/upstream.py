@@ -88,7 +88,16 @@ class Upstream:
         kept = [self._wanted(table) for table in located]
         for (scan, given), table, met in zip(reached.scans, kept, self._met(kept), strict=True):
             needed = needed_names(capture.plan.operators[scan], given) if self._witness else None
-            self._sort(table, met, partial(_at_writer, sources[scan], needed), capture, sources[scan])
+            self._sort(table, met, partial(self._at_writer, sources[scan], needed), capture, sources[scan])
+
+    def _at_writer(self, source: Source, needed: Names, writer: Capture) -> Names:
+        if writer.manifest.sink is None:
+            return needed
+        names = names_at_writer(source, writer.manifest.sink, needed)
+        if names is None and needed is not None:
+            reason = "its columns may have been found by field ids: all columns of its records count as read"
+            self._session.say(source.path, reason, "superset")
+        return names
 
     def _wanted(self, table: str) -> str:
         """Of a step's records those that are to be followed; the goal's targets among them are reached."""
@@ -187,7 +196,3 @@ class Upstream:
             return None
         self._seen.setdefault(key, []).append(table)
         return table
-
-
-def _at_writer(source: Source, needed: Names, writer: Capture) -> Names:
-    return names_at_writer(source, writer.manifest.sink, needed) if writer.manifest.sink else needed

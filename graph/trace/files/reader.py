@@ -7,7 +7,7 @@ it reads is the file as it is now: whoever asks has made sure that it is the one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -97,9 +97,8 @@ class Reader:
             named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
             return f"SELECT {named} FROM ({select})", parameters
         source = self._texts(database, shape, files, wanted, exactly=columns is not None)
-        types = dict(shape.columns)
-        _check_texts(database, shape, source, [column for column in columns or () if column in types])
-        values = "".join(f", {typed(quoted(column), types[column])} AS {quoted(column)}" for column in types)
+        _check_texts(database, shape, source, frozenset(columns or ()))
+        values = "".join(f", {typed(_held(place), kind)} AS {quoted(column)}" for place, (column, kind) in enumerate(shape.columns))
         join = f" JOIN {self._places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
         return f"SELECT {FILE}, {ROW}, {LINE}{values}{self._extra(shape)} FROM {source}{join}", []
 
@@ -124,8 +123,8 @@ class Reader:
         return select, [[exactly(file.path) for file in files]]
 
     def _texts(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, *, exactly: bool) -> str:
-        """Register the records of text files, still as text; `exactly` as Spark cut them, or not at all."""
-        names = [column for column, _ in shape.columns]
+        """Register the records of text files, still as text, columns by place; `exactly` as Spark cut them, or not at all."""
+        names = [_held(place) for place in range(len(shape.columns))]
         asked = None if wanted is None else _asked(database, wanted) if isinstance(wanted, str) else wanted
         parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
                            **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
@@ -138,7 +137,7 @@ class Reader:
             content = lines.read(rows)
             if exactly and not is_certain(shape.format, content, dict(shape.options)):
                 raise UnsupportedError(f"How Spark cut the lines of {file.path.name} into columns is not certain.")
-            table = texts(shape.format, content, names, dict(shape.options))
+            table = texts(shape.format, content, [column for column, _ in shape.columns], dict(shape.options)).rename_columns(names)
             for position, (name, values) in enumerate(
                 ((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows), (LINE, lines.numbers[rows]))
             ):
@@ -231,14 +230,23 @@ def check_names(shape: Shape, names: Iterable[str]) -> None:
         )
 
 
-def _check_texts(database: Database, shape: Shape, source: str, columns: Sequence[str]) -> None:
-    types, options = dict(shape.columns), dict(shape.options)
-    for column in columns:
+def _check_texts(database: Database, shape: Shape, source: str, columns: Collection[str]) -> None:
+    options, names = dict(shape.options), [name.lower() for name, _ in shape.columns]
+    for place, (column, kind) in enumerate(shape.columns):
+        if column not in columns:
+            continue
         if column == options.get("columnnameofcorruptrecord", "_corrupt_record"):
             raise UnsupportedError(f"What Spark read in {column} is not certain: what it holds of a bad record.")
-        known = certain(quoted(column), types[column], options)
-        if odd := database.execute(f"SELECT {quoted(column)} FROM {source} WHERE NOT ({known}) LIMIT 1").fetchone():
-            raise UnsupportedError(f"What Spark read in {column} is not certain: {odd[0]!r} as {types[column]}.")
+        if names.count(column.lower()) > 1:  # to DuckDB they are one
+            raise UnsupportedError(f"What Spark read in {column} is not certain: another column differs from it in case alone.")
+        held = _held(place)
+        if odd := database.execute(f"SELECT {held} FROM {source} WHERE NOT ({certain(held, kind, options)}) LIMIT 1").fetchone():
+            raise UnsupportedError(f"What Spark read in {column} is not certain: {odd[0]!r} as {kind}.")
+
+
+def _held(place: int) -> str:
+    """The name of a text column in a trace's database: names of the user's may differ in case alone, or be those of a place."""
+    return f"__text_{place}"
 
 
 def quoted(name: str) -> str:

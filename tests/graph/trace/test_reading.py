@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
 from headwater.graph.trace.files.delimited import is_certain, texts
 from headwater.graph.trace.files.reader import Reader, ReadFile
@@ -143,3 +144,12 @@ def test_the_column_for_bad_records_is_no_column_of_a_line() -> None:
 
 def test_a_separator_may_be_written_as_two_characters() -> None:
     assert cut(["1\t2"], ["x", "y"], sep="\\t") == [("1", "2")]
+
+
+def test_columns_of_text_whose_names_differ_in_case_alone_have_their_own_values(database, tmp_path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("1,9\n2,8\n")
+    shape, file = Shape("csv", (), (("a", "int"), ("A", "int"))), ReadFile(0, path, block_of(path), {})
+    assert rows(database, Reader().table(database, shape, [file])) == [(0, 0, 1, 1, 9), (0, 1, 2, 2, 8)]
+    with pytest.raises(UnsupportedError, match="differs from it in case alone"):
+        Reader().query(database, shape, [file], columns=["A"])
