@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _TENANT = "default"
 _EVERYTHING = 1 << 40
+_JAVA = "-XX:TieredStopAtLevel=1"  # each query runs a few times: the second compiler would cost more than it earns back
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Laboratory:
     def __init__(self, folder: Path, tables: Mapping[str, Path], *, mode: str = "active") -> None:
         self._folder = folder
         self._mode = mode
-        self.plain = start(folder, memory="2g", tables=tables)
+        self.plain = start(folder, memory="2g", tables=tables, java=_JAVA)
         self.captured = self.plain.newSession()
         register(self.captured, tables)
         budget = load_settings({}, mode=mode, home=str(folder)).derivation_budget

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -56,15 +57,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--plans", type=int, default=1000, help="programs of each mode (default 1000)")
     parser.add_argument("--modes", default=",".join(_MODES), help="of capture (default all)")
     parser.add_argument("--seed", type=int, default=1, help="of the first piece (default 1)")
+    parser.add_argument("--jobs", type=int, default=_jobs(), help="pieces at a time (default one for a core and 3 GB of memory)")
     options = parser.parse_args(arguments)
     FOLDER.mkdir(parents=True, exist_ok=True)
     head = results.head("torture")
     kept = FOLDER / "done.jsonl"
     done = [entry for entry in _read(kept) if entry.commit == head["commit"]]
-    for piece in left(_pieces(options.modes.split(","), options.plans, options.seed), done):
-        done.append(_run(piece, str(head["commit"])))
+    for entry in _ended(left(_pieces(options.modes.split(","), options.plans, options.seed), done), str(head["commit"]), options.jobs):
+        done.append(entry)
         with kept.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(done[-1])) + "\n")
+            file.write(json.dumps(asdict(entry)) + "\n")
         results.write(head | summary(done), FOLDER)
     print(json.dumps(summary(done)))
     print(f"written: {results.write(head | summary(done), results.RESULTS)}")
@@ -104,6 +106,23 @@ def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:
     """The modes by turns, so that a run that is stopped has had all of them."""
     for number, first in enumerate(range(0, plans, _PIECE)):
         yield from (Piece(mode, seed + number, min(_PIECE, plans - first)) for mode in modes)
+
+
+def _jobs() -> int:
+    """A piece is a JVM that mostly waits for one thread of it, and a Python process."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (3 << 30)
+    return max(1, min(os.cpu_count() or 1, memory))
+
+
+def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
+    """What came of pieces, some at a time, as they end."""
+    with ThreadPoolExecutor(jobs) as pool:
+        running = [pool.submit(_run, piece, commit) for piece in pieces]
+        try:
+            for ended in as_completed(running):
+                yield ended.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # of a run that is stopped; what runs is stopped with it
 
 
 def _run(piece: Piece, commit: str) -> Done:

@@ -47,7 +47,8 @@ _ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
 _FAILS = (PySparkException, Py4JJavaError)
 Values = tuple[Value, ...]
 _PARTITIONS = st.sampled_from([2] * 24 + [1, 1, 7, 7, 3, 200])  # of a shuffle; 200 take seconds each
-_CODEGEN = st.sampled_from([False, False, True])  # to compile the stages of a small program takes longer than to run it
+# What is compiled: nothing, expressions alone, stages. Of a small program that takes longer than to run it.
+_COMPILED = st.sampled_from(["nothing"] * 4 + ["expressions", "stages"])
 _numbers = itertools.count()
 Key = tuple[Values, frozenset[Record]]
 
@@ -70,14 +71,15 @@ def register_functions(spark: SparkSession) -> None:
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a program takes a second: shrinking would take the hour
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
-@given(data=st.data(), made=tables(), adaptive=st.booleans(), broadcast=st.booleans(), codegen=_CODEGEN, partitions=_PARTITIONS)
+@given(data=st.data(), made=tables(), adaptive=st.booleans(), broadcast=st.booleans(), compiled=_COMPILED, partitions=_PARTITIONS)
 def test_the_lineage_of_a_random_program_is_the_oracles(
-    laboratory: Laboratory, data: st.DataObject, made: Tables, adaptive: bool, broadcast: bool, codegen: bool, partitions: int
+    laboratory: Laboratory, data: st.DataObject, made: Tables, adaptive: bool, broadcast: bool, compiled: str, partitions: int
 ) -> None:
     spark, here = laboratory.spark, laboratory.folder / str(next(_numbers))
     spark.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if broadcast else "-1")
-    spark.conf.set("spark.sql.codegen.wholeStage", str(codegen).lower())
+    spark.conf.set("spark.sql.codegen.wholeStage", str(compiled == "stages").lower())
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if compiled == "nothing" else "FALLBACK")
     spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
     scans = {name: _written(spark, here / name, name, files) for name, files in made.files.items()}
     plan = data.draw(plans(scans))
