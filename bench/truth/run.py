@@ -1,4 +1,4 @@
-"""`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/truth-SUITE-MODE.json.
+"""`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/truth-SUITE-MODE-SCALE.json.
 
 It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said. Some of the queries go to build/bench,
 beside those that were put to the test there of the same commit; once all are there, they are a result.
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         for finding in findings(options.suite, scale, Path(scratch), mode=options.mode, queries=queries, rows=options.rows):
             found.append(finding)
             print(_line(finding), flush=True)
-    head = results.head(f"truth-{options.suite}-{options.mode}") | {"scale": scale}
+    head = results.head(f"truth-{options.suite}-{options.mode}-{scale:g}") | {"scale": scale}
     parts = options.results or results.ROOT / "build" / "bench"
     listed = benchmark(options.suite, scale).queries
     everything = found if queries is None else together(found, head, parts)
