@@ -1,7 +1,7 @@
 """`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/truth-SUITE-MODE-SCALE.json.
 
 It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said. Some of the queries go to build/bench,
-beside those that were put to the test there of the same commit; once all are there, they are a result.
+beside those that were put to the test there of the same commit, each as soon as it was; once all are there, they are a result.
 """
 
 from __future__ import annotations
@@ -46,19 +46,24 @@ def main(arguments: Sequence[str]) -> int:
     scale = options.scale or _SCALES[options.suite]
     queries = [int(case.removeprefix("q")) for case in options.cases.split(",")] if options.cases else None
     found: list[Finding] = []
+    head = results.head(f"truth-{options.suite}-{options.mode}-{scale:g}") | {"scale": scale}
+    parts = options.results or results.ROOT / "build" / "bench"
     with tempfile.TemporaryDirectory(prefix=f"headwater-truth-{options.suite}-") as scratch:
         for finding in findings(options.suite, scale, Path(scratch), mode=options.mode, queries=queries, rows=options.rows):
             found.append(finding)
             print(_line(finding), flush=True)
-    head = results.head(f"truth-{options.suite}-{options.mode}-{scale:g}") | {"scale": scale}
-    parts = options.results or results.ROOT / "build" / "bench"
+            if queries is not None:
+                results.write(_content(head, together(found, head, parts)), parts)
     listed = benchmark(options.suite, scale).queries
     everything = found if queries is None else together(found, head, parts)
-    content = head | {"summary": summary(everything), "queries": [asdict(one) for one in everything]}
-    print(json.dumps(content["summary"]))
+    print(json.dumps(summary(everything)))
     folder = results.RESULTS if len(everything) == len(listed) and not options.results else parts
-    print(f"written: {results.write(content, folder)}")
+    print(f"written: {results.write(_content(head, everything), folder)}")
     return int(any(finding.wrong for finding in found))
+
+
+def _content(head: Mapping[str, Any], found: Sequence[Finding]) -> dict[str, Any]:
+    return {**head, "summary": summary(found), "queries": [asdict(one) for one in found]}
 
 
 def together(found: Sequence[Finding], head: Mapping[str, Any], folder: Path) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
@@ -15,7 +16,7 @@ import pytest
 from bench import results
 from bench.results import write
 from bench.spark.arm import counts
-from bench.truth import torture
+from bench.truth import run, torture
 from bench.truth.check import Finding
 from bench.truth.plans import Executed, differences
 from bench.truth.run import summary, together
@@ -78,6 +79,18 @@ def test_parts_of_a_commit_are_put_together(tmp_path: Path) -> None:
     both = together([Finding("q1", "complete"), Finding("q10", "complete")], head, tmp_path)
     assert [(one.query, one.wrong) for one in both] == [("q1", []), ("q2", []), ("q10", [])]
     assert [one.query for one in together([Finding("q1")], head | {"commit": "abd"}, tmp_path)] == ["q1"]
+
+
+def test_of_a_run_that_is_stopped_the_queries_that_it_was_through_with_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def until_stopped(*_: object, **__: object) -> Iterator[Finding]:
+        yield Finding("q1", "complete", rows=3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "findings", until_stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run.main(["tpcds", "--scale", "1", "--mode", "lazy", "--cases", "q1,q2", "--results", str(tmp_path)])
+    kept = json.loads((tmp_path / "truth-tpcds-lazy-1.json").read_text())
+    assert (kept["scale"], kept["summary"]["queries"], kept["queries"][0]["rows"]) == (1.0, 1, 3)
 
 
 def _piece(seed: int, plans: int, *, passed: bool = True) -> Done:
