@@ -162,6 +162,18 @@ class Incomplete:
     effect: str
 
 
+@strawberry.type(
+    description="Records that no run wrote, and that this trace found in the sources: how long that was estimated to take, and took."
+)
+class FoundAgain:
+    """Of an operator of a capture."""
+
+    capture: str
+    operator: str
+    estimated_ms: float
+    took_ms: float
+
+
 @strawberry.type(description="Where records came from, or where they went. Says what it means, whether it is exact, and what is missing.")
 class Trace:
     """`total` counts the records before the limit cut the list; `selected` are those that the trace began with."""
@@ -174,6 +186,7 @@ class Trace:
     path: list[Hop]
     incomplete: list[Incomplete]
     elapsed_ms: float
+    found_again: list[FoundAgain]
     answer: strawberry.Private[TraceAnswer]
     column: strawberry.Private[str | None]
     forward: strawberry.Private[bool]
@@ -193,6 +206,10 @@ class Trace:
             selected=[TracedRecord.of(record) for record in answer.selected],
             path=[Hop.of(hop) for hop in answer.path],
             incomplete=[Incomplete(what=item.what, reason=item.reason, effect=item.effect) for item in answer.incomplete],
+            found_again=[
+                FoundAgain(capture=item.capture, operator=item.operator, estimated_ms=item.estimated_ms, took_ms=item.took_ms)
+                for item in answer.found_again
+            ],
         )
 
     @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")

@@ -14,7 +14,7 @@ from typing import Any
 from headwater.backend.client import GraphQLClient
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction, Page, Subgraph
-from headwater.graph.trace import Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
 
 _NODE = "fragment node on Node { id kind name properties }"
 _RECORD = "fragment record on TracedRecord { dataset file row line grain values }"
@@ -29,6 +29,7 @@ _TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column
                     $to: String, $limit: Int!) {{
   trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit) {{
     semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
+    foundAgain {{ capture operator estimatedMs tookMs }}
     path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }} }} }} }} {_RECORD}"""
 
 _POLL = 0.1
@@ -144,6 +145,7 @@ def _answer(found: Mapping[str, Any]) -> TraceAnswer:
         total=found["total"],
         selected=[_record(record) for record in found["selected"]],
         elapsed_ms=found["elapsedMs"],
+        found_again=[FoundAgain(item["capture"], item["operator"], item["estimatedMs"], item["tookMs"]) for item in found["foundAgain"]],
     )
 
 

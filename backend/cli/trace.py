@@ -97,6 +97,10 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
             for hop in answer.path
         ],
         "incomplete": incomplete,
+        "found_again": [
+            {"operator": item.operator, "estimated_ms": round(item.estimated_ms, 1), "took_ms": round(item.took_ms, 1)}
+            for item in answer.found_again
+        ],
     }
 
 

@@ -63,6 +63,9 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
     semantics = "witness: enough to make it again" if answer.semantics is Semantics.WITNESS else "influence: all that had a part"
     story = Text.assemble(f"{_count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)
     story.append(f"  ({semantics}; {answer.elapsed_ms:,.0f} ms)", "dim")
+    for again in answer.found_again:
+        took = f"{again.took_ms:,.0f} ms, estimated {again.estimated_ms:,.0f}"
+        story.append(f"\nFound again in the sources, as no run wrote it: {again.operator} ({took})", "dim")
     if request.column and answer.semantics is Semantics.INFLUENCE:
         story.append("\nInfluence is of the whole row; --semantics witness narrows it to the column.", "dim")
     if answer.exact and not request.forward and (made := {dataset_of(dataset_name(hop.output)) for hop in answer.path if _is_made(hop)}):

@@ -22,13 +22,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headwater.graph.trace.answer import Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.answer import FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
 
 if TYPE_CHECKING:
     from headwater.graph.trace.engine import trace
     from headwater.graph.trace.preview import RowPage, preview
 
 __all__ = [
+    "FoundAgain",
     "Grain",
     "Hop",
     "Incomplete",

@@ -104,6 +104,16 @@ class Incomplete:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundAgain:
+    """Records that no run wrote, of an operator of a capture: how long finding them was estimated to take, and took; in milliseconds."""
+
+    capture: str
+    operator: str
+    estimated_ms: float
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class TraceAnswer:
     """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`."""
 
@@ -115,3 +125,4 @@ class TraceAnswer:
     total: int
     selected: Sequence[TracedRecord]
     elapsed_ms: float
+    found_again: Sequence[FoundAgain] = ()

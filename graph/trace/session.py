@@ -16,7 +16,7 @@ from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables
-from headwater.graph.trace.answer import Incomplete
+from headwater.graph.trace.answer import FoundAgain, Incomplete
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns, Database
 from headwater.graph.trace.files.reader import Reader, ReadFile, kept_rows
@@ -118,6 +118,7 @@ class Session:
         self._longs = 0
         self.files: list[KnownFile] = []
         self.incomplete: dict[Incomplete, None] = {}
+        self.found_again: list[FoundAgain] = []
         self.found: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # of derived boundaries: keys looked for, and a table of their rows
         self._numbers: dict[FileBlock, int] = {}
         self._captures = captures

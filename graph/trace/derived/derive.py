@@ -18,6 +18,7 @@ from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, Boundary
 from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
+from headwater.graph.trace.answer import FoundAgain
 from headwater.graph.trace.database.translate import Untranslatable
 from headwater.graph.trace.derived.sought import Sought, key_name, key_of, reference_of, reference_to, sought
 from headwater.graph.trace.derived.standing import keys_told
@@ -82,10 +83,14 @@ def is_derived(session: Session, capture: Capture, boundary: Boundary) -> bool:
 
 @contextmanager
 def _timed(session: Session, capture: Capture, boundary: Boundary) -> Iterator[None]:
-    """Ask for what is found here to be kept, if that takes long."""
+    """Say how long it took to find this, beside the estimate; ask for it to be kept, if that is long."""
     began = time.monotonic()
     yield
-    if time.monotonic() - began > _AT_LENGTH:
+    took, operator = time.monotonic() - began, capture.plan.operators[boundary.operator]
+    if boundary.derived is not None:
+        said = operator.text or operator.op
+        session.found_again.append(FoundAgain(capture.id, said, boundary.derived.estimate_ms, took * 1000))
+    if took > _AT_LENGTH:
         session.store.wanted.add(Wanted(session.tenant, capture.id, boundary.boundary))
 
 

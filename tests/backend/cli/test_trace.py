@@ -14,7 +14,7 @@ from headwater.backend.cli.output import emit_json
 from headwater.backend.cli.trace import app, as_json
 from headwater.backend.cli.trace_story import print_story
 from headwater.errors import InvalidQueryError
-from headwater.graph.trace import Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import FoundAgain, Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
 RAW, REPORT = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/report"
 WINDY = {"origin": "EWR", "hour": 3, "wind_speed": "1048.36058"}
@@ -43,7 +43,8 @@ def story(answered: TraceAnswer, *, width: int = 100, **asked) -> str:
 
 def test_json_has_the_form_that_scripts_rely_on():
     parquet = TracedRecord(REPORT, "file:/data/out/report/part-0.parquet", 0, Grain.RECORD, {"origin": "EWR"})
-    assert as_json(answer([raw(1009), parquet])) == {
+    again = FoundAgain("c", "Aggregate [shop], sum(price)", 12.34, 40.0)
+    assert as_json(answer([raw(1009), parquet], found_again=[again])) == {
         "semantics": "witness",
         "exact": True,
         "records": [
@@ -63,6 +64,7 @@ def test_json_has_the_form_that_scripts_rely_on():
             }
         ],
         "incomplete": [],
+        "found_again": [{"operator": "Aggregate [shop], sum(price)", "estimated_ms": 12.3, "took_ms": 40.0}],
     }  # fmt: skip
 
 
@@ -75,6 +77,11 @@ def test_the_story_says_what_was_asked_and_that_the_answer_is_exact():
     told = story(answer([raw(1009)]), column="max_wind_mph", semantics=Semantics.WITNESS)
     assert "Where does max_wind_mph of /data/out/report where origin = 'EWR' come from?" in told
     assert "1 record ← 1 record in 1 dataset, exact" in told
+
+
+def test_what_had_to_be_found_again_tells_what_it_took_and_what_was_estimated():
+    told = story(answer([raw(1009)], found_again=[FoundAgain("c", "Aggregate [shop]", 1200.4, 95.2)]), width=200)
+    assert "no run wrote it: Aggregate [shop] (95 ms, estimated 1,200)" in told
 
 
 def test_a_record_alone_is_shown_with_all_its_values():

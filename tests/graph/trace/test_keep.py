@@ -106,6 +106,17 @@ async def test_what_a_trace_finds_at_once_is_not_asked_for(
     assert store.wanted.take() is None
 
 
+async def test_an_answer_says_what_was_found_again_and_how_that_was_estimated(store: AssociationStore, tmp_path: Path) -> None:
+    made = _grouped(store, tmp_path)
+    out = tmp_path / "out"
+    request = TraceRequest(dataset=str(out), rows=[(str(out / "part-00000.parquet"), 1)])
+    (again,) = (await trace(None, store, TENANT, request)).found_again
+    assert (again.capture, again.operator, again.estimated_ms) == (made.capture, "Aggregate by k", 1.0)
+    assert again.took_ms > 0
+    assert keep_wanted(store, _wanted(made))
+    assert not (await trace(None, store, TENANT, request)).found_again
+
+
 async def test_what_takes_too_much_space_is_left_to_be_found_again(
     store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
