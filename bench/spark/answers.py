@@ -16,12 +16,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
 from bench.service import Service
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
+
+if TYPE_CHECKING:
+    from headwater.backend.client import GraphQLClient
 
 _MODES = ("active", "auto")
 _TENTH = "a tenth"
@@ -68,20 +71,20 @@ class TracedAnswersSuite:
     def prepare(self, folder: Path) -> None:
         """Run the queries in each mode, and take in what they recorded."""
         for mode in _MODES:
-            _capture(folder / mode, mode, *self._queries(self._scale))
-        _capture(folder / _TENTH, "active", *self._queries(self._scale / 10))
+            captured(folder / mode, mode, *self._queries(self._scale))
+        captured(folder / _TENTH, "active", *self._queries(self._scale / 10))
         shutil.copytree(folder / _TENTH, folder / "control", symlinks=True)
 
     def arm(self, name: str, folder: Path) -> Arm:
         """Start a service on the arm's home."""
-        answers = [{path.name for path in _answers(folder / arm)} for arm in (*_MODES, _TENTH)]
+        answers = [{path.name for path in answers_of(folder / arm)} for arm in (*_MODES, _TENTH)]
         return _RowArm(folder / name / "home", folder / (_TENTH if name == "control" else name), set.intersection(*answers))
 
 
 class _RowArm:
     def __init__(self, home: Path, folder: Path, names: set[str]) -> None:
         self._service = Service(home)
-        self._answers = [(path, files) for path, files in _answers(folder).items() if path.name in names]
+        self._answers = [(path, files) for path, files in answers_of(folder).items() if path.name in names]
 
     def run(self, case: str, turn: int) -> Sample:
         chosen = random.Random(f"{case}/{turn}")
@@ -100,16 +103,20 @@ class _RowArm:
         self._service.stop()
 
     def _ask(self, asked: Mapping[str, Any], case: str) -> tuple[float, dict[str, Any]]:
-        """An answer that is exact and holds records, and the seconds that it took."""
-        began = time.perf_counter()
-        answer: dict[str, Any] = self._service.client.execute(_QUESTION, **asked, semantics=_CASES[case])["trace"]
-        seconds = time.perf_counter() - began
-        if not answer["exact"] or not answer["records"]:
-            raise RuntimeError(f"the trace of {asked} gave {answer['total']} records: {answer['incomplete']}")
-        return seconds, answer
+        return ask(self._service.client, asked, case)
 
 
-def _answers(folder: Path) -> dict[Path, list[tuple[Path, int]]]:
+def ask(client: GraphQLClient, asked: Mapping[str, Any], case: str) -> tuple[float, dict[str, Any]]:
+    """The seconds that an answer took, and the answer, which is exact and holds records."""
+    began = time.perf_counter()
+    answer: dict[str, Any] = client.execute(_QUESTION, **asked, semantics=_CASES[case])["trace"]
+    seconds = time.perf_counter() - began
+    if not answer["exact"] or not answer["records"]:
+        raise RuntimeError(f"the trace of {asked} gave {answer['total']} records: {answer['incomplete']}")
+    return seconds, answer
+
+
+def answers_of(folder: Path) -> dict[Path, list[tuple[Path, int]]]:
     """The answers that have rows: the files of each that hold some, and how many."""
     found = {
         path: [(file, rows) for file in sorted(path.glob("*.parquet")) if (rows := pq.ParquetFile(file).metadata.num_rows)]
@@ -118,7 +125,7 @@ def _answers(folder: Path) -> dict[Path, list[tuple[Path, int]]]:
     return {path: files for path, files in found.items() if files}
 
 
-def _capture(folder: Path, mode: str, tables: Mapping[str, Path], queries: Mapping[str, object]) -> None:
+def captured(folder: Path, mode: str, tables: Mapping[str, Path], queries: Mapping[str, object]) -> None:
     """In a process of its own: a program has one capture."""
     folder.mkdir()
     stated = {"mode": mode, "tables": {name: str(path) for name, path in tables.items()}, **queries}

@@ -9,15 +9,16 @@ from bench.data.tpc import benchmark
 from bench.spark.answers import TracedAnswersSuite
 from bench.suite import Suite
 
-_SCALE = 1.0
+SCALE = 1.0
 
 
-def _queries(scale: float) -> tuple[dict[str, Path], dict[str, object]]:
+def queries(scale: float) -> tuple[dict[str, Path], dict[str, object]]:
+    """The tables, and the texts to be run over them."""
     made = benchmark("tpch", scale)
     return made.tables, {"texts": {f"q{number}": for_spark(text) for number, text in made.queries.items()}}
 
 
 def suite(scale: float | None = None) -> Suite:
     """The suite, at scale factor 1 unless another is asked for."""
-    chosen = scale or _SCALE
-    return TracedAnswersSuite("trace_tpch" if chosen == _SCALE else f"trace_tpch-sf{chosen:g}", chosen, _queries)
+    chosen = scale or SCALE
+    return TracedAnswersSuite("trace_tpch" if chosen == SCALE else f"trace_tpch-sf{chosen:g}", chosen, queries)

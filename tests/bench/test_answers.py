@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.run import load
-from bench.spark.answers import _answers
+from bench.spark.answers import answers_of
 
 
 @pytest.mark.parametrize(("name", "scale"), [("trace_tpch", None), ("trace_pigmix", None), ("trace_tpch", 0.1)])
@@ -22,10 +22,19 @@ def test_backward_traces_and_their_growth_have_targets(name: str, scale: float |
     assert plan.baseline == "a tenth"
 
 
+def test_first_traces_have_the_trace_budget_for_a_target_in_auto() -> None:
+    plan = load("first_tpch", None).plan
+    targets = {measure.name: measure.target for measure in plan.measures}
+    assert targets["auto, longest"] == 1000
+    assert targets["auto, beyond 1000 ms"] == 0
+    assert targets["lazy, longest"] is None
+    assert len(plan.cases) == 22
+
+
 def test_an_answer_without_rows_has_none_to_ask_for(tmp_path: Path) -> None:
     for name, parts in {"q1": [2, 0], "q2": [0]}.items():
         (tmp_path / "out" / name).mkdir(parents=True)
         for number, rows in enumerate(parts):
             pq.write_table(pa.table({"n": list(range(rows))}), tmp_path / "out" / name / f"part-{number}.parquet")
     q1 = tmp_path / "out" / "q1"
-    assert _answers(tmp_path) == {q1: [(q1 / "part-0.parquet", 2)]}
+    assert answers_of(tmp_path) == {q1: [(q1 / "part-0.parquet", 2)]}

@@ -1,0 +1,100 @@
+"""The first trace of an answer: what a suite's queries left to be found again is found, as nobody has asked before.
+
+The queries are run once in mode `auto` and once in mode `lazy`. The service is warm but for the answer: before each question whatever it
+kept of groups since, so that the next trace need not find them, is dropped. It keeps a table once and does not try again, so that
+after the warm-up round nothing runs beside the questions.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from functools import partial
+from pathlib import Path
+
+from bench.rest import rest
+from bench.spark.answers import Queries, answers_of, ask, captured
+from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
+from bench.suites.trace import Service
+
+_MODES = ("auto", "lazy")
+_BUDGET_MS = 1000
+_SEMANTICS = ("influence", "witness")
+_MOST_REST = 60.0  # seconds, for what the service keeps after the warm-up
+
+
+class FirstTracesSuite:
+    """The longest, and how many are beyond the trace budget; a case is the answer of a query."""
+
+    def __init__(self, name: str, scale: float, queries: Queries, answers: tuple[str, ...]) -> None:
+        self._scale = scale
+        self._queries = queries
+        measures: list[Measure] = []
+        for mode in _MODES:
+            budget, none = (_BUDGET_MS, 0) if mode == "auto" else (None, None)
+            of_mode = partial(Measure, cases=answers, arm=mode)
+            measures += [
+                of_mode(name=f"{mode}, all answers together", statistic=Statistic.P50),
+                of_mode(name=f"{mode}, longest", statistic=Statistic.MOST, quantity="ms", unit="ms", target=budget),
+                of_mode(name=f"{mode}, beyond {_BUDGET_MS} ms", statistic=Statistic.SHARE, quantity="late", per="asked", target=none),
+            ]
+        self.plan = Plan(
+            name=name,
+            arms=(*_MODES, "control"),
+            baseline="auto",
+            control="control",
+            cases=answers,
+            measures=measures,
+            rounds=5,
+            warm_up=1,
+        )
+
+    def prepare(self, folder: Path) -> None:
+        """Run the queries in each mode, and take in what they recorded."""
+        for mode in _MODES:
+            captured(folder / mode, mode, *self._queries(self._scale))
+        shutil.copytree(folder / "auto", folder / "control", symlinks=True)
+
+    def arm(self, name: str, folder: Path) -> Arm:
+        """Start a service on the arm's home."""
+        return _FirstArm(folder / name / "home", folder / ("auto" if name == "control" else name))
+
+
+class _FirstArm:
+    def __init__(self, home: Path, folder: Path) -> None:
+        self._service = Service(home)
+        self._answers = {path.name: (path, files) for path, files in answers_of(folder).items()}
+        self._derived = _derived_tables(home / "associations")
+
+    def run(self, case: str, turn: int) -> Sample:
+        """One row of an answer, once for its influence and once for a witness; the longer counts."""
+        if case not in self._answers:
+            raise RuntimeError(f"the answer of {case} has no rows: there is nothing to ask for")
+        chosen = random.Random(f"{case}/{turn}")
+        path, files = self._answers[case]
+        file, rows = chosen.choice(files)
+        asked = {"dataset": str(path), "rows": [{"file": str(file), "row": chosen.randrange(rows)}], "forward": False, "to": None}
+        times = []
+        for semantics in _SEMANTICS:
+            if turn == 0:
+                rest(_MOST_REST)
+            for table in self._derived:
+                table.unlink(missing_ok=True)
+            times.append(ask(self._service.client, asked, semantics)[0])
+        longest = max(times) * 1000
+        return {SECONDS: sum(times), "ms": longest, "late": float(longest > _BUDGET_MS), "asked": 1.0}
+
+    def close(self) -> None:
+        """Stop the service."""
+        self._service.stop()
+
+
+def _derived_tables(associations: Path) -> list[Path]:
+    """Where a service keeps what was left to be found again."""
+    return [
+        manifest.parent / f"b{boundary['boundary']}.parquet"
+        for manifest in sorted(associations.glob("*/*/manifest.json"))
+        for boundary in json.loads(manifest.read_text(encoding="utf-8"))["boundaries"]
+        if boundary.get("derived")
+    ]
