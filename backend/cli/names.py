@@ -24,8 +24,13 @@ def job_of(name: str) -> str:
 
 
 def dataset_name(identifier: str) -> str:
-    """What people call a dataset: its name; the id says the platform too, where that is not the file system."""
+    """What people call a dataset: its name; the id says the platform too, where that is not the file system.
+
+    Rows that a program made of its own values are a dataset without a name.
+    """
     _, parts = parse_id(identifier)
+    if parts[0] == "local":
+        return "rows that the program made itself"
     return parts[-1] if parts[0] == "file" else identifier
 
 

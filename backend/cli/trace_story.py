@@ -29,13 +29,12 @@ def print_story(request: TraceRequest, answer: TraceAnswer, *, console: Console 
         _print_records(out, dataset, list(records), request.column)
     if answer.path:
         out.print(Text("\nThe way there" if request.forward else "\nThe way back", style="bold"))
-        out.print(Padding(_path(answer, request), (0, 0, 0, 2)))
+        out.print(Padding(_path(answer), (0, 0, 0, 2)))
     if answer.incomplete or answer.total > len(answer.records):
         out.print(Text("\nWhat is missing", style="bold yellow"))
         for item in answer.incomplete:
-            out.print(
-                Text.assemble(("  • ", "yellow"), (item.what, "bold"), f": {item.reason} ", (f"({item.effect})", "dim")), soft_wrap=True
-            )
+            gap = Text.assemble(("  • ", "yellow"), (_named(item.what), "bold"), f": {item.reason} ", (f"({item.effect})", "dim"))
+            out.print(gap, soft_wrap=True)
         if answer.total > len(answer.records):
             out.print(f"  • {answer.total - len(answer.records):,} records beyond --limit {request.limit}", highlight=False)
 
@@ -129,7 +128,8 @@ def _place(record: TracedRecord) -> dict[str, Any]:
     if record.file is None:
         return {"grain": record.grain.value}
     name = PurePosixPath(record.file).name
-    place: dict[str, Any] = {} if PurePosixPath(dataset_name(record.dataset)).name == name else {"file": name}
+    unsaid = record.dataset.startswith("dataset:local:") or PurePosixPath(dataset_name(record.dataset)).name == name
+    place: dict[str, Any] = {} if unsaid else {"file": name}
     if record.row is not None:
         place["row"] = record.row
     if record.line is not None:
@@ -137,7 +137,7 @@ def _place(record: TracedRecord) -> dict[str, Any]:
     return place if record.row is not None else {**place, "grain": record.grain.value}
 
 
-def _path(answer: TraceAnswer, request: TraceRequest) -> Tree:
+def _path(answer: TraceAnswer) -> Tree:
     """The hops from the dataset asked about, each with the operations between what it read and what it wrote."""
     tree = Tree("", hide_root=True, guide_style="dim")
     for hop in answer.path:
@@ -146,7 +146,7 @@ def _path(answer: TraceAnswer, request: TraceRequest) -> Tree:
         head.append(f"  {known}", "dim")
         branch = tree.add(head)
         branch.add(Text.assemble(("made ", "dim"), dataset_of(dataset_name(hop.output))))
-        for operation in _operations(hop, request):
+        for operation in _operations(hop):
             branch.add(Text(operation, "cyan"))
         for source in hop.inputs:
             branch.add(Text.assemble(("from ", "dim"), dataset_of(dataset_name(source))))
@@ -160,21 +160,26 @@ def _is_made(hop: Hop) -> bool:
     return hop.grain is Grain.RECORD and not hop.inputs
 
 
-def _operations(hop: Hop, request: TraceRequest) -> list[str]:
-    """What the run did: where a column was asked for, the expressions behind it."""
-    if request.column is None or request.forward:
-        return list(hop.operations)
+def _operations(hop: Hop) -> list[str]:
+    """What the run did: the expressions behind the column that was asked for, or behind all; where none are known, Spark's own words."""
     said: list[str] = []
     for step in hop.expressions:
         made = ", ".join(f"{one.column} = {one.expression}" for one in step.made)
         said.append(f"{step.operator}  {made}{'  by ' if made and step.by else ''}{', '.join(step.by)}")
-    return said
+    return said or list(hop.operations)
 
 
 def _job(identifier: str) -> str:
     from headwater.graph.model import parse_id
 
     return job_of(parse_id(identifier)[1][-1])
+
+
+def _named(what: str) -> str:
+    """What is missing, as people call it: a job by its name; rows of the program have none."""
+    if what.startswith("job:"):
+        return _job(what)
+    return "rows that the program made itself" if what.startswith("local:") else what
 
 
 def _count(number: int, noun: str) -> str:

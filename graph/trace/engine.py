@@ -66,8 +66,7 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
         entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request)
         names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
         hops = [*await asyncio.to_thread(found.hops.listed, session, dataset.id, names), *lifted.hops]
-        for hop in lifted.hops:
-            session.say(hop.job, "its lineage is known by datasets only, so every record of them may have had a part", "superset")
+        lifted.say(session)
         exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
         return TraceAnswer(
             semantics=request.semantics, exact=exact, records=entries, path=hops,

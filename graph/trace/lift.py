@@ -5,26 +5,37 @@ The trace then lifts to the dataset and goes on through the graph's flows. What 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, Hop
+from headwater.graph.trace.session import Session
 
 _DEPTH = 64
 _LIMIT = 10_000
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+_LEDGER = "headwater_capture"  # the run facet in which the listener says what was captured
+_MOST_REASONS = 3
 
 
 @dataclass
 class Lifted:
-    """Coarse hops, the datasets at which they end, those from which they left, and how many nodes a limit kept out."""
+    """Coarse hops, the datasets at which they end, those from which they left, those that they passed; and by job why it is coarse."""
 
     hops: list[Hop] = field(default_factory=list)
     datasets: set[str] = field(default_factory=set)
     passed: set[str] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def say(self, session: Session) -> None:
+        """Tell the answer what it lacks for these hops."""
+        for hop in self.hops:
+            reason = f" ({self.reasons[hop.job]})" if hop.job in self.reasons else ""
+            session.say(hop.job, f"its lineage is known by datasets only{reason}, so every record of them may have had a part", "superset")
 
 
 async def closure(graph: GraphStore | None, tenant: str, dataset: str, direction: Direction) -> set[str]:
@@ -57,6 +68,7 @@ async def lift(
             lifted.passed |= others
             waiting += sorted(others - seen)
             seen |= others
+    lifted.reasons = await _reasons(graph, tenant, {hop.job for hop in lifted.hops})
     return lifted
 
 
@@ -75,3 +87,19 @@ async def _beyond(graph: GraphStore, tenant: str, dataset: str, *, forward: bool
         if others:
             found.append((job, others))
     return found
+
+
+async def _reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dict[str, str]:
+    """Why records were not followed through each job, as its last run's ledger tells; where that tells nothing, it is left out."""
+    last = {job.id: str(job.properties["lastRun"]) for job in await graph.get(tenant, sorted(jobs)) if "lastRun" in job.properties}
+    runs = {run.id: run for run in await graph.get(tenant, sorted(last.values()))} if last else {}
+    told = {job: _refusals(runs[run].properties) for job, run in last.items() if run in runs}
+    return {job: "; ".join(reasons) for job, reasons in told.items() if reasons}
+
+
+def _refusals(run: Mapping[str, Any]) -> list[str]:
+    """What a run's ledger says was refused. It may be of any producer, so nothing is taken for granted."""
+    ledger = run.get(_LEDGER)
+    problems = ledger.get("problems") if isinstance(ledger, Mapping) else None
+    refused = [one for one in problems if isinstance(one, Mapping) and one.get("kind") == "refused"] if isinstance(problems, list) else []
+    return [": ".join(str(one[part]) for part in ("operator", "reason") if one.get(part)) for one in refused[:_MOST_REASONS]]

@@ -110,8 +110,7 @@ async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant:
 
 def _pairs(session: Session, dataset: str, found: Found, lifted: Lifted, to: str | None, request: TraceRequest) -> TracedPairs:
     path = [*found.hops.listed(session, dataset, None), *lifted.hops]
-    for hop in lifted.hops:
-        session.say(hop.job, "its lineage is known by datasets only, so every record of them may have had a part", "superset")
+    lifted.say(session)
     shown = {file.number for file in session.files if request.forward or file.dataset not in lifted.left}
     pairs = _union(session, found.reached if to else found.ends, "origin, file, row", shown)
     vague = {number for number in found.vague if to is None or session.files[number].dataset == to}

@@ -14,7 +14,7 @@ from headwater.backend.cli.output import emit_json
 from headwater.backend.cli.trace import app, as_json
 from headwater.backend.cli.trace_story import print_story
 from headwater.errors import InvalidQueryError
-from headwater.graph.trace import FoundAgain, Grain, Hop, Incomplete, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
 
 RAW, REPORT = "dataset:file:/data/raw/weather.csv", "dataset:file:/data/out/report"
 WINDY = {"origin": "EWR", "hour": 3, "wind_speed": "1048.36058"}
@@ -96,6 +96,22 @@ def test_the_path_names_jobs_and_operations():
     assert told.index("report  run 0198a1b2") < told.index("max(wind_speed)") < told.index("from /data/raw/weather.csv")
 
 
+def test_the_path_names_expressions_where_they_are_known_whether_a_column_was_asked_for_or_not():
+    grouped = Step("Aggregate", [Made("max_wind", "max(wind_speed)")], ["origin", "month"])
+    hop = Hop("job:local:report", "run:0198a1b2-0000", REPORT, [RAW], ["Aggregate [origin]"], 1, Grain.RECORD, [grouped])
+    for column in ("max_wind", None):
+        told = story(answer([raw(1009)], path=[hop]), column=column)
+        assert "Aggregate  max_wind = max(wind_speed)  by origin, month" in told
+        assert "Aggregate [origin]" not in told
+
+
+def test_rows_of_the_program_are_called_so():
+    gap = Incomplete("local:c1/0/0", "their values are not kept", "unreadable")
+    told = story(answer([TracedRecord("dataset:local:c1/0", "local:c1/0/0", 7, Grain.RECORD)], incomplete=[gap]))
+    assert told.count("rows that the program made itself") == 2
+    assert "local:" not in told
+
+
 def test_many_records_are_counted_and_the_first_shown():
     told = story(answer([raw(row) for row in range(669)]))
     assert "669 records" in told
@@ -114,7 +130,7 @@ def test_what_is_missing_comes_with_its_reason():
     gap = Incomplete("job:local:count", "captured coarsely", "superset")
     told = story(answer([raw(1)], incomplete=[gap], exact=False, total=5))
     assert "not exact" in told
-    assert "job:local:count: captured coarsely (superset)" in told
+    assert "• count: captured coarsely (superset)" in told
     assert "4 records beyond --limit" in told
     assert "(below the first " in told
 

@@ -34,6 +34,30 @@ async def test_a_coarse_hop_upstream_lifts_to_its_datasets(store, ask, graph, ra
     assert kept.exact
 
 
+@pytest.mark.parametrize(
+    ("ledger", "said"),
+    [
+        ({"problems": [{"operator": "LogicalRDD", "reason": "no records of it", "kind": "refused"}]}, " (LogicalRDD: no records of it)"),
+        ({"problems": [{"reason": "first", "kind": "refused"}, {"reason": "second", "kind": "refused"}]}, " (first; second)"),
+        ({"problems": [{"operator": "Join", "reason": "two came", "kind": "superset"}]}, ""),
+        ({"problems": "many"}, ""),
+        ("none", ""),
+        (None, ""),
+    ],
+)
+async def test_a_coarse_hop_tells_why_its_last_run_has_no_records(store, ask, graph, raw, tmp_path, ledger, said) -> None:
+    counts = tmp_path / "counts"
+    counts.mkdir()
+    (counts / "part-00000").write_text("a\t4\n")
+    await state(graph, "rdd", [str(raw)], str(counts))
+    job, run = node_id("job", "other", "rdd"), node_id("run", "r1")
+    about = [Node(job, NodeKind.JOB, "rdd", {"lastRun": run}), Node(run, NodeKind.RUN, "r1", {"headwater_capture": ledger})]
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-02T00:00:00Z", "r1"), about, [])])
+    answer = await ask(graph, dataset=str(counts), where="value = 'a\t4'")
+    reason = f"its lineage is known by datasets only{said}, so every record of them may have had a part"
+    assert [(entry.what, entry.reason, entry.effect) for entry in answer.incomplete] == [(job, reason, "superset")]
+
+
 async def test_a_dataset_that_only_the_graph_knows_is_traced_by_datasets(store, ask, graph, raw, tmp_path) -> None:
     counts = tmp_path / "counts"
     counts.mkdir()

@@ -1,4 +1,4 @@
-import { baseName, jobTitle, shortNames } from './names';
+import { baseName, gapTitle, jobTitle, shortNames } from './names';
 
 test('a name is as short as it can be told from the others', () => {
   const short = shortNames([
@@ -41,4 +41,18 @@ test('a job of Spark is called by its application; others keep their name', () =
 
 test('a task of another orchestrator with three parts is not cut to its first', () => {
   expect(jobTitle('sales.extract.customers')).not.toBe(jobTitle('sales.load.customers'));
+});
+
+test('rows that a program made itself have no name to shorten', () => {
+  const short = shortNames([
+    ['dataset:local:c1/0', 'c1/0'],
+    ['dataset:file:/data/0', '/data/0'],
+  ]);
+  expect([...short.values()]).toEqual(['the program’s own rows', 'data/0']);
+});
+
+test('what is missing is called as people call it', () => {
+  expect(gapTitle('job:default:month_end.execute_insert_into_hadoop_fs_relation_command.rdd')).toBe('month_end');
+  expect(gapTitle('local:c1/0/0')).toBe('the program’s own rows');
+  expect(gapTitle('/raw/weather.csv')).toBe('/raw/weather.csv');
 });

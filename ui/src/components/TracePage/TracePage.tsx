@@ -3,7 +3,7 @@ import type { TraceQuery } from '../../api/generated/graphql';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
 import { columnId, parseId } from '../../graph/ids';
-import { baseName, shortNames } from '../../graph/names';
+import { baseName, gapTitle, shortNames } from '../../graph/names';
 import { endsOf, highlightOf } from '../../graph/path';
 import { captionsOf, groupRecords, type RecordGroup } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
@@ -195,7 +195,7 @@ function Incomplete({ trace }: { trace: Trace }) {
       <ul className={styles.incomplete}>
         {trace.incomplete.map(({ what, reason, effect }) => (
           <li key={`${what} ${reason}`}>
-            <b>{what}</b>: {reason} ({EFFECT[effect] ?? effect})
+            <b>{gapTitle(what)}</b>: {reason} ({EFFECT[effect] ?? effect})
           </li>
         ))}
       </ul>
