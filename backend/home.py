@@ -92,7 +92,11 @@ class Home:
         return self
 
     def key(self) -> str:
-        """The API key, made on the first call, mode 0600. Processes that start together get the same one."""
+        """The API key, made on the first call, mode 0600. Processes that start together get the same one.
+
+        Raises:
+            ConfigurationError: what the file holds is too short for a key.
+        """
         if not self.key_file.exists():
             self._write_once(self.key_file, "hw_" + secrets.token_urlsafe(32) + "\n")
         if self.key_file.stat().st_mode & 0o077:

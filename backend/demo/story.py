@@ -45,7 +45,11 @@ class Story:
     out: Path
 
     def dataset(self, path: Path) -> str:
-        """Id of the dataset at a path."""
+        """Id of the dataset at a path.
+
+        Raises:
+            NotFoundError: the service knows none there.
+        """
         found = self.client.execute(_SEARCH, text=str(path))["search"]["nodes"]
         for node in found:
             if node["name"] == str(path):
@@ -67,7 +71,11 @@ class Story:
             time.sleep(0.1)
 
     def report_row(self, where: str = WRONG) -> dict[str, Any]:
-        """One row of the report, as column → value."""
+        """One row of the report, as column → value.
+
+        Raises:
+            HeadwaterError: `where` is not true of just one row.
+        """
         page = self.client.execute(_ROWS, dataset=self.dataset(self.out / "report"), where=where)["rows"]
         if len(page["rows"]) != 1:
             raise HeadwaterError(f"The report has {len(page['rows'])} rows where {where}; one was expected.")

@@ -131,7 +131,11 @@ class Replays:
         return replay
 
     async def get(self, tenant: str, identifier: str) -> Replay | None:
-        """The replay as it stands; None where there is none of that id."""
+        """The replay as it stands; None where there is none of that id.
+
+        Raises:
+            InvalidQueryError: that is no id.
+        """
         if not _ID.fullmatch(identifier):
             raise InvalidQueryError(f"{identifier!r} is not the id of a replay.", hint="An id is 32 hexadecimal digits.")
         replay = await asyncio.to_thread(self._load, self._folder / identifier / _FILE)

@@ -75,7 +75,11 @@ class Facts:
         return Facts(dict(self.values), dict(self.precedence), self._texts)
 
     def state_all(self, properties: Mapping[str, Any], ranks: Mapping[str, int], stamp: Stamp) -> None:
-        """Take in what a batch states of the element."""
+        """Take in what a batch states of the element.
+
+        Raises:
+            InvalidInputError: a property has no name.
+        """
         if NAME in properties:
             raise InvalidInputError("A property has no name.", field="properties", hint="Give it one, or leave it out.")
         plain = (0, stamp.time, stamp.key)
