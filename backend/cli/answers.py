@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.backend.cli.names import dataset_of
 from headwater.backend.cli.output import note
 from headwater.backend.client import GraphQLClient, RestClient, error_of
 from headwater.backend.provenance import Exported
@@ -124,7 +125,7 @@ class Answers:
         ends = get_close_matches(Path(text).name, {Path(name).name for name in known}, 3)
         near = [*get_close_matches(text, known, 3), *(name for end in ends for name in known if Path(name).name == end)]
         if near:
-            return f"Near: {', '.join([*dict.fromkeys(near)][:_LISTED])}."
+            return f"Near: {', '.join(dataset_of(name) for name in [*dict.fromkeys(near)][:_LISTED])}."
         return f"Nothing is near. {_listed(known)}"
 
     async def known(self, *kinds: NodeKind) -> str:
@@ -138,7 +139,8 @@ class Answers:
 def _listed(known: Sequence[str]) -> str:
     if not known:
         return "Nothing has been captured yet: run a program with `headwater run`."
-    return f"Known are {', '.join(known[:_LISTED])}{' and more' if len(known) > _LISTED else ''}."
+    named = ", ".join(dataset_of(name) for name in known[:_LISTED])
+    return f"Known are {named}{' and more' if len(known) > _LISTED else ''}."
 
 
 def _spellings(text: str) -> list[str]:
