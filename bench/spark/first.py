@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 
 from bench.rest import rest
+from bench.service import Service
 from bench.spark.answers import Queries, answers_of, ask, captured
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic
-from bench.suites.trace import Service
 
 _MODES = ("auto", "lazy")
 _BUDGET_MS = 1000
