@@ -62,13 +62,14 @@ def main(arguments: Sequence[str]) -> int:
         )  # fmt: skip
     content = results.document(plan, samples, seed=options.seed)
     for case in content["cases"]:
-        print(_line(case))
+        print(line(case))
     whole = not (options.arms or options.cases)
     print(f"written: {results.write(content, options.results or (results.RESULTS if whole else results.ROOT / 'build' / 'bench'))}")
     return 0
 
 
-def _line(case: dict[str, Any]) -> str:
+def line(case: dict[str, Any]) -> str:
+    """A figure of the results, as it is said."""
     interval = f"({case['low']} to {case['high']})" if case["control"] else f"(of {case['n']})"
     doubt = "" if case["usable"] else f"   not usable: control {case['control']['low']} to {case['control']['high']}"
     target = "" if case["target"] is None else f"   at most {case['target']}"

@@ -38,22 +38,22 @@ class SparkArm:
         self._programs = programs
         self._folder = folder / name
         self._folder.mkdir()
-        self._spark = start(self._folder, memory=memory, tables=tables)
-        self._processes = Processes(java_process(self._spark))
+        self.spark = start(self._folder, memory=memory, tables=tables)
+        self._processes = Processes(java_process(self.spark))
         self._watch: SpoolWatch | None = None
         self._kept: set[str] = set()
         if self._mode is not None:
             import headwater
 
             home = self._folder / "home"
-            headwater.attach(self._spark, mode=self._mode, home=str(home), quiet=True, exit_wait=0, spool_bytes=_ROOM)
+            headwater.attach(self.spark, mode=self._mode, home=str(home), quiet=True, exit_wait=0, spool_bytes=_ROOM)
             self._watch = SpoolWatch(home)
 
     def run(self, case: str, turn: int) -> Sample:
         """Run a query. Its text is parsed, its plan made and its result written within the time."""
         program, target = self._programs[case], str(self._folder / "out" / case)
         cpu, began = self._processes.cpu_seconds(), time.perf_counter()
-        made = program(self._spark)
+        made = program(self.spark)
         frames = made if isinstance(made, tuple) else (made,)
         for number, frame in enumerate(frames):
             with_distinct_names(frame).write.mode("overwrite").parquet(f"{target}-{number}")
@@ -73,7 +73,7 @@ class SparkArm:
 
     def close(self) -> None:
         """End the session; its JVM ends with the process."""
-        self._spark.stop()
+        self.spark.stop()
 
     def _counted(self, case: str, turn: int, manifest: Mapping[str, Any]) -> dict[str, float]:
         captured = manifest["status"] == "complete"
