@@ -23,7 +23,7 @@ class Turns:
         self._arm = arm
         self._segments = folder / "turns"
         self._rules = arm.spark._jsparkSession.experimental()  # noqa: SLF001  # PySpark has no public way to them
-        self._none = self._rules.extraOptimizations().take(0)
+        self._before = self._rules.extraOptimizations()
 
     def run(self, name: str, case: str, turn: int) -> Sample:
         """Run a case plainly or in a mode. What earlier runs left in the heap is collected before the clock starts.
@@ -31,6 +31,7 @@ class Turns:
         Raises:
             RuntimeError: the case was not captured, so that the figures would compare plain with plain.
         """
+        self._apply(self._before.take(0))
         bridge = None if name in PLAIN else self._bridge(name)
         try:
             self._arm.spark.sparkContext._jvm.System.gc()  # noqa: SLF001  # nor to its JVM
@@ -40,9 +41,12 @@ class Turns:
         finally:
             if bridge is not None:
                 bridge.close()
-            getattr(self._rules, "extraOptimizations_$eq")(self._none)
+            self._apply(self._before)
             shutil.rmtree(self._segments, ignore_errors=True)
         return sample
+
+    def _apply(self, rules: Any) -> None:
+        getattr(self._rules, "extraOptimizations_$eq")(rules)
 
     def _bridge(self, mode: str) -> Any:
         from headwater.spark_listener.capture import Bridge
