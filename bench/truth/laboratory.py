@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from uuid import uuid4
 
 from bench.spark.session import register, start, with_distinct_names
+from bench.truth.published import publish
 from bench.truth.scans import Scans, records_by_scan
-from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
@@ -62,17 +61,9 @@ class Laboratory:
 
     def publish(self, capture: Mapping[str, Any]) -> None:
         """Keep the associations of a capture, so that they can be traced."""
-        moment = "2026-01-01T00:00:00Z"
-        stated = {"ended": moment, "started": moment, "mode": self._mode, "format": 1} | dict(capture)
-        stated["run"] = {"namespace": "truth", "job": "truth", "runId": str(uuid4())}
-        stated["application"] = {"id": "truth", "name": "truth", "spark": self.plain.version}
-        stated["sources"] = [_named(source) for source in capture["sources"]]
-        stated["sink"] = _named(capture["sink"])
-        segments = self._folder / "segments" / capture["capture"]
-        for segment in capture["segments"]:
-            self._store.stage_segment(_TENANT, capture["capture"], segment["name"], segments / segment["name"])
-        self._store.publish(_TENANT, Manifest.from_json(stated))
-        shutil.rmtree(segments, ignore_errors=True)  # nothing was recorded, if nothing flowed
+        segments = self._folder / "segments"
+        publish(self._store, _TENANT, capture, segments, mode=self._mode)
+        shutil.rmtree(segments / capture["capture"], ignore_errors=True)  # nothing was recorded, if nothing flowed
 
     def trace(self, out: Path, file: Path, row: int, semantics: Semantics) -> TraceAnswer:
         """The records behind a row of an answer."""
@@ -101,7 +92,3 @@ class Laboratory:
         while batch := self._bridge.drain(0):
             events += batch
         return events
-
-
-def _named(described: Mapping[str, Any]) -> dict[str, Any]:
-    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}

@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from headwater.graph.associations import Manifest
+from bench.truth.published import publish
 from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.pairs import trace_pairs
@@ -67,16 +66,7 @@ class Laboratory:
 
     def publish(self, capture: Mapping[str, Any]) -> None:
         """Make it count."""
-        moment = "2026-01-01T00:00:00Z"
-        run = {"namespace": "random", "job": "random", "runId": str(uuid4())}
-        application = {"id": "random", "name": "random", "spark": self.spark.version}
-        manifest = {"format": 1, "run": run, "application": application, "started": moment, "ended": moment, "mode": "active", **capture}
-        manifest["sources"] = [_named(source) for source in manifest["sources"]]
-        manifest["sink"] = _named(manifest["sink"])
-        for segment in manifest["segments"]:
-            path = self.segments / manifest["capture"] / segment["name"]
-            self.store.stage_segment(TENANT, manifest["capture"], segment["name"], path)
-        self.store.publish(TENANT, Manifest.from_json(manifest))
+        publish(self.store, TENANT, capture, self.segments)
 
     def ask(self, dataset: Path | str, place: Place, semantics: Semantics, **request: Any) -> TraceAnswer:
         """Where the record at a place came from."""
@@ -113,7 +103,3 @@ def laboratory_in(folder: Path, *, budget: float) -> Iterator[Laboratory]:
         bridge.close()
         store.close()
         spark.stop()
-
-
-def _named(described: Mapping[str, Any]) -> dict[str, Any]:
-    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}

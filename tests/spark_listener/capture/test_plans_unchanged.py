@@ -176,13 +176,14 @@ def _compare(
         for name, value in settings.items():
             session.conf.set(f"spark.sql.{name}", value)
         session.conf.set("spark.sql.shuffle.partitions", "3")
+        session.conf.set("spark.sql.ui.explainMode", "formatted")  # with what scans pushed
     try:
         plain_end, without, pushed = executed(plain, bridge, tmp_path / "out", frame(plain, tables, query))
         expected = sorted(map(str, pq.read_table(tmp_path / "out").to_pylist()))
         end, captured, still_pushed = executed(spark, bridge, tmp_path / "out", frame(spark, tables, query))
         answer = sorted(map(str, pq.read_table(tmp_path / "out").to_pylist()))
     finally:
-        for name in settings:
+        for name in (*settings, "ui.explainMode"):
             spark.conf.unset(f"spark.sql.{name}")
     assert (plain_end["capture"], end["capture"]["status"]) == (None, "complete")
     assert answer == expected

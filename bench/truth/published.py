@@ -1,0 +1,36 @@
+"""A capture straight from the bridge, handed to a store as the service does once manifest and segments have arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from headwater.graph.associations import Manifest
+from headwater.graph.records import AssociationStore
+
+_MOMENT = "2026-01-01T00:00:00Z"
+
+
+def publish(store: AssociationStore, tenant: str, capture: Mapping[str, Any], segments: Path, *, mode: str = "active") -> None:
+    """Keep its associations, so that they can be traced. `segments` has a folder for each capture.
+
+    Raises:
+        InvalidCaptureError: as the store says.
+    """
+    name = str(capture["capture"])
+    manifest = {
+        "format": 1, "started": _MOMENT, "ended": _MOMENT, "mode": mode, **capture,
+        "run": {"namespace": "truth", "job": "truth", "runId": str(uuid4())},
+        "application": {"id": "truth", "name": "truth", "spark": "4"},
+        "sources": [_named(source) for source in capture["sources"]],
+        "sink": _named(capture["sink"]),
+    }  # fmt: skip
+    for segment in capture["segments"]:
+        store.stage_segment(tenant, name, segment["name"], segments / name / segment["name"])
+    store.publish(tenant, Manifest.from_json(manifest))
+
+
+def _named(described: Mapping[str, Any]) -> dict[str, Any]:
+    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}
