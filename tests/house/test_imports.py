@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,3 +120,9 @@ def test_every_folder_is_linked_into_the_package(root: Path):
         link = root / "headwater" / folder
         assert link.is_symlink(), f"headwater/{folder} is no link to ../{folder}"
         assert link.resolve() == root / folder
+
+
+def test_what_two_threads_of_a_program_need_is_imported_before_them(root: Path):
+    """The listener and the sender use openlineage's client, whose modules import one another: two threads that begin them at once fail."""
+    asked = "import sys, headwater.spark_listener.agent; sys.exit('openlineage.client' not in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", asked], cwd=root, check=False).returncode == 0
