@@ -11,7 +11,8 @@
                                   collisions (keys of one hash); choose and order for the rows that a function took; values that references
                                   stand for; lookup in kept tables, a search in memory or a statement of DuckDB
     what was not written          derived/: derive finds groups again by sought (what makes a row), standing (which keys are meant),
-                                  relation (joins below) and whole (all of a scan); keep keeps them while their source is there
+                                  relation (joins below) and whole (all of a scan); keep keeps them while their source is
+                                  there, or before anyone asks where large says so
     files                         files/: reader, footers, shapes, lines, delimited (CSV), textvalues; places and scanned for the records
                                   that references stand for; excerpts of large columns, by pages, parquetfile and thrift
     Spark's meaning in DuckDB     database/: translate, types, decimals; held for small tables in memory

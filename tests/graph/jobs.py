@@ -47,6 +47,7 @@ class Job:
     """One captured query in the making. `clock` orders the captures."""
 
     format: ClassVar[int] = 1
+    mode: ClassVar[str] = "active"
     second_hashes: ClassVar[bool] = False  # of groups, which are numbered anew where they have one
     store: AssociationStore
     name: str
@@ -270,7 +271,7 @@ class Job:
             "format": self.format, "capture": self.capture, "run": {"namespace": "tests", "job": self.name, "runId": self.run},
             "application": {"id": "app", "name": self.name, "spark": "4.1.4"}, "execution": 1,
             "started": f"2026-01-01T00:{self.clock:02d}:00Z", "ended": f"2026-01-01T00:{self.clock:02d}:30Z",
-            "mode": "active", "status": "complete", "problems": self.problems, "sources": self.sources,
+            "mode": self.mode, "status": "complete", "problems": self.problems, "sources": self.sources,
             "operators": [self.operators[identifier] for identifier in order], "boundaries": self.boundaries,
             "sink": {
                 "boundary": sink, "dataset": {"namespace": "file", "name": str(folder)}, "path": f"file:{folder}", "format": format_,

@@ -47,7 +47,7 @@ def groups(session: Session, capture: Capture, boundary: Boundary, wanted: str) 
 def all_groups(session: Session, capture: Capture, boundary: Boundary) -> str | None:
     """All rows of a boundary that is to be found again, as a table; None where that cannot be done any more."""
     try:
-        return _found(session, capture, boundary, _referred(session, capture, boundary))
+        return _found(session, capture, boundary, referred(session, capture, boundary))
     except _FAULTS:
         return None
 
@@ -112,7 +112,7 @@ def _groups_of(session: Session, capture: Capture, boundary: Boundary, column: C
         return session.table(f"SELECT {reference_to('m.k0')} AS key{names} FROM {met} m WHERE m.k0 IS NOT NULL")
     if made.told:
         return session.table(f"SELECT {reference_of('m.k0') if made.keys else '0::BIGINT'} AS key{names} FROM {met} m")
-    stands = keys_told(session, capture, boundary, made, _referred(session, capture, boundary))
+    stands = keys_told(session, capture, boundary, made, referred(session, capture, boundary))
     equal = [f"m.{key_name(place)} IS NOT DISTINCT FROM s.{key_name(place)}" for place in range(len(made.keys))]
     return session.table(f"SELECT s.key{names} FROM {met} m JOIN {stands} s ON {' AND '.join(equal)}")
 
@@ -147,7 +147,7 @@ def _of_semi_join(made: Sought) -> str:
     return f"{own} AS ref, {reference_to(made.keys[0])} AS key, {made.references}{made.computed}"
 
 
-def _referred(session: Session, capture: Capture, boundary: Boundary) -> str:
+def referred(session: Session, capture: Capture, boundary: Boundary) -> str:
     """The references by which others refer to the rows of a boundary: a query of `ref`."""
     rows = capture.plan.boundary(capture.plan.operators[boundary.operator])
     if rows is not None and rows.boundary != boundary.boundary:  # of a semi-join with a condition, whose rows have the key
@@ -164,7 +164,7 @@ def _referred(session: Session, capture: Capture, boundary: Boundary) -> str:
 def _all(session: Session, capture: Capture, boundary: Boundary) -> str:
     if not is_derived(session, capture, boundary):
         return session.rows(capture, boundary)
-    return _found(session, capture, boundary, _referred(session, capture, boundary))
+    return _found(session, capture, boundary, referred(session, capture, boundary))
 
 
 def _rows(

@@ -2,7 +2,8 @@
 
 For the service, off the user's time. Files that a known run wrote may be written again by its next run, and then the groups over them
 could not be found again: so these are found now, and kept as if the job had written them. Over files that nobody known writes, as
-nothing says that they will change, only that is kept which a trace asked for and found slowly.
+nothing says that they will change, only that is kept which a trace asked for and found slowly, or may find more slowly than `auto`
+promises.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from headwater.graph.records import AssociationStore, FileBlock, Wanted, uri_of
 from headwater.graph.records.compact import keep_sorted
 from headwater.graph.records.files import sync
 from headwater.graph.trace.derived.derive import all_groups, is_derived
+from headwater.graph.trace.derived.large import beyond_budget
 from headwater.graph.trace.derived.sought import below
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.tracer import sparing_session, tracer_of
@@ -32,13 +34,19 @@ def _alone(_: Callable[[], None]) -> None:
 
 
 def keep_groups(store: AssociationStore, tenant: str, capture: str, *, begun: Begun = _alone) -> int:
-    """Keep what may get lost of one capture; the number of boundaries that were kept. Doing it again changes nothing."""
+    """Keep what may get lost of one capture; the number of boundaries that were kept. Doing it again changes nothing.
+
+    What a trace may not find within the budget is asked for, as a trace would ask after it found it at length.
+    """
     with tracer_of(store).session(tenant) as session:
         begun(session.database.interrupt)
         known = session.capture(capture)
         waiting = [boundary for boundary in known.manifest.boundaries if is_derived(session, known, boundary)]
         waiting.sort(key=lambda boundary: (boundary.operator, boundary.kind != "semi"))  # the rows first that others are asked by
-        return sum(_keep(session, known, boundary) for boundary in waiting if _may_change(session, known, boundary))
+        kept = sum(_keep(session, known, boundary) for boundary in waiting if _may_change(session, known, boundary))
+        for boundary in beyond_budget(session, known):
+            store.wanted.add(Wanted(tenant, capture, boundary.boundary))
+        return kept
 
 
 def keep_wanted(store: AssociationStore, wanted: Wanted, *, begun: Begun = _alone) -> bool:

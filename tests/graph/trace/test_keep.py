@@ -16,8 +16,8 @@ from headwater.backend.workspace import Workspace
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.trace import TraceRequest, trace
-from headwater.graph.trace.derived import derive, keep
-from headwater.graph.trace.derived.keep import keep_wanted
+from headwater.graph.trace.derived import derive, keep, large
+from headwater.graph.trace.derived.keep import keep_groups, keep_wanted
 from tests.graph.jobs import TENANT
 from tests.graph.trace.conftest import records
 from tests.graph.trace.later import LazyJob
@@ -103,6 +103,18 @@ async def test_what_a_trace_finds_at_once_is_not_asked_for(
     monkeypatch.setattr(derive, "_AT_LENGTH", 60.0)
     _grouped(store, tmp_path)
     assert await _rows(store, tmp_path, 0) == _of_key(0)
+    assert store.wanted.take() is None
+
+
+@pytest.mark.parametrize(("rows_a_second", "mode", "asked"), [(5.0, "auto", False), (3.0, "auto", True), (3.0, "lazy", False)])
+def test_what_a_trace_may_not_find_within_the_budget_is_kept_unasked(
+    store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_a_second: float, mode: str, *, asked: bool
+) -> None:
+    monkeypatch.setattr(LazyJob, "mode", mode)
+    monkeypatch.setattr(large, "_ROWS_A_SECOND", rows_a_second)  # twelve rows in three groups
+    made = _grouped(store, tmp_path)
+    assert keep_groups(store, TENANT, made.capture) == 0
+    assert store.wanted.take() == (_wanted(made) if asked else None)
     assert store.wanted.take() is None
 
 
