@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator, Sink, Source
 from headwater.graph.model import NodeKind, node_id
+from headwater.graph.trace.files.delimited import Dialect
 from headwater.graph.trace.files.lines import LineRules
 from headwater.graph.trace.plan import Needed
 from headwater.graph.trace.session import Capture, KnownFile, Session
@@ -74,19 +75,34 @@ def needed_names(scan: Operator, needed: Needed) -> Names:
 
 
 def names_at_writer(source: Source, sink: Sink, names: Names) -> Names:
-    """The columns as their writer calls them. A reader's schema of CSV goes by position; other formats keep names, but for field ids."""
+    """The columns as their writer calls them; None: any of them.
+
+    Parquet keeps names, unless they are found by field ids. Columns of CSV go by position; whatever else reads a file as text reads a line,
+    into which every column was written.
+    """
     if names is None or dict(source.options).get("columnsby") == "id":
         return None
-    if source.format != "csv":
+    if source.format == sink.format == "parquet":
         return names
     split = {name.lower() for name in sink.partition_columns}
     written = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
-    folders = {name.lower() for name in source.partition_columns}
-    read = [column.name.lower() for column in source.columns if column.name.lower() not in folders]
-    by_position: dict[str, set[str]] = {}
+    folders, line = {name.lower() for name in source.partition_columns}, {Dialect.of(source.options).corrupt.lower()}
+    read = [column.name.lower() for column in source.columns if column.name.lower() not in folders | line]
+    if not _cut_alike(sink, source):
+        line, read = line.union(read), []
+    by_position: dict[str, set[str]] = {name: set(written) for name in line}
     for theirs, ours in zip(read, written, strict=False):
         by_position.setdefault(theirs, set()).add(ours)
     return frozenset().union(*(by_position.get(name, {name}) for name in names))
+
+
+def _cut_alike(sink: Sink, source: Source) -> bool:
+    """Whether a line's cells are to its reader what they were to its writer."""
+    if not sink.format == source.format == "csv":
+        return False
+    theirs, ours = Dialect.of(sink.options), Dialect.of(source.options)
+    bare = ours.quote in ("", "\0") or str(sink.options.get("escapequotes", "true")).lower() == "false"
+    return not bare and (theirs.separator, theirs.quote, theirs.escape) == (ours.separator, ours.quote, ours.escape)
 
 
 def attributes_of(sink: Sink, names: Names) -> Needed:

@@ -1,5 +1,9 @@
 """Which columns of a record its writer is asked for: by name without case, of CSV by position."""
 
+from dataclasses import replace
+
+import pytest
+
 from headwater.graph.associations import Sink, Source
 from headwater.graph.associations.parts import DatasetName, SinkColumn, SourceColumn
 from headwater.graph.trace.links import attributes_of, names_at_writer
@@ -7,9 +11,9 @@ from headwater.graph.trace.links import attributes_of, names_at_writer
 _LAKE = DatasetName(namespace="file", name="/t")
 
 
-def sink(*names: str, format_: str = "parquet") -> Sink:
+def sink(*names: str, format_: str = "parquet", **options: str) -> Sink:
     columns = tuple(SinkColumn(name=name, type="int", attr=place) for place, name in enumerate(names))
-    return Sink(boundary=0, dataset=_LAKE, path="file:/t", format=format_, mode="append", columns=columns)
+    return Sink(boundary=0, dataset=_LAKE, path="file:/t", format=format_, mode="append", columns=columns, options=options)
 
 
 def source(*names: str, format_: str = "parquet", **options: str) -> Source:
@@ -40,3 +44,34 @@ def test_columns_of_csv_go_by_position() -> None:
 def test_columns_that_may_have_been_found_by_field_ids_are_not_known_by_name() -> None:
     assert names_at_writer(source("x", "y", columnsby="id"), sink("y", "x"), frozenset({"x"})) is None
     assert names_at_writer(source("x", "y"), sink("y", "x"), frozenset({"x"})) == {"x"}
+
+
+@pytest.mark.parametrize("written", ["csv", "text", "json"])
+def test_a_line_read_as_text_is_of_all_columns_that_were_written(written: str) -> None:
+    read = source("value", format_="text")
+    assert names_at_writer(read, sink("a", "b", format_=written), frozenset({"value"})) == {"a", "b"}
+    assert names_at_writer(source("x", "y", format_="csv"), sink("a", format_="text"), frozenset({"y"})) == {"a"}
+
+
+def test_what_stands_in_folders_keeps_its_name_in_every_format() -> None:
+    written = replace(sink("a", "b", "day", format_="text"), partition_columns=("day",))
+    read = replace(source("value", "day", format_="text"), partition_columns=("day",))
+    assert names_at_writer(read, written, frozenset({"value"})) == {"a", "b"}
+    assert names_at_writer(read, written, frozenset({"day"})) == {"day"}
+
+
+@pytest.mark.parametrize(
+    ("wrote", "reads"),
+    [({"sep": ";"}, {}), ({}, {"delimiter": "|"}), ({"quote": "'"}, {}), ({"escapequotes": "false"}, {}), ({"quote": ""}, {"quote": ""})],
+)
+def test_cells_that_are_cut_otherwise_than_they_were_written_may_be_of_any_column(wrote: dict[str, str], reads: dict[str, str]) -> None:
+    read, written = source("x", "y", format_="csv", **reads), sink("a", "b", format_="csv", **wrote)
+    assert names_at_writer(read, written, frozenset({"x"})) == {"a", "b"}
+
+
+def test_a_column_of_lines_that_do_not_fit_is_of_all_columns_and_takes_no_place() -> None:
+    read = source("x", "_corrupt_record", "y", format_="csv")
+    assert names_at_writer(read, sink("a", "b", format_="csv"), frozenset({"_corrupt_record"})) == {"a", "b"}
+    assert names_at_writer(read, sink("a", "b", format_="csv"), frozenset({"y"})) == {"b"}
+    named = source("x", "bad", format_="csv", columnnameofcorruptrecord="bad")
+    assert names_at_writer(named, sink("a", "b", format_="csv"), frozenset({"bad"})) == {"a", "b"}
