@@ -11,23 +11,26 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.associations import Manifest, Source
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, uri_of
+from headwater.graph.records.decode import Longs, longs_of
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
+from headwater.spark_listener.capture.placed import PlacedFrames
 from headwater.spark_listener.capture.session import captured_write
 
 if TYPE_CHECKING:
@@ -35,7 +38,8 @@ if TYPE_CHECKING:
 
 TENANT = "shell"
 FILE, ROW = "_file", "_row"
-_PATH = "_headwater_path"
+_FILE, _ROW = "_headwater_file_number", "_headwater_row"  # while a user's condition is about the columns beside them
+_PLACE = ("origin", "file", "row")
 
 
 class LineageWarning(UserWarning):
@@ -48,7 +52,7 @@ class FrameLineage:
     def __init__(self, frame: DataFrame, folder: Path) -> None:
         self._spark = frame.sparkSession
         self._out = folder / "rows"
-        manifest = Manifest.from_json(captured_write(frame, self._out, folder / "segments"))
+        manifest = Manifest.from_json(captured_write(_storable(frame), self._out, folder / "segments"))
         self._store = AssociationStore(folder / "associations")
         self._end = weakref.finalize(self, _forget, self._store, folder)
         if manifest.status == "refused":
@@ -58,7 +62,9 @@ class FrameLineage:
             self._store.stage_segment(TENANT, manifest.capture, segment.name, folder / "segments" / manifest.capture / segment.name)
         self._store.publish(TENANT, manifest)
         self._manifest = manifest
-        self.rows: DataFrame = self._spark.read.parquet(str(self._out))
+        self._frames = PlacedFrames(self._spark)
+        self._names = frame.columns
+        self.rows: DataFrame = self._spark.read.parquet(str(self._out)).toDF(*self._names)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -73,23 +79,26 @@ class FrameLineage:
 
         Raises:
             InvalidQueryError: there is no such source, or it is needed and missing.
+            SourceChangedError: a file that holds the records is not what it was.
         """
         chosen = self._source(source)
         with self._session() as session:
-            begin = self._begin(session, self.rows, where, self._written(session))
+            begin = self._begin(session, self._rows_at(self._written(session)), where)
             walk = Upstream(session, Goal(), witness=witness)
             walk.run(begin, None)
-            return self._records(session, chosen, [*walk.reached, *walk.ends])
+            files = self._read(session, chosen)
+            return self._records_at(chosen, files, _wanted(session, files, [*walk.reached, *walk.ends]))
 
     def forward(self, where: str | None = None, *, source: str | None = None) -> DataFrame:
         """The rows of the frame that records of a source had a part in, with `_file` and `_row`. `where` chooses the records."""
         chosen = self._source(source)
         with self._session() as session:
             files = self._read(session, chosen)
-            begin = self._begin(session, self._frame_of(chosen), where, files)
+            begin = self._begin(session, self._records_at(chosen, files), where)
             walk = Downstream(session, to=None, follows=lambda _: True)
             walk.run(begin)
-            return self._joined(session, self.rows, [*walk.reached, *walk.ends], self._written(session))
+            written = self._written(session)
+            return self._rows_at(written, _wanted(session, written, [*walk.reached, *walk.ends]))
 
     def close(self) -> None:
         """Forget everything; DataFrames made of it cannot be computed any more."""
@@ -119,49 +128,45 @@ class FrameLineage:
         blocks = [(FileBlock(uri_of(file.path), file.length, file.modified), file.partition) for file in source.files]
         return {block.path: session.known(block, dataset, Shape.of_source(source), partition) for block, partition in blocks}
 
-    def _begin(self, session: Session, frame: DataFrame, where: str | None, files: dict[str, KnownFile]) -> str:
-        """The places of the rows of a frame of files: a table `origin, file, row`."""
-        chosen = frame.where(where) if where else frame
-        places = _placed(chosen).select(FILE, ROW).toArrow().to_pydict()
-        numbers = [files[path].number for path in places[FILE]]
-        table = pa.table({"origin": [0] * len(numbers), "file": numbers, "row": places[ROW]}, pa.schema(_PLACE))
+    def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
+        """The places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""
+        chosen = placed.where(where) if where else placed
+        places = chosen.selectExpr(f"CAST({_FILE} AS BIGINT) AS file", f"{_ROW} AS row").toArrow()
+        table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
+        if len(table) < session.most:
+            return session.hold({name: longs_of(table[name]) for name in _PLACE})
         name = session.name()
         session.database.register(name, table)
-        return session.table(f"SELECT DISTINCT * FROM {name}")
+        return session.table(f"SELECT {', '.join(_PLACE)} FROM {name}")
 
-    def _records(self, session: Session, source: Source, tables: Sequence[str]) -> DataFrame:
-        files = self._read(session, source)
-        return self._joined(session, self._frame_of(source), tables, files)
+    def _rows_at(self, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
+        """The rows of the frame with their places."""
+        return self._placed(self._spark.read.parquet(str(self._out)), self._names, files, wanted)
 
-    def _frame_of(self, source: Source) -> DataFrame:
-        """The files of a source as they were listed; only formats whose reader tells a row's place."""
+    def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
+        """The records of a source with their places; only of formats whose reader tells them."""
         if source.format != "parquet":
             raise UnsupportedError(
                 f"{source.path} is {source.format}; in the shell, records of Parquet alone are given as DataFrames.",
                 hint="Under `headwater run`, `headwater trace` gives records of every format.",
             )
-        columns = ", ".join(f"`{column.name}` {column.type}" for column in source.columns)
+        for path in files if wanted is None else wanted:
+            if path.startswith("file:"):
+                files[path].readable()  # elsewhere it cannot be told whether the file is what it was
+        columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
         reader = self._spark.read.schema(columns).option("basePath", source.path)
-        return reader.parquet(*[file.path for file in source.files])
+        read = reader.parquet(*[file.path for file in source.files])
+        return self._placed(read, read.columns, files, wanted)
 
-    def _joined(self, session: Session, frame: DataFrame, tables: Sequence[str], files: dict[str, KnownFile]) -> DataFrame:
-        """The rows of a frame at the places in tables."""
-        from pyspark.sql.functions import broadcast  # the light install may be here without PySpark's own dependencies loaded
-
-        paths = {file.number: path for path, file in files.items()}
-        union = " UNION ".join(f"SELECT file, row FROM {table}" for table in tables) or "SELECT 0 AS file, 0 AS row WHERE false"
-        found = session.database.execute(f"SELECT DISTINCT file, row FROM ({union})").fetchnumpy()
-        mine = [(paths[file], row) for file, row in zip(found["file"].tolist(), found["row"].tolist(), strict=True) if file in paths]
-        places = pa.table(
-            {FILE: [path for path, _ in mine], ROW: [row for _, row in mine]}, pa.schema([(FILE, pa.string()), (ROW, pa.int64())])
-        )
-        there = self._spark.createDataFrame(places)
-        # By number first, as decoding a path takes 5 µs: of millions of rows all but those that may be meant are gone by then.
-        near = _numbered(frame).join(broadcast(there.select(ROW)), ROW, "left_semi")
-        return _named(near, frame.columns).join(broadcast(there), [FILE, ROW], "left_semi")
-
-
-_PLACE = [("origin", pa.int64()), ("file", pa.int64()), ("row", pa.int64())]
+    def _placed(
+        self, read: DataFrame, names: Sequence[str], files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None
+    ) -> DataFrame:
+        """Records with their places: by number of the file as `_begin` takes them; of those that are `wanted` as users see them."""
+        if wanted is None:
+            numbers = {path: str(file.number) for path, file in files.items()}
+            return self._frames.of(read, numbers, file=_FILE, row=_ROW).toDF(_FILE, _ROW, *names)
+        rows = {path: numbers.astype(">i8").tobytes() for path, numbers in wanted.items()}
+        return self._frames.of(read, {path: path for path in wanted}, rows, file=_FILE, row=_ROW).toDF(FILE, ROW, *names)
 
 
 def lineage(frame: DataFrame, *, folder: str | Path | None = None) -> FrameLineage:
@@ -185,25 +190,27 @@ def lineage(frame: DataFrame, *, folder: str | Path | None = None) -> FrameLinea
         raise
 
 
-def _placed(frame: DataFrame) -> DataFrame:
-    """With the place of each row, in the form in which captures name files."""
-    return _named(_numbered(frame), frame.columns)
+def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[str]) -> dict[str, Longs]:
+    """The rows of files that tables `file, row` hold, ascending, by path of the file; only files that have some."""
+    if not tables:
+        return {}
+    union = session.united(tables, ["file", "row"])
+    found = session.columns(union)
+    if found is None:
+        fetched = session.database.execute(f"SELECT file, row FROM {union} ORDER BY file, row").fetchnumpy()
+        found = {name: np.asarray(column, np.int64) for name, column in fetched.items()}
+    wanted = {path: found["row"][slice(*np.searchsorted(found["file"], [file.number, file.number + 1]))] for path, file in files.items()}
+    return {path: rows for path, rows in wanted.items() if len(rows)}
 
 
-def _numbered(frame: DataFrame) -> DataFrame:
-    """With each row's number in its file, and the path of that as Spark tells it."""
-    from pyspark.sql.functions import col
+def _storable(frame: DataFrame) -> DataFrame:
+    """The frame, its columns named anew where two have one name: a file cannot hold those."""
+    names = {name.lower() for name in frame.columns}
+    return frame if len(names) == len(frame.columns) else frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
 
-    return frame.select("*", col("_metadata.file_path").alias(_PATH), col("_metadata.row_index").alias(ROW))
 
-
-def _named(numbered: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """With the path as captures have it, which Spark tells percent-encoded."""
-    from pyspark.sql.functions import col, lit, regexp_replace, replace, url_decode
-
-    path = regexp_replace(url_decode(replace(col(_PATH), lit("+"), lit("%2B"))), "^file:/+", "file:/")
-    kept = (col("`" + name.replace("`", "``") + "`") for name in columns)
-    return numbered.select(*kept, path.alias(FILE), ROW)
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _forget(store: AssociationStore, folder: Path) -> None:

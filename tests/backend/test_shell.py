@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 import headwater
-from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.errors import InvalidQueryError, SourceChangedError, UnsupportedError
 from tests.jvm import submit
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -60,6 +61,77 @@ def test_records_behind_a_row_and_rows_that_a_record_went_into_are_dataframes(sp
     assert not lineage.forward("price = 0", source="sales").collect()
     with pytest.raises(InvalidQueryError, match="has to name one source"):
         lineage.backward()
+    lineage.close()
+
+
+def test_frames_with_two_columns_of_one_name_keep_both(spark: SparkSession, tables: Path) -> None:
+    sales, shops = spark.read.parquet(str(tables / "sales")), spark.read.parquet(str(tables / "shops"))
+    frame = sales.join(shops, sales.shop == shops.shop).where("id < 10")
+    lineage = headwater.lineage(frame)
+    assert lineage.rows.columns == ["id", "shop", "price", "shop", "name"]
+    assert sorted(map(tuple, lineage.rows.collect())) == sorted(map(tuple, frame.collect()))
+    assert [row.name for row in lineage.backward("id = 7", source="shops").collect()] == ["s2"]
+    assert sorted(tuple(row)[4:] for row in lineage.forward("name = 's2'", source="shops").collect()) == [(14, 2, "s2"), (18, 2, "s2")]
+    lineage.close()
+
+
+@pytest.fixture(scope="module")
+def parted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records 0 to 3999 in folders of partitions, in row groups of some tens of them."""
+    folder = tmp_path_factory.mktemp("parted") / "readings"
+    made = spark.range(0, 4000, 1, 2).selectExpr("id", "id % 1000 AS place", "array(id, -id) AS both", "concat('k', id % 3) AS kind")
+    made.write.option("parquet.block.size", 512).option("parquet.page.size", 64).partitionBy("kind").parquet(str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("batches", ["true", "false"])
+@pytest.mark.parametrize("nested", ["true", "false"])
+def test_of_many_row_groups_the_very_records_are_read(spark: SparkSession, parted: Path, batches: str, nested: str) -> None:
+    few = min(pq.ParquetFile(file).num_row_groups for file in parted.rglob("*.parquet"))
+    assert few > 3
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", batches)
+    spark.conf.set("spark.sql.parquet.enableNestedColumnVectorizedReader", nested)
+    try:
+        readings = spark.read.parquet(str(parted))
+        lineage = headwater.lineage(readings.groupBy("place").agg(f.sum("id").alias("total")))
+        for places in ([0], [999], [3, 4, 5, 500, 998], list(range(1000))):
+            listed = ", ".join(map(str, places))
+            behind = lineage.backward(f"place IN ({listed})")
+            expected = sorted(map(tuple, readings.where(f"place IN ({listed})").collect()))
+            assert sorted(tuple(row)[2:] for row in behind.collect()) == expected
+            assert behind.count() == len(expected)
+            assert {row.id for row in behind.where("kind = 'k1' AND id > 1500").collect()} == {
+                row[0] for row in expected if row[3] == "k1" and row[0] > 1500
+            }
+            told = behind.select("_file", "_row").collect()
+            first = told[0]._file
+            assert behind.where(f.col("_file") == first).count() == sum(row._file == first for row in told)
+            for row in told[:3]:
+                at = pq.read_table(str(row._file).removeprefix("file:")).slice(row._row, 1).to_pydict()
+                assert at["place"][0] in places
+        assert {row.total for row in lineage.forward("id = 17").collect()} == {17 * 4 + 6000}
+        lineage.close()
+    finally:
+        spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
+        spark.conf.unset("spark.sql.parquet.enableNestedColumnVectorizedReader")
+
+
+def test_two_answers_over_the_same_files_stay_apart(spark: SparkSession, parted: Path) -> None:
+    lineage = headwater.lineage(spark.read.parquet(str(parted)).groupBy("place").count())
+    one, other = lineage.backward("place = 1"), lineage.backward("place = 2")
+    assert sorted(row.id for row in one.union(other).collect()) == [1, 2, 1001, 1002, 2001, 2002, 3001, 3002]
+    assert one.join(other, "kind").count() == sum(left.kind == right.kind for left in one.collect() for right in other.collect())
+    assert one.join(one.select("id", f.col("place").alias("again")), "id").count() == 4
+    assert not lineage.backward("place < 0").collect()
+    lineage.close()
+
+
+def test_a_source_that_changed_since_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(10).write.parquet(str(tmp_path / "t"))
+    lineage = headwater.lineage(spark.read.parquet(str(tmp_path / "t")).where("id > 3"))
+    spark.range(11).write.mode("overwrite").parquet(str(tmp_path / "t"))
+    with pytest.raises(SourceChangedError, match="cannot be read any more"):
+        lineage.backward("id = 4")
     lineage.close()
 
 

@@ -25,13 +25,30 @@ public final class NumberedParquet extends ParquetFileFormat {
 
     private final int source;
     private final Reports reports; // null: a split that cannot be numbered fails the task
+    private final WantedRows wanted; // null: all
 
     public NumberedParquet(int source, Reports reports) {
+        this(source, reports, null);
+    }
+
+    /** Of `wanted` rows alone the row index is told; others have one that is less than 0, or are left out. */
+    public NumberedParquet(int source, Reports reports, WantedRows wanted) {
         this.source = source;
         this.reports = reports;
+        this.wanted = wanted;
+    }
+
+    public boolean supportBatch(SparkSession session, StructType schema) {
+        return super.supportBatch(session, schema) && (wanted == null || RowGroups.known());
     }
 
     public Function1 buildReaderWithPartitionValues(
+        SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
+        Function1 reader = numbered(session, data, partition, required, filters, options, conf);
+        return wanted == null ? reader : new WantedReader(reader, index(required), wanted, conf);
+    }
+
+    private Function1 numbered(
         SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
         int at = index(required);
         Object batches = Scala.orNull(options.get("returning_batch"));

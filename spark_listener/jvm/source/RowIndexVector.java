@@ -13,6 +13,9 @@ final class RowIndexVector extends ColumnVector {
 
     private long first;
     private long[] listed; // null: they follow one another
+    private long[] wanted; // null: all are; else ascending, and those between `from` and `to`
+    private int from;
+    private int to;
 
     RowIndexVector() {
         super(DataTypes.LongType);
@@ -21,10 +24,20 @@ final class RowIndexVector extends ColumnVector {
     void from(long first) {
         this.first = first;
         this.listed = null;
+        this.wanted = null;
     }
 
     void list(long[] indexes) {
         this.listed = indexes;
+        this.wanted = null;
+    }
+
+    /** Of these rows alone, ascending, the index is given, of others -1; whether one of them is among the first `rows`. */
+    boolean choose(long[] chosen, int rows) {
+        from = rows == 0 ? 0 : WantedRows.place(chosen, index(0));
+        to = rows == 0 ? 0 : WantedRows.place(chosen, index(rows - 1) + 1L);
+        wanted = to - from == rows ? null : chosen;
+        return from < to;
     }
 
     void unknown() {
@@ -33,6 +46,11 @@ final class RowIndexVector extends ColumnVector {
     }
 
     public long getLong(int row) {
+        long index = index(row);
+        return wanted == null || java.util.Arrays.binarySearch(wanted, from, to, index) >= 0 ? index : -1L;
+    }
+
+    private long index(int row) {
         return listed != null ? listed[row] : first == UNKNOWN ? UNKNOWN : first + row;
     }
 

@@ -1,0 +1,38 @@
+"""Frames of Parquet files whose records tell their place, and of these files some records alone: for `headwater.lineage`.
+
+What is left out is not read, where that can be known without reading it: files, row groups, columns that nobody asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headwater.spark_listener.capture.bridge import java_object
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ENTRY = "headwater.shell.PlacedFrames"
+
+
+class PlacedFrames:
+    """Makes them in one session. Its tasks must have our classes: something was captured in it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        java = spark._jsparkSession  # noqa: SLF001  # PySpark has no public way to the JVM's session
+        self._java = java_object(spark.sparkContext, _ENTRY, java, in_executors=False)
+
+    def of(
+        self, frame: DataFrame, labels: Mapping[str, str], wanted: Mapping[str, bytes] | None = None, *, file: str, row: str
+    ) -> DataFrame:
+        """A frame as a reader of files gave it, behind two columns: `file`, the label of the record's file, and `row`, its number there.
+
+        `labels` are by path; files without one are left out. `wanted` are the numbers of the only rows, by path: ascending, eight bytes
+        each, the highest first.
+        """
+        from pyspark.sql import DataFrame
+
+        java = self._java.of(frame._jdf, file, row, dict(labels), None if wanted is None else dict(wanted))  # noqa: SLF001  # nor to its frame
+        return DataFrame(java, self._spark)

@@ -1,0 +1,78 @@
+package headwater.shell;
+
+import headwater.shim.Scala;
+import headwater.source.NumberedParquet;
+import headwater.source.PlacedFiles;
+import headwater.source.WantedRows;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructType;
+
+/** Frames of Parquet files in which each record tells its place, and of these files some records alone: for `headwater.lineage`. */
+public final class PlacedFrames {
+    private static final String LABEL = "_headwater_file";
+
+    private final SparkSession session;
+
+    public PlacedFrames(SparkSession session) {
+        this.session = session;
+    }
+
+    /**
+     * What `frame`, the files as a reader gives them, has behind two more columns: `file`, the label of the record's file, and `row`, its
+     * number there. `labels` are by path; files without one are left out. `wanted` has the only records to be given; null: all.
+     */
+    public Dataset of(Dataset frame, String file, String row, Map labels, Map wanted) {
+        LogicalRelation scan = (LogicalRelation) frame.logicalPlan();
+        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+        StructType partition = relation.partitionSchema().add(LABEL, DataTypes.StringType, false);
+        StructType data = relation.dataSchema().add(NumberedParquet.ROW_INDEX, DataTypes.LongType, true);
+        Attribute label = column(LABEL, DataTypes.StringType, false);
+        Attribute position = column(NumberedParquet.ROW_INDEX, DataTypes.LongType, true);
+        NumberedParquet format = new NumberedParquet(0, null, wanted == null ? null : new WantedRows(wanted));
+        HadoopFsRelation placed = relation.copy(
+            new PlacedFiles(relation.location(), partition, labels), partition, data, relation.bucketSpec(), format, relation.options(),
+            relation.sparkSession());
+        List output = Scala.list(scan.output());
+        List columns = new ArrayList();
+        columns.add(named(label, file));
+        columns.add(named(new KnownNotNull(position), row)); // the reader never gives null
+        columns.addAll(output);
+        output.add(position);
+        output.add(label);
+        LogicalPlan plan = scan.copy(placed, Scala.seq(output), scan.catalogTable(), scan.isStreaming(), scan.stream());
+        if (wanted != null) {
+            Expression zero = new Literal(Long.valueOf(0L), DataTypes.LongType);
+            plan = new Filter(new GreaterThanOrEqual(position, zero), plan); // what is not wanted has less
+        }
+        return Dataset$.MODULE$.ofRows(session, new Project(Scala.seq(columns), plan));
+    }
+
+    private static Alias named(Expression expression, String name) {
+        return new Alias(expression, name, NamedExpression$.MODULE$.newExprId(), Scala.empty(), Scala.none(), Scala.empty());
+    }
+
+    private static Attribute column(String name, DataType type, boolean nullable) {
+        return new AttributeReference(name, type, nullable, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+    }
+}

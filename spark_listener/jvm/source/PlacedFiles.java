@@ -1,0 +1,125 @@
+package headwater.source;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.Predicate$;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/**
+ * Some of the files of another index, each with a label as one more partition value: a constant, which costs nothing a row. What is
+ * listed is settled when this is made. Equal to itself alone: two of them over the same files may stand for different records.
+ */
+public final class PlacedFiles implements FileIndex {
+    private final FileIndex original;
+    private final StructType schema; // its last column is the label
+    private final List directories = new ArrayList(); // of PartitionDirectory, one a file
+    private long bytes;
+
+    /** `labels` maps the path of a file to its label; files without are left out. A label that is of no file is an error. */
+    public PlacedFiles(FileIndex original, StructType schema, Map labels) {
+        this.original = original;
+        this.schema = schema;
+        Set missing = new HashSet(labels.keySet());
+        List listed = Scala.list(original.listFiles(Scala.empty(), Scala.empty()));
+        for (int i = 0; i < listed.size(); i++) {
+            PartitionDirectory directory = (PartitionDirectory) listed.get(i);
+            List files = Scala.list(directory.files());
+            for (int j = 0; j < files.size(); j++) {
+                FileStatusWithMetadata file = (FileStatusWithMetadata) files.get(j);
+                String label = (String) labels.get(file.getPath().toString());
+                if (label != null) {
+                    missing.remove(file.getPath().toString());
+                    directories.add(new PartitionDirectory(withLabel(directory.values(), label), Scala.seq((Object) file)));
+                    bytes += file.getLen();
+                }
+            }
+        }
+        if (!missing.isEmpty()) {
+            throw new IllegalStateException("Spark lists no file " + missing.iterator().next() + " any more.");
+        }
+    }
+
+    private InternalRow withLabel(InternalRow values, String label) {
+        int width = schema.length() - 1;
+        Object[] all = new Object[width + 1];
+        for (int i = 0; i < width; i++) {
+            all[i] = values.isNullAt(i) ? null : values.get(i, schema.apply(i).dataType());
+        }
+        all[width] = UTF8String.fromString(label);
+        return new GenericInternalRow(all);
+    }
+
+    /** Spark does not look at the partition filters again: they are decided here. */
+    public Seq listFiles(Seq partitionFilters, Seq dataFilters) {
+        List filters = Scala.list(partitionFilters);
+        List found = new ArrayList(directories);
+        for (int i = 0; i < filters.size(); i++) {
+            Expression filter = (Expression) new Bound().apply(filters.get(i));
+            List kept = new ArrayList();
+            for (int j = 0; j < found.size(); j++) {
+                if (Predicate$.MODULE$.createInterpreted(filter).eval(((PartitionDirectory) found.get(j)).values())) {
+                    kept.add(found.get(j));
+                }
+            }
+            found = kept;
+        }
+        return Scala.seq(found);
+    }
+
+    public Seq rootPaths() {
+        return original.rootPaths();
+    }
+
+    public String[] inputFiles() {
+        String[] paths = new String[directories.size()];
+        for (int i = 0; i < paths.length; i++) {
+            FileStatusWithMetadata file = (FileStatusWithMetadata) ((PartitionDirectory) directories.get(i)).files().apply(0);
+            paths[i] = file.getPath().toUri().toString();
+        }
+        return paths;
+    }
+
+    public void refresh() {}
+
+    public long sizeInBytes() {
+        return bytes;
+    }
+
+    public StructType partitionSchema() {
+        return schema;
+    }
+
+    public Option metadataOpsTimeNs() {
+        return original.metadataOpsTimeNs();
+    }
+
+    public String toString() {
+        return "PlacedFiles(" + original + ")";
+    }
+
+    /** Columns by their place among the partition values, as Spark finds them: by their names. */
+    private final class Bound extends scala.runtime.AbstractFunction1 {
+        public Object apply(Object expression) {
+            if (!(expression instanceof AttributeReference)) {
+                return ((Expression) expression).mapChildren(this);
+            }
+            AttributeReference column = (AttributeReference) expression;
+            return new BoundReference(schema.fieldIndex(column.name()), column.dataType(), true);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package headwater.source;
+
+import java.io.IOException;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.SerializableConfiguration;
+import scala.Function1;
+import scala.collection.AbstractIterator;
+
+/**
+ * Reads of one split after the other, in the executor, the row groups that hold wanted rows. In batches, which are of all rows of a
+ * group, those that are not wanted have a row index less than 0; where rows are read one by one, they are left out.
+ */
+final class WantedReader extends scala.runtime.AbstractFunction1 implements java.io.Serializable {
+    private final Function1 original;
+    private final int column;
+    private final WantedRows wanted;
+    private final SerializableConfiguration conf;
+
+    /** `column` is that of the row index. */
+    WantedReader(Function1 original, int column, WantedRows wanted, Configuration conf) {
+        this.original = original;
+        this.column = column;
+        this.wanted = wanted;
+        this.conf = new SerializableConfiguration(conf);
+    }
+
+    public Object apply(Object split) {
+        long[] rows = wanted.of((PartitionedFile) split);
+        try {
+            return new Chosen(WantedRows.narrowed((PartitionedFile) split, rows, conf.value()).iterator(), rows);
+        } catch (IOException fault) {
+            throw new java.io.UncheckedIOException(fault);
+        }
+    }
+
+    /** One part after the other; a part is opened when the one before has been read. */
+    private final class Chosen extends AbstractIterator {
+        private final Iterator parts;
+        private final long[] rows;
+        private scala.collection.Iterator current; // null: none was opened yet
+        private Object found; // null: not looked for yet
+
+        Chosen(Iterator parts, long[] rows) {
+            this.parts = parts;
+            this.rows = rows;
+        }
+
+        public boolean hasNext() {
+            while (found == null) {
+                if (current == null || !current.hasNext()) {
+                    if (!parts.hasNext()) {
+                        return false;
+                    }
+                    current = (scala.collection.Iterator) original.apply(parts.next());
+                } else {
+                    found = chosen(current.next());
+                }
+            }
+            return true;
+        }
+
+        public Object next() {
+            if (!hasNext()) {
+                throw new java.util.NoSuchElementException();
+            }
+            Object result = found;
+            found = null;
+            return result;
+        }
+
+        /** What is to be read of a batch or a row; null: nothing. */
+        private Object chosen(Object read) {
+            if (!(read instanceof ColumnarBatch)) {
+                long row = ((InternalRow) read).getLong(column);
+                int place = WantedRows.place(rows, row);
+                return place < rows.length && rows[place] == row ? read : null;
+            }
+            ColumnarBatch batch = (ColumnarBatch) read;
+            return ((RowIndexVector) batch.column(column)).choose(rows, batch.numRows()) ? batch : null;
+        }
+    }
+}

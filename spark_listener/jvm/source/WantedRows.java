@@ -1,0 +1,106 @@
+package headwater.source;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.format.converter.ParquetMetadataConverter;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+
+/** The only rows of files that are wanted, and the parts of a split that hold some of them. */
+public final class WantedRows implements java.io.Serializable {
+    private final Map rows = new HashMap(); // path -> long[], ascending
+
+    /** `encoded` maps the path of a file to the numbers of its rows, ascending: longs, the highest byte first. */
+    public WantedRows(Map encoded) {
+        Iterator files = encoded.entrySet().iterator();
+        while (files.hasNext()) {
+            Map.Entry file = (Map.Entry) files.next();
+            byte[] bytes = (byte[]) file.getValue();
+            long[] numbers = new long[bytes.length / 8];
+            ByteBuffer.wrap(bytes).asLongBuffer().get(numbers);
+            rows.put(file.getKey(), numbers);
+        }
+    }
+
+    /** Those of the file that a split is of. */
+    long[] of(PartitionedFile split) {
+        long[] found = (long[]) rows.get(split.toPath().toString());
+        return found == null ? new long[0] : found;
+    }
+
+    /** The place of the first that is not less than `row`. */
+    static int place(long[] wanted, long row) {
+        int found = Arrays.binarySearch(wanted, row);
+        return found < 0 ? -found - 1 : found;
+    }
+
+    /**
+     * Splits that hold all wanted rows of one: runs of its row groups, without most of those that hold none. The split itself where its
+     * groups do not tell where they lie.
+     */
+    static List narrowed(PartitionedFile split, long[] wanted, Configuration conf) throws IOException {
+        List groups = groups(split, split.start(), split.start() + split.length(), conf);
+        List parts = new ArrayList(); // of PartitionedFile
+        List expected = new ArrayList(); // of Long: the first rows of the groups in them
+        boolean running = false; // whether the group before is taken
+        long from = split.start();
+        for (int i = 0; i < groups.size(); i++) {
+            BlockMetaData group = (BlockMetaData) groups.get(i);
+            long first = group.getRowIndexOffset();
+            if (first < 0L || (i > 0 && group.getStartingPos() <= ((BlockMetaData) groups.get(i - 1)).getStartingPos())) {
+                return whole(split);
+            }
+            boolean holds = place(wanted, first) < place(wanted, first + group.getRowCount());
+            if (holds && !running) {
+                from = i == 0 ? split.start() : group.getStartingPos();
+            }
+            if (!holds && running) {
+                parts.add(part(split, from, group.getStartingPos()));
+            }
+            if (holds) {
+                expected.add(Long.valueOf(first));
+            }
+            running = holds;
+        }
+        if (running) {
+            parts.add(part(split, from, split.start() + split.length()));
+        }
+        return parts.size() == 1 && expected.size() == groups.size() || holds(parts, expected, conf) ? parts : whole(split);
+    }
+
+    /** Whether a reader of these parts, which goes by the middle of a group, meets the groups that are expected. */
+    private static boolean holds(List parts, List expected, Configuration conf) throws IOException {
+        List met = new ArrayList();
+        for (int i = 0; i < parts.size(); i++) {
+            PartitionedFile part = (PartitionedFile) parts.get(i);
+            List groups = groups(part, part.start(), part.start() + part.length(), conf);
+            for (int j = 0; j < groups.size(); j++) {
+                met.add(Long.valueOf(((BlockMetaData) groups.get(j)).getRowIndexOffset()));
+            }
+        }
+        return met.equals(expected);
+    }
+
+    private static List groups(PartitionedFile split, long from, long to, Configuration conf) throws IOException {
+        return ParquetFileReader.readFooter(conf, split.toPath(), ParquetMetadataConverter.range(from, to)).getBlocks();
+    }
+
+    private static PartitionedFile part(PartitionedFile split, long from, long to) {
+        return split.copy(split.partitionValues(), split.filePath(), from, to - from, split.locations(), split.modificationTime(),
+            split.fileSize(), split.otherConstantMetadataColumnValues());
+    }
+
+    private static List whole(PartitionedFile split) {
+        List parts = new ArrayList();
+        parts.add(split);
+        return parts;
+    }
+}
