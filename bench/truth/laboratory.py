@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _TENANT = "default"
 _EVERYTHING = 1 << 40
-_JAVA = "-XX:TieredStopAtLevel=1"  # each query runs a few times: the second compiler would cost more than it earns back
+# Each query runs a few times: the second compiler would cost more than it earns back. Without it Java keeps too little room for code.
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 
 @dataclass(frozen=True)

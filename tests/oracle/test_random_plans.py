@@ -46,7 +46,7 @@ PROGRAMS = int(os.environ.get("HEADWATER_PLANS", "20"))
 _ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
 _FAILS = (PySparkException, Py4JJavaError)
 Values = tuple[Value, ...]
-_PARTITIONS = st.sampled_from([2] * 24 + [1, 1, 7, 7, 3, 200])  # of a shuffle; 200 take seconds each
+_PARTITIONS = st.sampled_from([2] * 160 + [1] * 14 + [7] * 14 + [3] * 11 + [200])  # of a shuffle; 200 take seconds, below Python minutes
 # What is compiled: nothing, expressions alone, stages. Of a small program that takes longer than to run it.
 _COMPILED = st.sampled_from(["nothing"] * 4 + ["expressions", "stages"])
 _numbers = itertools.count()
