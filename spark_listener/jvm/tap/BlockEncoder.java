@@ -11,18 +11,17 @@ import org.apache.spark.unsafe.Platform;
  */
 final class BlockEncoder {
     private static final int LEVEL = 1;
-    private static final int STORING = -50; // as good as none: takes a third of the time where there is nothing to gain
     private static final int STORED_BLOCKS = 63; // after one that compressing did not halve; then it is tried again
     private static final int TELLING = 16384; // bytes of a column: fewer do not tell whether compressing is of use
     private static final int ROWS_HEADER = 6;
     private static final int COLUMN_HEADER = 10;
     private static final int FRAME = 64; // more than a frame takes by itself
+    private static final int TOLD = 64; // rows of a column that tell what form it may have
     private static final int PLAIN = 0;
     private static final int DIFFERENCES = 1;
     private static final int NUMBERED = 2;
 
     private final ZstdCompressCtx zstd = new ZstdCompressCtx();
-    private ZstdCompressCtx storing; // made when first needed
     private final CRC32 crc = new CRC32();
     private final FewValues few = new FewValues();
     private int[] ends = new int[0]; // of the columns, in raw
@@ -69,9 +68,6 @@ final class BlockEncoder {
 
     void close() {
         zstd.close();
-        if (storing != null) {
-            storing.close();
-        }
     }
 
     /** A frame for what is eight bytes wide, hashes mostly, and frames for what stands between. Gives where the last one ends in the block. */
@@ -82,67 +78,86 @@ final class BlockEncoder {
         for (int column = 0; column < stored.length; column++) {
             int end = ends[column];
             if (raw[begin] == 8) {
-                to = frame(zstd, done, begin, to);
+                to = frame(done, begin, to);
                 to = wide(begin, end, to, stored, column);
                 done = end;
             }
             begin = end;
         }
-        return frame(zstd, done, begin, to);
+        return frame(done, begin, to);
     }
 
     private int wide(int begin, int end, int to, int[] stored, int column) {
         if (stored[column] > 0) {
             stored[column]--;
-            if (storing == null) {
-                storing = new ZstdCompressCtx();
-                storing.setLevel(STORING);
-            }
-            return frame(storing, begin, end, to);
+            return StoredFrame.write(raw, begin, end, block, to);
         }
-        int after = frame(zstd, begin, end, to);
+        int after = frame(begin, end, to);
         if (end - begin > TELLING && 2 * (after - to) > end - begin) {
             stored[column] = STORED_BLOCKS;
         }
         return after;
     }
 
-    private int frame(ZstdCompressCtx context, int begin, int end, int to) {
-        return begin == end ? to : to + context.compressByteArray(block, to, block.length - to, raw, begin, end - begin);
+    private int frame(int begin, int end, int to) {
+        return begin == end ? to : to + zstd.compressByteArray(block, to, block.length - to, raw, begin, end - begin);
     }
 
     private int column(long[] data, int from, int stride, int rows, int at) {
         long first = data[from];
         int end = from + rows * stride;
-        int delta = width(differences(data, from, stride, end));
-        boolean deltas = true;
-        int width = delta;
-        long base = first;
-        if (delta > 1) { // else plain values are no narrower
-            long least = first;
-            long most = first;
-            for (int i = from; i < end; i += stride) {
-                long value = data[i];
-                least = value < least ? value : least;
-                most = value > most ? value : most;
-            }
-            int plain = width(most - least); // as unsigned: wraps where the span exceeds a long
-            deltas = delta < plain;
-            width = deltas ? delta : plain;
-            base = deltas ? first : least;
+        int told = Math.min(end, from + TOLD * stride);
+        if (isWide(data, from, stride, told)) {
+            return wideColumn(data, from, stride, rows, at, 0L);
         }
-        if (width == 8) {
-            int values = few.write(data, from, stride, end, raw, at + COLUMN_HEADER);
-            if (values > 0 && rows > 8 + 2 * values) { // else the values themselves are no longer
-                header(at, 1, NUMBERED, (long) values);
-                return at + COLUMN_HEADER + rows + 8 * values;
-            }
+        boolean near = width(differences(data, from, stride, told)) <= 1; // references of rows as they are read: one look at each is enough
+        int delta = width(near ? packBytes(data, from, stride, end, at + COLUMN_HEADER) : differences(data, from, stride, end));
+        if (delta <= 1) { // they are packed; plain values are no narrower
+            header(at, delta, DIFFERENCES, first);
+            return at + COLUMN_HEADER + delta * rows;
         }
+        long least = first;
+        long most = first;
+        for (int i = from; i < end; i += stride) {
+            long value = data[i];
+            least = value < least ? value : least;
+            most = value > most ? value : most;
+        }
+        int plain = width(most - least); // as unsigned: wraps where the span exceeds a long
+        if (delta == 8 && plain == 8) {
+            return wideColumn(data, from, stride, rows, at, least);
+        }
+        boolean deltas = delta < plain;
+        int width = deltas ? delta : plain;
+        long base = deltas ? first : least;
         header(at, width, deltas ? DIFFERENCES : PLAIN, base);
-        if (width > 0) {
-            pack(data, from, stride, end, at + COLUMN_HEADER, width, deltas, base);
-        }
+        pack(data, from, stride, end, at + COLUMN_HEADER, width, deltas, base);
         return at + COLUMN_HEADER + width * rows;
+    }
+
+    /** Neither values nor differences are narrower than eight bytes: they are numbered where they are few. */
+    private int wideColumn(long[] data, int from, int stride, int rows, int at, long base) {
+        int end = from + rows * stride;
+        int values = few.write(data, from, stride, end, raw, at + COLUMN_HEADER);
+        if (values > 0 && rows > 8 + 2 * values) { // else the values themselves are no longer
+            header(at, 1, NUMBERED, (long) values);
+            return at + COLUMN_HEADER + rows + 8 * values;
+        }
+        header(at, 8, PLAIN, base);
+        packPlain(data, from, stride, end, at + COLUMN_HEADER, 8, base);
+        return at + COLUMN_HEADER + 8 * rows;
+    }
+
+    /** Whether some of a column's rows need eight bytes in each form, which all of them then do. Most hashes end here. */
+    private static boolean isWide(long[] data, int from, int stride, int end) {
+        long least = data[from];
+        long most = least;
+        for (int i = from; i < end; i += stride) {
+            long value = data[i];
+            least = value < least ? value : least;
+            most = value > most ? value : most;
+        }
+        return width(most - least) == 8 && width(differences(data, from, stride, end)) == 8;
     }
 
     private void header(int at, int width, int form, long base) {
@@ -163,6 +178,21 @@ final class BlockEncoder {
         return bits;
     }
 
+    /** Writes differences that are hoped to fit in a byte; gives the bits that any of them needs. */
+    private long packBytes(long[] data, int from, int stride, int end, int at) {
+        byte[] into = raw;
+        long bits = 0L;
+        long previous = data[from];
+        for (int i = from; i < end; i += stride) {
+            long value = data[i];
+            long difference = zigzag(value - previous);
+            into[at++] = (byte) difference;
+            bits |= difference;
+            previous = value;
+        }
+        return bits;
+    }
+
     /** A loop for each form: this is done for every row that is recorded. */
     private void pack(long[] data, int from, int stride, int end, int at, int width, boolean deltas, long base) {
         if (!deltas) {
@@ -171,20 +201,14 @@ final class BlockEncoder {
         }
         byte[] into = raw;
         long previous = base;
-        if (width == 1) {
-            for (int i = from; i < end; i += stride) {
-                long value = data[i];
-                into[at++] = (byte) zigzag(value - previous);
-                previous = value;
-            }
-        } else if (width == 2) {
+        if (width == 2) {
             for (int i = from; i < end; i += stride) {
                 long value = data[i];
                 putShort(into, at, (int) zigzag(value - previous));
                 previous = value;
                 at += 2;
             }
-        } else { // 4: where 8 are needed plain values are no wider
+        } else { // 4: of one byte they are packed already, and where 8 are needed plain values are no wider
             for (int i = from; i < end; i += stride) {
                 long value = data[i];
                 putInt(into, at, (int) zigzag(value - previous));
