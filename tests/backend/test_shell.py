@@ -84,13 +84,16 @@ def parted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-@pytest.mark.parametrize("batches", ["true", "false"])
-@pytest.mark.parametrize("nested", ["true", "false"])
-def test_of_many_row_groups_the_very_records_are_read(spark: SparkSession, parted: Path, batches: str, nested: str) -> None:
+@pytest.mark.parametrize(
+    ("batches", "nested", "split"),
+    [("true", "true", "128m"), ("true", "true", "2k"), ("true", "false", "2k"), ("false", "false", "128m")],
+)
+def test_of_many_row_groups_the_very_records_are_read(spark: SparkSession, parted: Path, batches: str, nested: str, split: str) -> None:
     few = min(pq.ParquetFile(file).num_row_groups for file in parted.rglob("*.parquet"))
     assert few > 3
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", batches)
     spark.conf.set("spark.sql.parquet.enableNestedColumnVectorizedReader", nested)
+    spark.conf.set("spark.sql.files.maxPartitionBytes", split)
     try:
         readings = spark.read.parquet(str(parted))
         lineage = headwater.lineage(readings.groupBy("place").agg(f.sum("id").alias("total")))
@@ -114,6 +117,7 @@ def test_of_many_row_groups_the_very_records_are_read(spark: SparkSession, parte
     finally:
         spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
         spark.conf.unset("spark.sql.parquet.enableNestedColumnVectorizedReader")
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
 
 
 def test_two_answers_over_the_same_files_stay_apart(spark: SparkSession, parted: Path) -> None:
