@@ -34,7 +34,8 @@ class Turns:
         self._apply(self._before.take(0))
         bridge = None if name in PLAIN else self._bridge(name)
         try:
-            self._arm.spark.sparkContext._jvm.System.gc()  # noqa: SLF001  # nor to its JVM
+            jvm: Any = self._arm.spark.sparkContext._jvm  # noqa: SLF001  # nor to its JVM
+            jvm.System.gc()
             sample = dict(self._arm.run(case, turn))
             if bridge is not None and name != "coarse":
                 sample |= self._counted(bridge, case)
