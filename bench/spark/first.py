@@ -85,7 +85,8 @@ class _FirstArm:
                 rest(_MOST_REST)
             for table in self._asked:
                 table.unlink(missing_ok=True)
-            times.append(ask(self._service.client, asked, semantics)[0])
+            # of few data an aggregate over nothing is an answer, too
+            times.append(ask(self._service.client, asked, semantics, empty=True)[0])
         longest = max(times) * 1000
         return {SECONDS: sum(times), "ms": longest, "late": float(longest > _BUDGET_MS), "asked": 1.0}
 
