@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,7 +88,7 @@ def walk(
     begin, columns, selected = _begun(session, shape, files, request, each=each)
     if request.column is not None and not request.forward:
         met = [session.files[number] for number in session.files_of([begin])]
-        _check_column(request.column, dataset, own_names(session, shape, met or files, columns))
+        _check_column(request.column, dataset, (own_names(session, shape, some, columns) for some in (met, files)))
     names: Names = frozenset({request.column.lower()}) if request.column else None
 
     def follows(other: str) -> bool:
@@ -105,10 +105,14 @@ def walk(
     return Found(begin, selected, down.reached, down.ends, down.hops)
 
 
-def _check_column(asked: str, dataset: Dataset, columns: Sequence[str]) -> None:
-    if asked.lower() not in {name.lower() for name in columns}:
-        there = ", ".join(name for name in columns if not name.startswith("__"))
-        raise InvalidQueryError(f"{dataset.name} has no column {asked}.", field="column", hint=f"It has {there}.")
+def _check_column(asked: str, dataset: Dataset, columns: Iterable[Sequence[str]]) -> None:
+    """See that the dataset has a column: the files of the records, or all, where it is null in these."""
+    there: Sequence[str] = ()
+    for there in columns:
+        if asked.lower() in {name.lower() for name in there}:
+            return
+    listed = ", ".join(name for name in there if not name.startswith("__"))
+    raise InvalidQueryError(f"{dataset.name} has no column {asked}.", field="column", hint=f"It has {listed}.")
 
 
 def _begun(

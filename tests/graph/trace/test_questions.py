@@ -1,5 +1,6 @@
 """How datasets, records and columns are named in a question, and what is answered where one makes no sense."""
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -82,6 +83,17 @@ async def test_a_column_or_row_that_is_not_there_is_refused(store, ask, raw, tmp
         await ask(dataset=str(raw), rows=[(str(raw), 6)], forward=True)
     with pytest.raises(NotFoundError, match="is no file of this dataset"):
         await ask(dataset="out", rows=[("/elsewhere", 0)])
+
+
+async def test_a_column_that_other_files_alone_have_may_be_asked_for(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    later = pa.table({"k": ["c"], "v": pa.array([3], pa.int32()), "w": [1]})
+    pq.write_table(later, tmp_path / "out" / "part-later.parquet")
+    for asked in ({"where": "v = 5"}, {"rows": [(str(tmp_path / "out" / "part-00000.parquet"), 0)]}):
+        answer = await ask(dataset="out", column="w", semantics=Semantics.WITNESS, **asked)
+        assert (records(answer), answer.exact) == ({("t.csv", 0)}, True)
+    with pytest.raises(InvalidQueryError, match=r"no column x\. It has k, v, w"):
+        await ask(dataset="out", where="v = 5", column="x")
 
 
 async def test_the_limit_cuts_the_list_and_the_total_counts_on(store, ask, raw, tmp_path) -> None:
