@@ -120,6 +120,17 @@ def test_of_many_row_groups_the_very_records_are_read(spark: SparkSession, parte
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
 
 
+def test_pages_that_a_condition_leaves_out_do_not_shift_the_records(spark: SparkSession, tmp_path: Path) -> None:
+    made = spark.range(0, 1000, 1, 1).selectExpr("id", "id DIV 200 AS fifth")
+    made.write.option("parquet.page.row.count.limit", 100).parquet(str(tmp_path / "t"))
+    lineage = headwater.lineage(spark.read.parquet(str(tmp_path / "t")).groupBy("fifth").count())
+    ends = "id < 100 OR id >= 900"  # 200 rows of two pages are read; as many records lie between them
+    middle, first = lineage.backward("fifth = 2"), lineage.backward("fifth = 0")
+    assert (middle.count(), middle.where(ends).collect()) == (200, [])
+    assert sorted(row.id for row in first.where(ends).collect()) == list(range(100))
+    lineage.close()
+
+
 def test_two_answers_over_the_same_files_stay_apart(spark: SparkSession, parted: Path) -> None:
     lineage = headwater.lineage(spark.read.parquet(str(parted)).groupBy("place").count())
     one, other = lineage.backward("place = 1"), lineage.backward("place = 2")

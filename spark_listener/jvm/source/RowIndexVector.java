@@ -36,7 +36,7 @@ final class RowIndexVector extends ColumnVector {
     boolean choose(long[] chosen, int rows) {
         from = rows == 0 ? 0 : WantedRows.place(chosen, index(0));
         to = rows == 0 ? 0 : WantedRows.place(chosen, index(rows - 1) + 1L);
-        wanted = to - from == rows ? null : chosen;
+        wanted = listed == null && to - from == rows ? null : chosen; // those listed may leave out some of these and have others
         return from < to;
     }
 
