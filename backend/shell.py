@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 from uuid import uuid4
 
 import numpy as np
@@ -154,7 +155,7 @@ class FrameLineage:
             if path.startswith("file:"):
                 files[path].readable()  # elsewhere it cannot be told whether the file is what it was
         columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in source.columns)
-        reader = self._spark.read.schema(columns).option("basePath", source.path)
+        reader = self._spark.read.schema(columns).option("basePath", _base(source))
         read = reader.parquet(*[file.path for file in source.files])
         return self._placed(read, read.columns, files, wanted)
 
@@ -201,6 +202,25 @@ def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[s
         found = {name: np.asarray(column, np.int64) for name, column in fetched.items()}
     wanted = {path: found["row"][slice(*np.searchsorted(found["file"], [file.number, file.number + 1]))] for path, file in files.items()}
     return {path: rows for path, rows in wanted.items() if len(rows)}
+
+
+def _base(source: Source) -> str:
+    """The folder below which folders have the source's partition columns; its path is one of these where a part was read.
+
+    Raises:
+        UnsupportedError: a file does not lie in such folders.
+    """
+    names = [name.lower() for name in source.partition_columns]
+    if not names or not source.files:
+        return source.path
+    bases = set()
+    for file in source.files:
+        base, *folders = file.path.rsplit("/", len(names) + 1)[:-1]
+        if [unquote(folder.partition("=")[0]).lower() for folder in folders] != names:
+            reason = f"{file.path} does not lie in folders that tell {', '.join(source.partition_columns)}"
+            raise UnsupportedError(f"The records of {source.path} cannot be given as a DataFrame: {reason}.")
+        bases.add(base)
+    return min(bases)
 
 
 def _storable(frame: DataFrame) -> DataFrame:

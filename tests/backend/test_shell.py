@@ -16,7 +16,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 import headwater
+from headwater.backend.shell import _base
 from headwater.errors import InvalidQueryError, SourceChangedError, UnsupportedError
+from headwater.graph.associations import Source
+from headwater.graph.associations.parts import DatasetName, SourceFile
 from tests.jvm import submit
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -129,6 +132,28 @@ def test_pages_that_a_condition_leaves_out_do_not_shift_the_records(spark: Spark
     assert (middle.count(), middle.where(ends).collect()) == (200, [])
     assert sorted(row.id for row in first.where(ends).collect()) == list(range(100))
     lineage.close()
+
+
+def test_of_some_partitions_the_folders_tell_their_columns(spark: SparkSession, parted: Path) -> None:
+    part = spark.read.option("basePath", str(parted)).parquet(str(parted / "kind=k1"))
+    lineage = headwater.lineage(part.groupBy("place", "kind").agg(f.count("*").alias("n")))
+    behind = lineage.backward("place = 1 AND kind = 'k1'")
+    assert sorted((row.id, row.kind) for row in behind.collect()) == [(1, "k1"), (3001, "k1")]
+    assert [row.n for row in lineage.forward("kind = 'k1' AND id = 3001").collect()] == [2]
+    lineage.close()
+
+
+def test_files_that_lie_in_no_folders_of_partitions_are_refused() -> None:
+    def source(*paths: str) -> Source:
+        files = tuple(SourceFile(ordinal=place, path=path, length=1, modified=1) for place, path in enumerate(paths))
+        dataset = DatasetName(namespace="file", name="/t")
+        return Source(source=0, dataset=dataset, path="file:/t/d=1", format="parquet", partition_columns=("d", "a b"), files=files)
+
+    assert _base(source("file:/t/D=1/a%20b=x/0.parquet", "file:/t/d=2/a b=y=z/0.parquet")) == "file:/t"
+    assert _base(source()) == "file:/t/d=1"
+    for path in ("file:/t/0.parquet", "file:/elsewhere/d=1/0.parquet", "file:/t/a b=1/d=1/0.parquet"):
+        with pytest.raises(UnsupportedError, match="does not lie in folders that tell d, a b"):
+            _base(source(path))
 
 
 def test_two_answers_over_the_same_files_stay_apart(spark: SparkSession, parted: Path) -> None:
