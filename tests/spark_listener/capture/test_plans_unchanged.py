@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ _KEPT = (
     "Scan", "Join", "Aggregate", "Exchange", "Window", "Sort", "Union", "EvalPython", "Reuse", "Subquery", "Limit", "TakeOrdered", "Expand",
     "Generate", "Sample",
 )  # fmt: skip
+_DESCRIBED = "spark.sql.ui.explainMode"  # how, on the page of Spark's own, from where tests take them
 
 
 def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tuple[dict[str, Any], list[str], list[str]]:
@@ -31,7 +33,8 @@ def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tupl
     assert bridge.flush(PATIENTLY)
     while bridge.drain(0):
         pass
-    frame.write.mode("overwrite").parquet(str(out))
+    with _told_whole(spark):
+        frame.write.mode("overwrite").parquet(str(out))
     assert bridge.flush(PATIENTLY)
     (end,) = [event for event in bridge.drain(500) if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
     store = spark._jsparkSession.sharedState().statusStore()
@@ -41,7 +44,19 @@ def executed(spark: SparkSession, bridge: Bridge, out: Path, frame: Any) -> tupl
     names = [re.sub(r"[^A-Za-z ]", "", re.sub(r"Statistics.*", "", line)).strip() for line in tree.splitlines()]
     pushed = [line for line in text.splitlines() if line.startswith(("PushedFilters", "PartitionFilters", "Batched"))]
     reused = [re.sub(r"[#\d]+", "", line) for line in names + text.splitlines() if "Reuse" in line and "(" not in line]
+    assert pushed, "nothing is told of the scans: this shows nothing"
     return end, [name for name in names if any(kept in name for kept in _KEPT)] + reused, [re.sub(r"#\d+L?", "", line) for line in pushed]
+
+
+@contextmanager
+def _told_whole(spark: SparkSession) -> Iterator[None]:
+    """Plans are described with what their scans pushed, and after that as before: other tests compare two sessions."""
+    before = spark.conf.get(_DESCRIBED)
+    spark.conf.set(_DESCRIBED, "formatted")
+    try:
+        yield
+    finally:
+        spark.conf.set(_DESCRIBED, str(before))
 
 
 NAMED = "SELECT v, name FROM facts JOIN names ON facts.k = names.k"
@@ -176,14 +191,13 @@ def _compare(
         for name, value in settings.items():
             session.conf.set(f"spark.sql.{name}", value)
         session.conf.set("spark.sql.shuffle.partitions", "3")
-        session.conf.set("spark.sql.ui.explainMode", "formatted")  # with what scans pushed
     try:
         plain_end, without, pushed = executed(plain, bridge, tmp_path / "out", frame(plain, tables, query))
         expected = sorted(map(str, pq.read_table(tmp_path / "out").to_pylist()))
         end, captured, still_pushed = executed(spark, bridge, tmp_path / "out", frame(spark, tables, query))
         answer = sorted(map(str, pq.read_table(tmp_path / "out").to_pylist()))
     finally:
-        for name in (*settings, "ui.explainMode"):
+        for name in settings:
             spark.conf.unset(f"spark.sql.{name}")
     assert (plain_end["capture"], end["capture"]["status"]) == (None, "complete")
     assert answer == expected
