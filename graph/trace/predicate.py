@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -45,6 +45,12 @@ def checked(database: Database, where: str) -> str:
     return f"(\n{where}\n)"
 
 
+def mentioned(database: Database, predicate: str) -> frozenset[str]:
+    """The names in a predicate that was `checked` which may be those of columns, in lower case."""
+    row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(predicate)]).fetchone()
+    return frozenset(name.lower() for name in _names(json.loads(row[0]) if row else None))
+
+
 def explained(error: duckdb.Error, where: str, columns: Sequence[str]) -> InvalidQueryError:
     """What was wrong with a predicate that DuckDB refused."""
     reason = re.sub(r"^[A-Z]\w+ Error: ", "", str(error).splitlines()[0]).rstrip("!.")
@@ -57,3 +63,13 @@ def _holds_query(tree: Any) -> bool:
     if isinstance(tree, dict):
         return tree.get("class") == "SUBQUERY" or any(_holds_query(value) for value in tree.values())
     return isinstance(tree, list) and any(_holds_query(value) for value in tree)
+
+
+def _names(tree: Any) -> Iterator[str]:
+    if isinstance(tree, dict):
+        if tree.get("class") == "COLUMN_REF":
+            yield from tree["column_names"]
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _names(part)

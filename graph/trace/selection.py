@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from headwater.graph.trace.database.held import Database
 from headwater.graph.trace.files.footers import Footer, footers
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, check_names, quoted
 from headwater.graph.trace.files.shapes import Shape
-from headwater.graph.trace.predicate import checked, explained
+from headwater.graph.trace.predicate import checked, explained, mentioned
 from headwater.graph.trace.session import KnownFile, Session
 
 Place = tuple[int, int]  # number of the file, row in it
@@ -43,11 +44,11 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
     places = _places(files, rows)
     read = [file for file in files if not rows or file.number in {number for number, _ in places}]
     if where is not None and not rows:
-        return _where(session, shape, *session.reader.query(session.database, shape, [file.readable() for file in read]), where)
+        return _where(session, shape, read, *session.reader.query(session.database, shape, [file.readable() for file in read]), where)
     table = session.reader.table(session.database, shape, [file.readable() for file in read], _wanted(places) if rows else None)
     if rows and session.count(table) < len(set(places)):
         _check_found(session, places, session.database.execute(f"SELECT {FILE}, {ROW} FROM {table}").fetchall())
-    return table if where is None else _where(session, shape, f"FROM {table}", [], where)
+    return table if where is None else _where(session, shape, read, f"FROM {table}", [], where)
 
 
 def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: Sequence[tuple[str, int]], *, values: bool = True) -> Read:
@@ -114,17 +115,38 @@ def _bare(session: Session, place: Place) -> TracedRecord:
     return TracedRecord(file.dataset, file.block.path, place[1], Grain.RECORD)
 
 
-def _where(session: Session, shape: Shape, query: str, parameters: list[object], where: str) -> str:
-    """A table of those rows of a query that fulfil a predicate."""
+def _where(session: Session, shape: Shape, files: Sequence[KnownFile], query: str, parameters: list[object], where: str) -> str:
+    """A table of those rows of a query, which reads files, that fulfil a predicate."""
     predicate = checked(session.database, where)
     described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
     check_names(shape, (column[0] for column in described))
+    if alike := _alike(session, shape, files, [column[0].lower() for column in described]):
+        _check_meant(session, predicate, alike)
     try:
         return session.table(f"SELECT * FROM ({query}) WHERE {predicate}", parameters)
     except duckdb.IOException:
         raise  # of a file, not of the predicate
     except duckdb.Error as error:
         raise explained(error, where, [column[0] for column in described if column[0] not in {FILE, ROW, LINE}]) from None
+
+
+def _alike(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> set[str]:
+    """The names, in lower case, that several columns of a file have but for case. To DuckDB the second of `a` is `a_1`: among `names`."""
+    if not any(number.isdigit() and stem in names for stem, _, number in (name.rpartition("_") for name in names)):
+        return set()
+    held = [[name for name, _ in shape.columns]]
+    if shape.format == "parquet":
+        told = footers(session.database, [file.readable() for file in files])
+        held = [[name for name, _ in footer.columns] for footer in told]
+    return {name for one in held for name, times in Counter(map(str.lower, one)).items() if times > 1}
+
+
+def _check_meant(session: Session, predicate: str, alike: Collection[str]) -> None:
+    """See that a predicate names no column that differs from another in case alone: it would be about the first of them."""
+    if unclear := sorted(mentioned(session.database, predicate).intersection(alike)):
+        raise InvalidQueryError(
+            f"{unclear[0]} is the name of several columns, which differ in case alone.", field="where", hint="Name records by file and row."
+        )
 
 
 def _read_all(session: Session, shapes: Mapping[Shape, Sequence[KnownFile]], places: Sequence[Place]) -> list[Read | Exception]:

@@ -75,6 +75,23 @@ async def test_a_predicate_that_cannot_be_used_says_why(store, ask, raw, tmp_pat
     assert caught.value.field == "where"
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+async def test_a_predicate_on_one_of_two_columns_that_differ_in_case_alone_is_refused(store, ask, tmp_path, kind) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    if kind == "csv":
+        (folder / "t.csv").write_text("1,9,5\n9,1,6\n")
+    else:
+        pq.write_table(pa.table([[1, 9], [9, 1], [5, 6]], ["a", "A", "b_1"]), folder / "t.parquet")
+    job = Job(store, "cased", 1)
+    job.write(job.scan(folder, kind, {"a": "bigint", "A": "bigint", "b_1": "bigint"}), tmp_path / "out", "csv", ["b_1"])
+    for where in ("A = 9", "b_1 = 6 AND abs(a) > 0", '"A" IS NULL'):
+        with pytest.raises(InvalidQueryError, match="a is the name of several columns"):
+            await ask(dataset=str(folder), where=where, forward=True)
+    answer = await ask(dataset=str(folder), where="b_1 = 6", forward=True)
+    assert [record.row for record in answer.selected] == [1]
+
+
 async def test_a_column_or_row_that_is_not_there_is_refused(store, ask, raw, tmp_path) -> None:
     copy(store, raw, tmp_path / "out", 1)
     with pytest.raises(InvalidQueryError, match=r"no column w\. It has k, v"):
