@@ -2,6 +2,7 @@ package headwater.rewrite;
 
 import headwater.shim.Scala;
 import java.util.List;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
@@ -10,6 +11,8 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.types.DataType;
+import scala.Option;
 
 /**
  * A frame that the program is about to checkpoint, and what to checkpoint in its place: a frame of the same plan, which runs with taps and
@@ -20,6 +23,7 @@ public final class Checkpoint {
     private static final ThreadLocal UNDER_WAY = new ThreadLocal(); // the Checkpoint whose plan this thread optimises
 
     private final LogicalPlan written;
+    private QueryPlanningTracker tracker; // of the planning with taps
     private LogicalPlan optimized; // without taps
     private Capture capture;
     private String reason; // why there is none
@@ -52,6 +56,7 @@ public final class Checkpoint {
     private void plan(Dataset frame) {
         SparkSession session = (SparkSession) frame.sparkSession();
         QueryExecution tapped = session.sessionState().executePlan(written, QueryExecution.$lessinit$greater$default$4());
+        tracker = tapped.tracker();
         UNDER_WAY.set(this);
         try {
             tapped.optimizedPlan();
@@ -66,14 +71,23 @@ public final class Checkpoint {
     /** The one whose plan this thread optimises; null: none. A rule of somebody else may have a plan of its own optimised meanwhile. */
     static Checkpoint underWay(LogicalPlan plan) {
         Checkpoint checkpoint = (Checkpoint) UNDER_WAY.get();
-        return checkpoint == null || !sameColumns(Scala.list(checkpoint.written.output()), Scala.list(plan.output())) ? null : checkpoint;
+        return checkpoint == null || !checkpoint.isPlanned() || !sameColumns(checkpoint.written, plan) ? null : checkpoint;
     }
 
-    /** By their numbers: what the optimizer learns of a column, that it is never null, say, makes it no other. */
-    private static boolean sameColumns(List written, List optimized) {
-        boolean same = written.size() == optimized.size();
-        for (int i = 0; same && i < written.size(); i++) {
-            same = ((Attribute) written.get(i)).exprId().equals(((Attribute) optimized.get(i)).exprId());
+    private boolean isPlanned() {
+        Option now = QueryPlanningTracker.get();
+        return now.isDefined() && now.get() == tracker;
+    }
+
+    /** By name and type: an alias that only repeats its column's name is optimised away, and the column has another number then. */
+    private static boolean sameColumns(LogicalPlan written, LogicalPlan optimized) {
+        List before = Scala.list(written.output());
+        List after = Scala.list(optimized.output());
+        boolean same = before.size() == after.size();
+        for (int i = 0; same && i < before.size(); i++) {
+            Attribute one = (Attribute) before.get(i);
+            Attribute other = (Attribute) after.get(i);
+            same = one.name().equals(other.name()) && DataType.equalsIgnoreNullability(one.dataType(), other.dataType());
         }
         return same;
     }

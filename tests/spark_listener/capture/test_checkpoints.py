@@ -96,6 +96,19 @@ def test_a_window_and_a_cache_of_a_checkpoint(
     spark.catalog.clearCache()
 
 
+def test_columns_that_are_named_anew_as_they_were(
+    checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run, traced: Trace
+) -> None:
+    own, other = source.alias("own"), source.select((f.col("id") + 3).alias("id"), "key").alias("other")
+    joined = own.join(other, f.col("own.id") == f.col("other.id"), "left")
+    kept = checkpointed(joined.select(f.col("own.id").alias("id"), f.col("own.value").alias("value"), f.col("other.key").alias("again")))
+    found = traced(write(kept.where("value >= 20")), "id")
+    assert found.ids == {(number,): [frozenset({number, number - 3} - {-1})] for number in range(2, 9)}
+    assert not found.said
+    witness = traced(write(kept), "id", semantics=Semantics.WITNESS, column="again")
+    assert witness.ids[8,] == [frozenset({5, 8})]
+
+
 def test_a_loop(checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run, traced: Trace) -> None:
     frame = source
     for _ in range(4):
