@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TENANT = "shell"
 FILE, ROW = "_file", "_row"
-_FILE, _ROW = "_headwater_file_number", "_headwater_row"  # while a user's condition is about the columns beside them
+_OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # while a user's condition is about the columns beside them
 _PLACE = ("origin", "file", "row")
 
 
@@ -113,7 +113,7 @@ class FrameLineage:
                 warnings.warn(f"{lack.what}: {lack.reason} ({lack.effect})", LineageWarning, stacklevel=4)
 
     def _source(self, name: str | None) -> Source:
-        found = [source for source in self._manifest.sources if name is None or source.path.rstrip("/").endswith(name.rstrip("/"))]
+        found = [source for source in self._manifest.sources if name is None or _is_called(source, name)]
         if len(found) != 1:
             there = ", ".join(self.sources) or "none"
             raise InvalidQueryError(f"{name or 'One source'} has to name one source.", field="source", hint=f"The frame reads {there}.")
@@ -132,7 +132,7 @@ class FrameLineage:
     def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
         """The places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""
         chosen = placed.where(where) if where else placed
-        places = chosen.selectExpr(f"CAST({_FILE} AS BIGINT) AS file", f"{_ROW} AS row").toArrow()
+        places = chosen.selectExpr(f"CAST({_OWN_FILE} AS BIGINT) AS file", f"{_OWN_ROW} AS row").toArrow()
         table = pa.table({"origin": pa.array(np.zeros(len(places), np.int64)), "file": places["file"], "row": places["row"]})
         if len(table) < session.most:
             return session.hold({name: longs_of(table[name]) for name in _PLACE})
@@ -165,9 +165,9 @@ class FrameLineage:
         """Records with their places: by number of the file as `_begin` takes them; of those that are `wanted` as users see them."""
         if wanted is None:
             numbers = {path: str(file.number) for path, file in files.items()}
-            return self._frames.of(read, numbers, file=_FILE, row=_ROW).toDF(_FILE, _ROW, *names)
+            return self._frames.of(read, numbers, file=_OWN_FILE, row=_OWN_ROW).toDF(_OWN_FILE, _OWN_ROW, *names)
         rows = {path: numbers.astype(">i8").tobytes() for path, numbers in wanted.items()}
-        return self._frames.of(read, {path: path for path in wanted}, rows, file=_FILE, row=_ROW).toDF(FILE, ROW, *names)
+        return self._frames.of(read, {path: path for path in wanted}, rows, file=_OWN_FILE, row=_OWN_ROW).toDF(FILE, ROW, *names)
 
 
 def lineage(frame: DataFrame, *, folder: str | Path | None = None) -> FrameLineage:
@@ -202,6 +202,11 @@ def _wanted(session: Session, files: Mapping[str, KnownFile], tables: Sequence[s
         found = {name: np.asarray(column, np.int64) for name, column in fetched.items()}
     wanted = {path: found["row"][slice(*np.searchsorted(found["file"], [file.number, file.number + 1]))] for path, file in files.items()}
     return {path: rows for path, rows in wanted.items() if len(rows)}
+
+
+def _is_called(source: Source, name: str) -> bool:
+    """Whether a source's path is, or ends with, that of a name."""
+    return f"/{source.path}".rstrip("/").endswith("/" + name.strip("/"))
 
 
 def _base(source: Source) -> str:

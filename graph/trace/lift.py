@@ -34,7 +34,7 @@ class Lifted:
     def say(self, session: Session) -> None:
         """Tell the answer what it lacks for these hops."""
         for hop in self.hops:
-            reason = f" ({self.reasons[hop.job]})" if hop.job in self.reasons else ""
+            reason = f" (its last run says: {self.reasons[hop.job]})" if hop.job in self.reasons else ""
             session.say(hop.job, f"its lineage is known by datasets only{reason}, so every record of them may have had a part", "superset")
 
 

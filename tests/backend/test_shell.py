@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 import headwater
-from headwater.backend.shell import _base
+from headwater.backend.shell import _base, _is_called
 from headwater.errors import InvalidQueryError, SourceChangedError, UnsupportedError
 from headwater.graph.associations import Source
 from headwater.graph.associations.parts import DatasetName, SourceFile
@@ -154,6 +154,15 @@ def test_files_that_lie_in_no_folders_of_partitions_are_refused() -> None:
     for path in ("file:/t/0.parquet", "file:/elsewhere/d=1/0.parquet", "file:/t/a b=1/d=1/0.parquet"):
         with pytest.raises(UnsupportedError, match="does not lie in folders that tell d, a b"):
             _base(source(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [("sales", True), ("x/sales/", True), ("/data/x/sales", True), ("file:/data/x/sales", True), ("les", False), ("presales", False)],
+)
+def test_a_source_is_called_by_the_last_folders_of_its_path(name: str, called: bool) -> None:
+    dataset = DatasetName(namespace="file", name="/data/x/sales")
+    assert _is_called(Source(source=0, dataset=dataset, path="file:/data/x/sales", format="parquet"), name) == called
 
 
 def test_two_answers_over_the_same_files_stay_apart(spark: SparkSession, parted: Path) -> None:

@@ -37,8 +37,14 @@ async def test_a_coarse_hop_upstream_lifts_to_its_datasets(store, ask, graph, ra
 @pytest.mark.parametrize(
     ("ledger", "said"),
     [
-        ({"problems": [{"operator": "LogicalRDD", "reason": "no records of it", "kind": "refused"}]}, " (LogicalRDD: no records of it)"),
-        ({"problems": [{"reason": "first", "kind": "refused"}, {"reason": "second", "kind": "refused"}]}, " (first; second)"),
+        (
+            {"problems": [{"operator": "LogicalRDD", "reason": "no records of it", "kind": "refused"}]},
+            " (its last run says: LogicalRDD: no records of it)",
+        ),
+        (
+            {"problems": [{"reason": "first", "kind": "refused"}, {"reason": "second", "kind": "refused"}]},
+            " (its last run says: first; second)",
+        ),
         ({"problems": [{"operator": "Join", "reason": "two came", "kind": "superset"}]}, ""),
         ({"problems": "many"}, ""),
         ("none", ""),
