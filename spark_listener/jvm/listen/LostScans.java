@@ -30,7 +30,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * that another reader of its path would hide.
  */
 final class LostScans {
-    private final List relations = new ArrayList(); // of LogicalRelation, those of subqueries too
+    private final List relations = new ArrayList(); // of LogicalPlan: files and checkpoints, those of subqueries too
     private final List inMain = new ArrayList(); // those outside of subqueries
     private final Map outside = new HashMap(); // path -> Integer: how often it is read outside of subqueries
     private final Map everywhere = new HashMap(); // path -> Integer
@@ -87,17 +87,18 @@ final class LostScans {
     /** Those relations that are gone, of which no column is left: a subquery's that became a join are still there. */
     private static void unkept(List relations, LostScans written, LostScans kept, Set lost) {
         for (int i = 0; i < relations.size(); i++) {
-            LogicalRelation relation = (LogicalRelation) relations.get(i);
+            LogicalPlan relation = (LogicalPlan) relations.get(i);
             String path = path(relation);
             // What stands for a common table expression or a cache may have columns of its own; then only the number of readers tells.
             boolean fewer = !(written.repeats || kept.repeats) || count(kept.everywhere, path) < count(written.everywhere, path);
-            if (fewer && !kept.holds(relation)) {
+            boolean gone = count(kept.everywhere, path) == 0; // a checkpoint has the very columns of what it was made of
+            if (gone || fewer && !kept.holds(relation)) {
                 lost.add(path);
             }
         }
     }
 
-    private boolean holds(LogicalRelation relation) {
+    private boolean holds(LogicalPlan relation) {
         List output = Scala.list(relation.output());
         for (int i = 0; i < output.size(); i++) {
             if (columns.contains(((Attribute) output.get(i)).exprId())) {
@@ -113,12 +114,13 @@ final class LostScans {
             visit(((InMemoryRelation) plan).cacheBuilder().logicalPlan(), main);
             return;
         }
-        if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
+        String path = path(plan);
+        if (path != null) {
             relations.add(plan);
-            add(everywhere, path((LogicalRelation) plan));
+            add(everywhere, path);
             if (main) {
                 inMain.add(plan);
-                add(outside, path((LogicalRelation) plan));
+                add(outside, path);
             }
             List output = Scala.list(plan.output());
             for (int i = 0; i < output.size(); i++) {
@@ -159,7 +161,11 @@ final class LostScans {
         return known == null ? 0 : known.intValue();
     }
 
-    private static String path(LogicalRelation relation) {
-        return ((HadoopFsRelation) relation.relation()).location().rootPaths().mkString(", ");
+    /** What tells a leaf's rows: the paths of files, a checkpoint; null: rows that no capture knows. */
+    private static String path(LogicalPlan leaf) {
+        if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
+            return ((HadoopFsRelation) ((LogicalRelation) leaf).relation()).location().rootPaths().mkString(", ");
+        }
+        return Materialized.checkpoint(leaf);
     }
 }

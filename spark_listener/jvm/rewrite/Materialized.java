@@ -30,4 +30,10 @@ public final class Materialized {
     public static String name(LogicalPlan leaf) {
         return leaf instanceof InMemoryRelation ? leaf.nodeName() : "Checkpoint";
     }
+
+    /** What tells a checkpoint from others; null: the leaf is none that is captured. */
+    public static String checkpoint(LogicalPlan leaf) {
+        Capture capture = Checkpoints.of(leaf);
+        return capture == null ? null : "of the checkpoint " + capture.id;
+    }
 }

@@ -109,6 +109,17 @@ def test_columns_that_are_named_anew_as_they_were(
     assert witness.ids[8,] == [frozenset({5, 8})]
 
 
+def test_a_checkpoint_that_the_optimizer_takes_out_is_missing_though_its_source_is_read(
+    spark: SparkSession, checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run
+) -> None:
+    source.createOrReplaceTempView("source_of_it")
+    checkpointed(source.where("key = 1")).createOrReplaceTempView("kept_of_it")
+    unused = "SELECT id FROM (SELECT id, (SELECT count(*) FROM kept_of_it) AS n FROM source_of_it)"
+    (problem,) = write(spark.sql(unused)).capture["problems"]
+    assert problem["operator"].startswith("Scan of the checkpoint ")
+    assert problem["kind"] == "missing"
+
+
 def test_a_loop(checkpointed: Callable[..., DataFrame], source: DataFrame, write: Run, traced: Trace) -> None:
     frame = source
     for _ in range(4):
