@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headwater.graph.model import parse_id
 
+OWN_ROWS = "rows that the program made itself"
 _SPARK_JOB = re.compile(r"(.+)\.(?:execute|save_as)_[a-z_]+\.([^.]+)")
 
 
@@ -30,7 +31,7 @@ def dataset_name(identifier: str) -> str:
     """
     _, parts = parse_id(identifier)
     if parts[0] == "local":
-        return "rows that the program made itself"
+        return OWN_ROWS
     return parts[-1] if parts[0] == "file" else identifier
 
 

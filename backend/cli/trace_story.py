@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from headwater.backend.cli.names import dataset_name, dataset_of, job_of
+from headwater.backend.cli.names import OWN_ROWS, dataset_name, dataset_of, job_of
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
 _SHOWN = 20  # records a dataset: more is for --format csv or json
@@ -128,8 +128,8 @@ def _place(record: TracedRecord) -> dict[str, Any]:
     if record.file is None:
         return {"grain": record.grain.value}
     name = PurePosixPath(record.file).name
-    unsaid = record.dataset.startswith("dataset:local:") or PurePosixPath(dataset_name(record.dataset)).name == name
-    place: dict[str, Any] = {} if unsaid else {"file": name}
+    dataset = dataset_name(record.dataset)
+    place: dict[str, Any] = {} if dataset == OWN_ROWS or PurePosixPath(dataset).name == name else {"file": name}
     if record.row is not None:
         place["row"] = record.row
     if record.line is not None:
@@ -179,7 +179,7 @@ def _named(what: str) -> str:
     """What is missing, as people call it: a job by its name; rows of the program have none."""
     if what.startswith("job:"):
         return _job(what)
-    return "rows that the program made itself" if what.startswith("local:") else what
+    return OWN_ROWS if what.startswith("local:") else what
 
 
 def _count(number: int, noun: str) -> str:

@@ -92,18 +92,15 @@ class _RowArm:
         file, rows = chosen.choice(files)
         asked = {"dataset": str(path), "rows": [{"file": str(file), "row": chosen.randrange(rows)}], "forward": False, "to": None}
         if case == "forward":
-            record = chosen.choice(self._ask(asked, case)[1]["records"])
+            record = chosen.choice(ask(self._service.client, asked, case)[1]["records"])
             asked = {
                 "dataset": record["dataset"], "rows": [{"file": record["file"], "row": record["row"]}], "forward": True, "to": str(path),
             }  # fmt: skip
-        return {SECONDS: self._ask(asked, case)[0]}
+        return {SECONDS: ask(self._service.client, asked, case)[0]}
 
     def close(self) -> None:
         """Stop the service."""
         self._service.stop()
-
-    def _ask(self, asked: Mapping[str, Any], case: str) -> tuple[float, dict[str, Any]]:
-        return ask(self._service.client, asked, case)
 
 
 def ask(client: GraphQLClient, asked: Mapping[str, Any], case: str, *, empty: bool = False) -> tuple[float, dict[str, Any]]:

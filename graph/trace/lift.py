@@ -68,7 +68,8 @@ async def lift(
             lifted.passed |= others
             waiting += sorted(others - seen)
             seen |= others
-    lifted.reasons = await _reasons(graph, tenant, {hop.job for hop in lifted.hops})
+    if lifted.hops:
+        lifted.reasons = await _reasons(graph, tenant, {hop.job for hop in lifted.hops})
     return lifted
 
 

@@ -22,8 +22,8 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
- * Relations of the query as written that the optimizer took out, as the outer side of a join under a DISTINCT: what the query says of them
- * is part of its lineage, and nothing was read that could tell it. The capture says that they are missing.
+ * Files and checkpoints of the query as written that the optimizer took out, as the outer side of a join under a DISTINCT: what the query
+ * says of them is part of its lineage, and nothing was read that could tell it. The capture says that they are missing.
  *
  * Outside of subqueries a path that is read less often than it was written is lost: the optimizer repeats relations, but never puts two into
  * one. In subqueries it does; a subquery is lost with its relations where neither it nor any column of them is left, and so is a relation

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -69,10 +70,10 @@ public final class PlacedFiles implements FileIndex {
         List filters = Scala.list(partitionFilters);
         List found = new ArrayList(directories);
         for (int i = 0; i < filters.size(); i++) {
-            Expression filter = (Expression) new Bound().apply(filters.get(i));
+            BasePredicate filter = Predicate$.MODULE$.createInterpreted((Expression) new Bound().apply(filters.get(i)));
             List kept = new ArrayList();
             for (int j = 0; j < found.size(); j++) {
-                if (Predicate$.MODULE$.createInterpreted(filter).eval(((PartitionDirectory) found.get(j)).values())) {
+                if (filter.eval(((PartitionDirectory) found.get(j)).values())) {
                     kept.add(found.get(j));
                 }
             }

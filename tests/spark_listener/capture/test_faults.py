@@ -157,7 +157,7 @@ def test_a_task_that_is_overtaken_by_its_copy(tmp_path: Path, root: Path) -> Non
                     first = TaskContext.get().attemptNumber() == 0
                     (base / ("slow" if first else "copied")).touch()
                     while first:
-                        time.sleep(0.05)
+                        time.sleep(0.05)  # until it is killed
                 return value
             late = source.withColumn("v", f.udf(dawdle, "long")("v", "id"))
             late.groupBy("k").agg(f.sum("v").alias("s")).write.parquet(str(base / "out"))
