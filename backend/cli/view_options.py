@@ -45,7 +45,7 @@ Between = Annotated[
 AsOf = Annotated[str | None, typer.Option(help="As it stood at an instant (ISO 8601).", show_default=False)]
 Since = Annotated[str | None, typer.Option(help="What was stated from an instant on.", show_default=False)]
 Until = Annotated[str | None, typer.Option(help="What was stated up to an instant.", show_default=False)]
-Depth = typer.Option(min=1, max=1_000, help="How many hops: from dataset to dataset it takes two, by way of the job.", show_default="20")
+Depth = typer.Option(min=1, max=1_000, help="How many hops, alike at every level: from dataset to dataset it takes two.", show_default="20")
 
 
 async def find_target(answers: Answers, text: str) -> Node:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from headwater.graph.model import Node
 from headwater.graph.stores.protocol import Direction
+from headwater.graph.views.levels import kind_of
+from headwater.graph.views.request import DATA
 
 Adjacency = list[list[int]]
 Pairs = NDArray[np.int64]
@@ -22,10 +24,11 @@ Pairs = NDArray[np.int64]
 class Atoms:
     """`ids` may repeat: the part that a job has in the derivation of one column is an atom with the job's id.
 
-    `parents` are containers that ids do not tell; `beyond` counts the nodes one hop further than depth or limit allowed. `notes` say what
-    an answer on these atoms overstates or lacks. `reach`, where the store has worked it out; `names`, where a mask needs them; `known`
-    gives those of some nodes that need not be read from the store. Edges may be given as rows of two numbers, and stay so until somebody
-    looks at them one by one.
+    `parents` are containers that ids do not tell. `notes` say what an answer on these atoms overstates or lacks. `reach`, where the store
+    has worked it out: `beyond` then counts the nodes one hop further than depth or limit allowed. Without `reach` the atoms go one hop
+    further than the depth asked for, so that `Reach.of` can count, and `beyond` counts what a limit kept out. `names`, where a mask needs
+    them; `known` gives those of some nodes that need not be read from the store. Edges may be given as rows of two numbers, and stay so
+    until somebody looks at them one by one.
     """
 
     __slots__ = ("_array", "_edges", "beyond", "focus", "ids", "known", "names", "notes", "parents", "reach")
@@ -86,11 +89,11 @@ def _adjacency(pairs: Pairs, count: int) -> Adjacency:
     return [others[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def spread(start: Iterable[int], steps: Adjacency, depth: int | None = None) -> dict[int, int]:
+def spread(start: Iterable[int], steps: Adjacency) -> dict[int, int]:
     """Distance of all that the steps lead to."""
     distance = dict.fromkeys(start, 0)
     frontier, hops = list(distance), 0
-    while frontier and (depth is None or hops < depth):
+    while frontier:
         hops += 1
         found: list[int] = []
         for atom in frontier:
@@ -102,19 +105,54 @@ def spread(start: Iterable[int], steps: Adjacency, depth: int | None = None) -> 
     return distance
 
 
+def hops_from(start: Iterable[int], steps: Adjacency, is_data: Sequence[bool], depth: int) -> tuple[dict[int, int], set[int]]:
+    """The distance of each atom within `depth` hops, and the first atoms past it.
+
+    A hop joins data and an actor. What lies within one run (its operators, stages and tasks) is no hop apart. Two columns without a known
+    job between them are two hops apart, as with one. So depth means the same at every level.
+    """
+    distance: dict[int, int] = {}
+    waiting: list[list[int]] = [list(start), [], []]  # by hops from `at` on
+    past: set[int] = set()
+    at = 0
+    while any(waiting):
+        here = waiting[0]
+        for atom in here:  # grows while it is walked: steps of no hop
+            if atom in distance:
+                continue
+            distance[atom] = at
+            for other in steps[atom]:
+                if other in distance:
+                    continue
+                hops = 1 if is_data[atom] != is_data[other] else 2 if is_data[atom] else 0
+                if at + hops > depth:
+                    past.add(other)
+                else:
+                    waiting[hops].append(other)
+        waiting = [*waiting[1:], []]
+        at += 1
+    return distance, {atom for atom in past if atom not in distance}
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Distances of what lies upstream and downstream of the focus."""
+    """Distances of what lies upstream and downstream of the focus. `beyond` counts the nodes that the depth cut off, one hop further."""
 
     upstream: Mapping[int, int]
     downstream: Mapping[int, int]
+    beyond: int = 0
 
     @classmethod
     def of(cls, atoms: Atoms, direction: Direction, depth: int) -> Reach:
         """What the focus reaches within `depth` hops."""
-        upstream = spread(atoms.focus, atoms.before(), depth) if direction is not Direction.DOWNSTREAM else {}
-        downstream = spread(atoms.focus, atoms.after(), depth) if direction is not Direction.UPSTREAM else {}
-        return cls(upstream, downstream)
+        is_data = [kind_of(identifier) in DATA for identifier in atoms.ids]
+        upstream, earlier = ({}, set()) if direction is Direction.DOWNSTREAM else hops_from(atoms.focus, atoms.before(), is_data, depth)
+        downstream, later = ({}, set()) if direction is Direction.UPSTREAM else hops_from(atoms.focus, atoms.after(), is_data, depth)
+        past = (earlier | later) - upstream.keys() - downstream.keys()
+        shown = {atoms.ids[atom] for atom in (*upstream, *downstream)} if past else set()
+        further = {atoms.ids[atom] for atom in past} - shown
+        # A job that is shown for one column may have been cut in its part in another: that is one thing more, at least.
+        return cls(upstream, downstream, len(further) or min(1, len(past)))
 
     def distance(self) -> dict[int, int]:
         """The shorter distance of each atom reached."""

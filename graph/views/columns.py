@@ -40,7 +40,7 @@ async def load_columns(graph: GraphStore, tenant: str, request: ViewRequest, nod
         [node.id for node in nodes],
         direction=request.direction,
         kinds=[EdgeKind.DERIVES],
-        depth=-(-request.depth // 2),
+        depth=-(-(request.depth + 1) // 2),
         limit=request.limit,
     )
     notes: list[str] = []

@@ -44,7 +44,9 @@ async def difference(graph: GraphStore, tenant: str, request: ViewRequest, *, be
         raise new
     for instant, found in ((first, old), (second, new)):
         notes += (
-            [f"As of {instant}: {found}"] if isinstance(found, InvalidQueryError) else [f"As of {instant}: {note}" for note in found.notes]
+            [f"As of {instant}: {found}"]
+            if isinstance(found, InvalidQueryError)
+            else [f"As of {instant}: {note}" for note in _notes(found)]
         )
     nodes = [set() if isinstance(found, InvalidQueryError) else set(found.node_ids()) for found in (old, new)]
     edges = [set() if isinstance(found, InvalidQueryError) else found.all_edges() for found in (old, new)]
@@ -66,6 +68,12 @@ async def _at(graph: GraphStore, tenant: str, request: ViewRequest, instant: str
         return await view(graph, tenant, replace(request, as_of=instant, since=None, until=None, after=None))
     except InvalidQueryError as error:
         return error
+
+
+def _notes(found: View) -> list[str]:
+    beyond = found.totals.beyond
+    cut = [f"At least {beyond:,} more nodes lie beyond the depth asked for, and are not compared."] if beyond else []
+    return [*found.notes, *cut]
 
 
 async def _nodes(graph: GraphStore, tenant: str, ids: set[str]) -> list[Node]:

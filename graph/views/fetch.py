@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from headwater.graph.model import EdgeKind, Node
 from headwater.graph.stores.protocol import Cone, Direction, GraphStore
-from headwater.graph.views.request import ACTORS
+from headwater.graph.views.request import ACTORS, ViewRequest
 from headwater.graph.views.times import Flow
 
 FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
@@ -46,3 +46,8 @@ async def containers_of(graph: GraphStore, tenant: str, actors: Sequence[str]) -
 def flows_of(cone: Cone) -> list[Flow]:
     """The flows of a cone that was fetched with its facts."""
     return [Flow(cone.ids[src], cone.ids[dst], *facts) for (src, dst), facts in zip(cone.edges, cone.facts, strict=True)]
+
+
+def past_limit(cone: Cone, request: ViewRequest) -> int:
+    """The nodes that the limit kept out of a cone; 0 where only the depth did."""
+    return cone.beyond if cone.reached >= request.limit else 0

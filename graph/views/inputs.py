@@ -13,9 +13,9 @@ from typing import Any
 from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores.protocol import Direction, GraphStore
-from headwater.graph.views.atoms import Atoms
+from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.levels import kind_of
-from headwater.graph.views.request import DATA
+from headwater.graph.views.request import DATA, ViewRequest
 
 Grow = Callable[[Sequence[str]], Awaitable[Atoms]]  # versions → what is upstream of them
 
@@ -31,12 +31,12 @@ class _Input:
     version: Mapping[str, Any] | None
 
 
-async def add_inputs(graph: GraphStore, tenant: str, atoms: Atoms, grow: Grow | None) -> None:
-    """Add the inputs that no version or file tells. `grow` None: nothing upstream is asked for."""
+async def add_inputs(graph: GraphStore, tenant: str, request: ViewRequest, atoms: Atoms, grow: Grow | None) -> None:
+    """Add the inputs that no version or file tells, of runs within the depth asked for. `grow` None: nothing upstream is asked for."""
     numbers = {identifier: number for number, identifier in enumerate(atoms.ids)}
     seen: set[str] = set()
     inferred = unknown = 0
-    while fresh := [identifier for identifier in atoms.ids if kind_of(identifier) is NodeKind.RUN and identifier not in seen]:
+    while fresh := [each for each in _runs_within(request, atoms) if each not in seen]:
         seen.update(fresh)
         inputs = _untold(atoms, await graph.get(tenant, fresh))
         versions = await _versions(graph, tenant, {read.dataset for read in inputs})
@@ -56,6 +56,11 @@ async def add_inputs(graph: GraphStore, tenant: str, atoms: Atoms, grow: Grow | 
         atoms.notes.append(f"Which version {inferred:,} inputs of runs were is inferred from when the runs began.")
     if unknown:
         atoms.notes.append(f"Of {unknown:,} inputs of runs no version is known: they are shown as datasets, without what they came from.")
+
+
+def _runs_within(request: ViewRequest, atoms: Atoms) -> list[str]:
+    reached = Reach.of(atoms, request.direction, request.depth).distance()
+    return [atoms.ids[atom] for atom in sorted(reached) if kind_of(atoms.ids[atom]) is NodeKind.RUN]
 
 
 def _untold(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
@@ -97,7 +102,7 @@ def _merge(atoms: Atoms, numbers: dict[str, int], more: Atoms) -> None:
     steps = [(numbers[more.ids[src]], numbers[more.ids[dst]]) for src, dst in more.edges]
     atoms.edges += [step for step in steps if step not in known]
     atoms.parents = {**atoms.parents, **more.parents}
-    atoms.beyond += more.beyond
+    atoms.beyond = max(atoms.beyond, more.beyond)
 
 
 def _dataset_of(version: str) -> str:

@@ -16,7 +16,7 @@ from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Cone, GraphStore
 from headwater.graph.views.atoms import Atoms, Reach
 from headwater.graph.views.columns import load_columns, open_columns
-from headwater.graph.views.fetch import FLOWS, flows_of, known_of, parents_of
+from headwater.graph.views.fetch import FLOWS, flows_of, known_of, parents_of, past_limit
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import needs_names
 from headwater.graph.views.request import ACTORS, DATA, MaskBy, ViewRequest
@@ -60,23 +60,25 @@ async def load(graph: GraphStore, tenant: str, request: ViewRequest) -> Atoms:
     if NodeKind.COLUMN in kinds:
         raise InvalidQueryError("The focus mixes columns and other nodes.", field="focus", hint="Ask for the one or the other.")
     focus = await _members(graph, tenant, nodes, request.limit)
+    # What is reached is known once times and columns are looked at. A column past the depth is known by both ends of what it derives from.
+    further = 2 if request.open or request.data is NodeKind.COLUMN else int(request.timed)
     cone = await graph.cone(
         tenant,
         focus,
         direction=request.direction,
         kinds=FLOWS,
-        depth=request.depth,
+        depth=request.depth + further,
         limit=request.limit,
         contained=_contained(request),
         facts=request.timed,
         names=needs_names(request.masks),
     )
-    atoms = await _of_jobs(graph, tenant, request, cone, focus)
+    atoms = await _of_jobs(graph, tenant, request, cone, focus, further=bool(further))
     opened = _opened(request, atoms.ids) if request.open or request.data is NodeKind.COLUMN else set()
     return await open_columns(graph, tenant, request, atoms, opened) if opened else atoms
 
 
-async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: Cone, focus: Sequence[str]) -> Atoms:
+async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: Cone, focus: Sequence[str], *, further: bool) -> Atoms:
     ids = list(cone.ids[: cone.reached])
     asked = set(focus)
     atoms = Atoms(
@@ -84,15 +86,14 @@ async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: C
         edges=cone.pairs,
         focus=[number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked],
         parents=parents_of(cone),
-        beyond=cone.beyond,
-        reach=Reach(cone.upstream, cone.downstream),
+        beyond=past_limit(cone, request) if further else cone.beyond,
+        reach=None if further else Reach(cone.upstream, cone.downstream),
         names=dict(zip(cone.ids, cone.names, strict=True)) if cone.names else {},
         known=partial(known_of, cone),
     )
     if request.timed:
         there = await in_time(graph, tenant, request, flows_of(cone), atoms.notes)
         atoms.edges = [edge for edge, stays in zip(cone.edges, there, strict=True) if stays]
-        atoms.reach = None
     return atoms
 
 

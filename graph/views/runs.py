@@ -9,7 +9,7 @@ from headwater.graph.model import Node, NodeKind
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
-from headwater.graph.views.fetch import FLOWS, flows_of, parents_of
+from headwater.graph.views.fetch import FLOWS, flows_of, parents_of, past_limit
 from headwater.graph.views.inputs import add_inputs
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.operators import open_runs
@@ -52,7 +52,7 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
 
     if request.direction is not Direction.UPSTREAM:
         atoms.notes.append("Downstream, runs that state an input without its version or files are missing.")
-    await add_inputs(graph, tenant, atoms, None if request.direction is Direction.DOWNSTREAM else grow)
+    await add_inputs(graph, tenant, request, atoms, None if request.direction is Direction.DOWNSTREAM else grow)
     levels = {request.actors, *request.open.values()}
     if NodeKind.OPERATOR in levels:
         await open_runs(graph, tenant, request, atoms)
@@ -85,7 +85,7 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
         focus,
         direction=direction,
         kinds=FLOWS,
-        depth=request.depth,
+        depth=request.depth + 1,
         limit=request.limit,
         contained=[NodeKind.RUN, NodeKind.PARTITION],
         facts=request.timed,
@@ -106,7 +106,7 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
     joined = {end for edge in finest for end in edge}
     held = {parent for each in ids if kind_of(each) is NodeKind.PARTITION for parent in parents.get(each, ())}
     start = [number for number in start if number in joined or ids[number] not in held]
-    return Atoms(ids, finest, start, parents, cone.beyond)
+    return Atoms(ids, finest, start, parents, past_limit(cone, request))
 
 
 async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> list[str]:

@@ -119,7 +119,8 @@ class View:
     @cached_property
     def totals(self) -> Totals:
         """Counts of the whole view."""
-        return Totals(len(self._nodes), self._links.total(), len(self._node_of), self._masked, self._atoms.beyond)
+        beyond = max(self._atoms.beyond, self._reach.beyond)
+        return Totals(len(self._nodes), self._links.total(), len(self._node_of), self._masked, beyond)
 
     async def levels(self) -> Levels:
         """The levels that what was reached has."""
