@@ -57,7 +57,10 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
     app.include_router(build_router(_graphql_context))
     app.include_router(page.build_router(built_page))
     errors.install(app)
-    app.add_middleware(Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path))
+    app.add_middleware(
+        Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
+        opened=settings.open_endpoints,
+    )  # fmt: skip
     app.add_middleware(RequestLog, metrics=metrics)
     return app
 
@@ -70,7 +73,7 @@ async def _graphql_context(request: Request) -> Context:
     who, service = await principal(request), request.app.state.service
     workspace: Workspace = service.workspace
     return Context(
-        tenant=who.tenant, graph=workspace.graph, records=workspace.records, holds_key=True,
+        tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=who.require,
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=request.app.state.replays,
         declarations=DeclarationIntake(workspace.log, workspace.graph),

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Collection
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from threading import Thread, current_thread, main_thread
@@ -19,12 +20,13 @@ import requests
 import uvicorn
 
 import headwater
-from headwater.backend.api.credentials import Credentials
+from headwater.backend.api.credentials import READING, Credentials
 from headwater.backend.app import create_app
 from headwater.backend.home import ServiceRecord
 from headwater.backend.memory import settle
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graphql.access import Scope
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NEXT_PORTS = 50
@@ -57,9 +59,9 @@ class LocalService:
         )
         self._thread: Thread | None = None
 
-    def link(self) -> str:
-        """An address that opens the page, once."""
-        return f"{self.url}/?ticket={self._credentials.ticket()}"
+    def link(self, scopes: Collection[Scope] = READING) -> str:
+        """An address that opens the page, once, for a session that may do what `scopes` say."""
+        return f"{self.url}/?ticket={self._credentials.ticket(scopes)}"
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM.
@@ -104,14 +106,15 @@ class LocalService:
             self._thread.join()
 
 
-def link_to(record: ServiceRecord, key: str) -> str:
-    """A fresh link to the page of a service that runs already.
+def link_to(record: ServiceRecord, key: str, scopes: Collection[Scope] = READING) -> str:
+    """A fresh link to the page of a service that runs already, for a session that may do what `scopes` say.
 
     Raises:
         UnavailableError: it does not answer.
     """
     try:
-        response = requests.post(f"{record.url}/api/v1/tickets", headers={"Authorization": f"Bearer {key}"}, timeout=5)
+        asked = {"scopes": sorted(scopes)}
+        response = requests.post(f"{record.url}/api/v1/tickets", json=asked, headers={"Authorization": f"Bearer {key}"}, timeout=5)
         response.raise_for_status()
     except requests.RequestException as error:
         raise UnavailableError(

@@ -30,6 +30,9 @@ class Settings(BaseSettings):
     allowed_hosts: tuple[str, ...] = Field(
         default=(), description='Names by which the service may be called besides loopback, as a JSON list: ["lineage.example.org"].'
     )
+    open_endpoints: tuple[Literal["/metrics", "/openapi.json"], ...] = Field(
+        default=(), description='Endpoints that need no key, as a JSON list: ["/metrics", "/openapi.json"] or one of them.'
+    )
     api_key: SecretStr | None = Field(default=None, description="The API key, instead of the one in the home folder.")
     store: str | None = Field(
         default=None, description="Where the graph is kept: sqlite:///path or neo4j://host:7687; a file in the home folder if not given."

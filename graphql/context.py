@@ -12,6 +12,7 @@ from strawberry.fastapi import BaseContext
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graphql.access import Scope
 from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
@@ -19,12 +20,15 @@ from headwater.graphql.replays import ReplayService
 
 @dataclass(kw_only=True)
 class Context(BaseContext):
-    """`holds_key` opens the mutations. `pending` counts log entries that the graph has not taken in yet; `store` names the graph store."""
+    """`require` raises where the caller has not a scope; `store` names the graph store.
+
+    `pending` counts log entries that the graph has not taken in yet.
+    """
 
     tenant: str
     graph: GraphStore
     records: AssociationStore
-    holds_key: bool
+    require: Callable[[Scope], None]
     store: str
     pending: Callable[[], Awaitable[int]]
     replays: ReplayService | None = None

@@ -1,4 +1,4 @@
-"""What changes something: replays, and what users declare. Every mutation needs the key."""
+"""What changes something: replays, and what users declare. The scope that a mutation needs stands in `access`."""
 
 # mypy: disable-error-code="untyped-decorator"
 # strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
@@ -9,7 +9,7 @@ import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
-from headwater.errors import InvalidQueryError, KeyRequiredError, NotFoundError, UnsupportedError
+from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graphql.record_types import RowRef, references
 from headwater.graphql.replays import Replay, ReplayService
 from headwater.graphql.types import Info
@@ -37,7 +37,6 @@ class Mutation:
         self, info: Info, dataset: str, where: str | None = UNSET, rows: list[RowRef] | None = UNSET, output: str | None = UNSET
     ) -> Replay:
         """`rows` or `where` say which records of `dataset` are left out."""
-        _require_key(info, "Starting a replay")
         if not where and not rows:
             raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Say which records the replay leaves out.")
         replays = replay_service(info)
@@ -52,7 +51,6 @@ class Mutation:
     )
     async def declare(self, info: Info, declaration: JSON) -> int:
         """Refused where it breaks a rule, with the path of what is wrong; in the graph once it is projected."""
-        _require_key(info, "Declaring")
         if info.context.declarations is None:
             raise UnsupportedError("Declarations are not taken by this service.", hint="Start the service with: headwater serve")
         if not isinstance(declaration, dict):
@@ -60,10 +58,3 @@ class Mutation:
                 "The declaration is no object.", field="declaration", hint="Write it as {types: […], descriptions: […]}."
             )
         return await info.context.declarations.declare(info.context.tenant, declaration)
-
-
-def _require_key(info: Info, what: str) -> None:
-    if not info.context.holds_key:
-        raise KeyRequiredError(
-            f"{what} needs the key.", hint="Send it as `Authorization: Bearer KEY`; the home folder's file `key` holds it."
-        )

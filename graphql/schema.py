@@ -13,6 +13,7 @@ from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
+from headwater.graphql.access import close_mutations
 from headwater.graphql.context import Context
 from headwater.graphql.errors import DomainErrors, is_internal, logger
 from headwater.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
@@ -22,6 +23,11 @@ from headwater.graphql.values import to_json
 
 
 class _Schema(strawberry.Schema):
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
+        if (mutations := self._schema.mutation_type) is not None:
+            close_mutations(mutations)
+
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:  # noqa: ARG002 - strawberry's signature
         """Log what is a fault of ours; what the caller did wrong is told to the caller alone."""
         for error in errors:

@@ -1,8 +1,9 @@
-"""Who asks: the key for programs, a ticket and a cookie for the page.
+"""Who asks and what they may: the key for programs, a ticket and a cookie for the page.
 
 For the guard of every request. The key itself must never reach a browser: `headwater serve` prints a link with a ticket that works
-once, the ticket becomes a signed cookie that no script can read and no other site can send, and that is forgotten with the key. The tenant
-comes from here and nowhere else.
+once, the ticket becomes a signed cookie that no script can read and no other site can send, and that is forgotten with the key. A session
+may read. It may declare or start replays only where its link was made for that, and only when the request carries the session's token,
+which no page but ours can learn. The tenant comes from here and nowhere else.
 """
 
 from __future__ import annotations
@@ -10,12 +11,19 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from threading import Lock
 
+from headwater.backend.api.errors import ForbiddenError
+from headwater.graphql.access import Scope
+
+_TOKEN = "x-headwater-token"  # noqa: S105 - the name of a header
+SESSION_SCOPES = frozenset({Scope.READ, Scope.DECLARE, Scope.REPLAY})
+READING = frozenset({Scope.READ})
+_KEY_SCOPES = frozenset(Scope)
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
 _MOST_TICKETS = 256
@@ -23,10 +31,40 @@ _MOST_TICKETS = 256
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whom a request is from: `tenant` owns what it sees and writes; `method` is `key` or `session`."""
+    """Whom a request is from: `tenant` owns what it sees and writes; `method` is `key` or `session`.
+
+    `name` stands for the caller in logs and gives nothing away. `token` is what a session must show to change anything; `confirmed` says
+    whether this request shows it.
+    """
 
     tenant: str
     method: str
+    name: str
+    scopes: frozenset[Scope] = _KEY_SCOPES
+    token: str | None = None
+    confirmed: bool = True
+
+    def require(self, scope: Scope) -> None:
+        """Check that the caller may do something.
+
+        Raises:
+            ForbiddenError: the session was not opened for it, or the request does not come from the page itself.
+        """
+        if scope not in SESSION_SCOPES and self.method != "key":
+            raise ForbiddenError(f"This needs the service's key ({scope}); a session of the page will not do.", hint=_SEND_KEY)
+        if scope not in self.scopes:
+            raise ForbiddenError(
+                f"This session of the page may {' and '.join(sorted(self.scopes))}, not {scope}.",
+                hint="Send the service's key, or open the page by the link of: headwater serve --write-link",
+            )
+        if scope is not Scope.READ and not self.confirmed:
+            raise ForbiddenError(
+                "A request of a session that changes something must show that it comes from the page.",
+                hint="Send the token of GET /api/v1/session in the header X-Headwater-Token.",
+            )
+
+
+_SEND_KEY = "Send it as `Authorization: Bearer KEY`; the home folder's file `key` holds it."
 
 
 class Credentials:
@@ -36,50 +74,60 @@ class Credentials:
         self._key = key.encode("utf-8")
         self._tenant = tenant
         self._clock = clock
-        self._tickets: dict[str, float] = {}
+        self._tickets: dict[str, tuple[float, frozenset[Scope]]] = {}
         self._lock = Lock()
         # Cookies are shared by all ports of a host: services of two homes must not take each other's.
-        self.cookie = f"headwater_{self._sign('cookie')[:8]}"
+        self.cookie = f"headwater_{self._sign('cookie', '')[:8]}"
+        self._holder = Principal(tenant, "key", f"key:{self._sign('name', '')[:12]}")
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
         """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None where nothing valid is shown."""
         shown = _shown_key(headers)
         if shown is not None:
-            return Principal(self._tenant, "key") if self._is_key(shown) else None
+            return self._holder if self._is_key(shown) else None
         session = _cookie(headers.get("cookie", ""), self.cookie)
-        return Principal(self._tenant, "session") if session and self._is_session(session) else None
+        return self._session(session, headers.get(_TOKEN, "")) if session else None
 
-    def ticket(self) -> str:
-        """A ticket for the page's link. It works once, within a day."""
+    def ticket(self, scopes: Collection[Scope] = READING) -> str:
+        """A ticket for the page's link. It works once, within a day; its session may read, and what else is asked for."""
         ticket = secrets.token_urlsafe(24)
         with self._lock:
             now = self._clock()
-            self._tickets = {t: end for t, end in self._tickets.items() if end > now}
+            self._tickets = {t: stated for t, stated in self._tickets.items() if stated[0] > now}
             while len(self._tickets) >= _MOST_TICKETS:
                 self._tickets.pop(next(iter(self._tickets)))
-            self._tickets[ticket] = now + _TICKET_SECONDS
+            self._tickets[ticket] = now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes)
         return ticket
 
-    def redeem(self, ticket: str) -> str | None:
-        """The `Set-Cookie` value that a ticket buys; None if it is unknown, used or too old."""
+    def redeem(self, ticket: str, *, secure: bool = False) -> str | None:
+        """The `Set-Cookie` value that a ticket buys; None if it is unknown, used or too old. `secure`: for TLS alone."""
         with self._lock:
-            end = self._tickets.pop(ticket, 0.0)
+            end, scopes = self._tickets.pop(ticket, (0.0, READING))
         if end <= self._clock():
             return None
-        stated = f"{int(self._clock()) + _SESSION_SECONDS}.{secrets.token_urlsafe(9)}"
-        return f"{self.cookie}={stated}.{self._sign(stated)}; Path=/; Max-Age={_SESSION_SECONDS}; HttpOnly; SameSite=Strict"
+        stated = f"{int(self._clock()) + _SESSION_SECONDS}.{secrets.token_urlsafe(9)}.{'-'.join(sorted(scopes))}"
+        attributes = f"Path=/; Max-Age={_SESSION_SECONDS}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
+        return f"{self.cookie}={stated}.{self._sign('session', stated)}; {attributes}"
 
     def _is_key(self, shown: str) -> bool:
         return hmac.compare_digest(sha256(shown.encode("utf-8", "replace")).digest(), sha256(self._key).digest())
 
-    def _is_session(self, session: str) -> bool:
+    def _session(self, session: str, shown: str) -> Principal | None:
         stated, _, signature = session.rpartition(".")
-        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(stated).encode("ascii")):
-            return False
-        return int(stated.partition(".")[0]) > self._clock()
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("session", stated).encode("ascii")):
+            return None
+        end, nonce, scopes = stated.split(".")
+        if int(end) <= self._clock():
+            return None
+        token = self._sign("token", stated)
+        return Principal(
+            self._tenant, "session", f"session:{sha256(nonce.encode()).hexdigest()[:12]}",
+            scopes=frozenset(Scope(scope) for scope in scopes.split("-")), token=token,
+            confirmed=hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii")),
+        )  # fmt: skip
 
-    def _sign(self, text: str) -> str:
-        return hmac.new(self._key, f"headwater session {text}".encode("utf-8", "replace"), sha256).hexdigest()
+    def _sign(self, purpose: str, text: str) -> str:
+        return hmac.new(self._key, f"headwater {purpose} 2 {text}".encode("utf-8", "replace"), sha256).hexdigest()
 
 
 def _shown_key(headers: Mapping[str, str]) -> str | None:

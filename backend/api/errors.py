@@ -28,7 +28,11 @@ _log = structlog.get_logger("headwater.api")
 
 
 class ForbiddenError(HeadwaterError):
-    """The caller's name for this service, or the page that it calls from, is not one that may."""
+    """The caller may not do this: a foreign name or page, or a session that was not opened for it."""
+
+
+class MethodNotAllowedError(HeadwaterError):
+    """The endpoint does not take this method."""
 
 
 class NotAcceptableError(InvalidInputError):
@@ -45,6 +49,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (InvalidInputError, 400),
     (KeyRequiredError, 401),
     (ForbiddenError, 403),
+    (MethodNotAllowedError, 405),
     (NotFoundError, 404),
     (SourceChangedError, 409),
     (UnsupportedError, 422),

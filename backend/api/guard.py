@@ -1,7 +1,7 @@
 """The guard in front of every request: names, origins, credentials and sizes.
 
 For a service on a user's own machine, which any page in the same browser can try to reach. It must refuse calls under a foreign name
-(DNS rebinding) and from a foreign page (CSRF), must refuse everything but the open routes and the page's files without a credential,
+(DNS rebinding) and from a foreign page (CSRF), must refuse everything that the table of endpoints (`access`) does not give to the caller,
 and must never read more of a body than its limit. There is no CORS: no other site has business here.
 """
 
@@ -13,14 +13,13 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.backend.api.credentials import Credentials
-from headwater.backend.api.errors import ForbiddenError, error_response
+from headwater.backend.api.access import PAGE, methods_of, named_path, rule_of
+from headwater.backend.api.credentials import Credentials, Principal
+from headwater.backend.api.errors import ForbiddenError, MethodNotAllowedError, error_response
 from headwater.backend.intake.bodies import BodyTooLargeError
-from headwater.errors import HeadwaterError, KeyRequiredError
+from headwater.errors import HeadwaterError, KeyRequiredError, NotFoundError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json"})
-_DATA = ("/api", "/graphql")
 _RESPONSE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -33,13 +32,19 @@ _RESPONSE_HEADERS = {
 
 
 class Guard:
-    """ASGI middleware. `hosts` are the names besides loopback; `limit` gives the largest body for a path."""
+    """ASGI middleware.
 
-    def __init__(self, app: ASGIApp, *, credentials: Credentials, hosts: Collection[str], limit: Callable[[str], int]) -> None:
+    `hosts` are names besides loopback, `limit` gives the largest body for a path, `opened` are paths that need no key.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, credentials: Credentials, hosts: Collection[str], limit: Callable[[str], int], opened: Collection[str] = ()
+    ) -> None:
         self._app = app
         self._credentials = credentials
         self._hosts = frozenset(name.lower() for name in (*_LOOPBACK, *hosts))
         self._limit = limit
+        self._opened = frozenset(opened)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # lifespan; there are no web sockets, and a handshake for one ends here
@@ -49,19 +54,28 @@ class Guard:
         headers = Headers(scope=scope)
         try:
             self._check_host(headers)
-            self._check_origin(headers, str(scope["method"]))
+            self._check_origin(headers, str(scope["method"]), scope["path"])
             limit = self._check_length(headers, scope["path"])
             principal = self._credentials.principal(headers)
-            if principal is None and _protected(scope["method"], scope["path"]):
-                raise KeyRequiredError(
-                    "This needs the service's key.",
-                    hint="Programs send `Authorization: Bearer KEY` (file `key` of the home); the page opens by the link of `serve`.",
-                )
+            self._check_rule(scope["method"], scope["path"], principal)
         except HeadwaterError as error:
             await error_response(error)(scope, receive, _with_headers(send))
             return
         scope.setdefault("state", {})["principal"] = principal
         await self._app(scope, _bounded(receive, limit), _with_headers(send))
+
+    def _check_rule(self, method: str, path: str, principal: Principal | None) -> None:
+        rule = rule_of(method, path)
+        if rule is not None and (rule.scope is None or path in self._opened):
+            return
+        if principal is None:
+            raise KeyRequiredError(
+                "This needs the service's key.",
+                hint="Programs send `Authorization: Bearer KEY` (file `key` of the home); the page opens by the link of `serve`.",
+            )
+        if rule is None or rule.scope is None:
+            raise _unnamed(method, path)
+        principal.require(rule.scope)
 
     def _check_host(self, headers: Headers) -> None:
         host = headers.get("host", "")
@@ -73,11 +87,12 @@ class Guard:
             )
 
     @staticmethod
-    def _check_origin(headers: Headers, method: str) -> None:
+    def _check_origin(headers: Headers, method: str, path: str) -> None:
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower():
             raise ForbiddenError(f"Pages of {origin} may not call this service.", hint="Open the page that this service serves.")
-        if method not in ("GET", "HEAD") and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        # A link of another site may lead to the page, and to nothing else.
+        if rule_of(method, path) is not PAGE and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise ForbiddenError("A page of another site may not call this service.", hint="Open the page that this service serves.")
 
     def _check_length(self, headers: Headers, path: str) -> int:
@@ -88,12 +103,10 @@ class Guard:
         return limit
 
 
-def _protected(method: str, path: str) -> bool:
-    """Everything but what is open: a route that is added later is closed until it is named here."""
-    if path in _OPEN:
-        return False
-    # What is left to anyone is the page: files that hold no data.
-    return method not in ("GET", "HEAD") or any(path == start or path.startswith(f"{start}/") for start in _DATA)
+def _unnamed(method: str, path: str) -> HeadwaterError:
+    if (named := named_path(path)) is None:
+        return NotFoundError(f"There is no {path}.", hint="See docs/reference/service.md.")
+    return MethodNotAllowedError(f"{path} takes {' and '.join(methods_of(named))}, not {method}.", hint="See docs/reference/service.md.")
 
 
 def _bounded(receive: Receive, limit: int) -> Receive:

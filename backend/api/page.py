@@ -50,7 +50,7 @@ def _index(root: Path, request: Request) -> Response:
     service: Service = request.app.state.service
     ticket = request.query_params.get("ticket")
     if ticket is not None and request.method == "GET":
-        cookie = service.credentials.redeem(ticket)
+        cookie = service.credentials.redeem(ticket, secure=_by_tls(request))
         if cookie is not None or request.state.principal is not None:
             return _without_ticket(request, cookie)
     if request.state.principal is None:
@@ -63,6 +63,12 @@ def _index(root: Path, request: Request) -> Response:
     if not index.is_file():
         return HTMLResponse(_NOTICE.format(text=_NOT_BUILT), 200)
     return FileResponse(index, headers={"Cache-Control": "no-store"})
+
+
+def _by_tls(request: Request) -> bool:
+    """Whether the browser came by TLS, to us or to a proxy in front. Who forges the header only makes the own cookie stricter."""
+    stated = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
+    return request.url.scheme == "https" or stated == "https"
 
 
 def _without_ticket(request: Request, cookie: str | None) -> Response:

@@ -192,11 +192,12 @@ def _ask_here(workspace: Workspace) -> Ask:
 
     async def ask(document: str, **variables: Any) -> dict[str, Any]:
         from headwater.backend.intake.declarations import DeclarationIntake
+        from headwater.graphql.access import unrestricted
         from headwater.graphql.context import Context
         from headwater.graphql.schema import schema
 
         context = Context(
-            tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, holds_key=True, store="",
+            tenant=DEFAULT_TENANT, graph=workspace.graph, records=workspace.records, require=unrestricted, store="",
             pending=lambda: workspace.projector.pending(DEFAULT_TENANT),
             declarations=DeclarationIntake(workspace.log, workspace.graph),
         )  # fmt: skip

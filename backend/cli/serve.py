@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headwater.backend.api.credentials import READING, SESSION_SCOPES
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
 from headwater.backend.logs import configure
@@ -25,24 +26,30 @@ def serve(
         str | None,
         typer.Option(help="Graph store: neo4j://host:7687 or sqlite:///path; a file in the home by default.", show_default=False),
     ] = None,
+    write_link: Annotated[
+        bool, typer.Option("--write-link", help="Print a link to a page that may also declare and start replays.")
+    ] = False,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Start the service and the page on one home folder, and print the page's link.
 
-    The link works once; then the browser is known. Runs until Ctrl-C. Where a service of the home runs already, prints a new link to it.
+    The link works once; then the browser is known, and may read. Runs until Ctrl-C. Where a service of the home runs already,
+    prints a new link to it.
 
     Example: headwater serve --home ./lineage --open
     """
     settings = load_settings(home=home, host=host, port=port, store=store)
+    scopes = SESSION_SCOPES if write_link else READING
     running = settings.folder.create().service()
     if running is not None:
-        _show(link_to(running, settings.key()), f"A service of {settings.folder.path} runs already (process {running.pid}).", open_page)
+        story = f"A service of {settings.folder.path} runs already (process {running.pid})."
+        _show(link_to(running, settings.key(), scopes), story, open_page)
         return
     configure(settings.log_level, settings.log_format)
     service = LocalService(settings)
     if service.exposed:
         note("[yellow]warning:[/] others on the network can reach this address, and the key travels unencrypted: put TLS in front.")
-    _show(service.link(), f"Serving {settings.folder.path} at {service.url}. Stop with Ctrl-C.", open_page)
+    _show(service.link(scopes), f"Serving {settings.folder.path} at {service.url}. Stop with Ctrl-C.", open_page)
     service.run()
 
 

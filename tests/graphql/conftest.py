@@ -5,6 +5,7 @@ import pytest
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
+from headwater.graphql.access import unrestricted
 from headwater.graphql.context import Context
 from headwater.graphql.schema import schema
 from tests.stated import TENANT, state_pipeline
@@ -22,7 +23,7 @@ async def context(tmp_path) -> AsyncIterator[Callable[..., Context]]:
         return 3
 
     def make(**changed: Any) -> Context:
-        parts = {"tenant": TENANT, "graph": graph, "records": records, "holds_key": True, "store": "sqlite", "pending": pending}
+        parts = {"tenant": TENANT, "graph": graph, "records": records, "require": unrestricted, "store": "sqlite", "pending": pending}
         return Context(**{**parts, **changed})
 
     yield make

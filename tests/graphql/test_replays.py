@@ -57,13 +57,6 @@ async def test_a_replay_is_handed_to_the_service_with_the_tenant_of_the_credenti
     assert data["startReplay"]["differences"] == [{"before": {"wind": 1048.36}, "after": None, "columns": ["wind"]}]
 
 
-async def test_a_replay_needs_the_key(refused, context):
-    service = Service()
-    error = await refused(START, of=context(replays=service, holds_key=False), dataset="raw", where="true")
-    assert error.extensions["code"] == "KeyRequiredError"
-    assert not service.started
-
-
 async def test_a_replay_without_a_selection_is_refused(refused, context):
     error = await refused(START, of=context(replays=Service()), dataset="raw")
     assert error.extensions["field"] == "where"

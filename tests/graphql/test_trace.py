@@ -8,6 +8,7 @@ import pytest
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import trace
+from headwater.graphql.access import unrestricted
 from headwater.graphql.context import Context
 from headwater.graphql.schema import schema
 from tests.captured import capture_pipeline
@@ -46,7 +47,7 @@ async def answered(captured):
         return 0
 
     async def ask(document: str, **variables):
-        context = Context(tenant="default", graph=graph, records=records, holds_key=True, store="sqlite", pending=pending)
+        context = Context(tenant="default", graph=graph, records=records, require=unrestricted, store="sqlite", pending=pending)
         return await schema.execute(document, variable_values=variables, context_value=context)
 
     yield ask

@@ -1,0 +1,71 @@
+"""Which endpoint needs what: one table of all of them, for the guard.
+
+An endpoint that the table does not name does not exist for anybody, whatever routes the application has: one that is added later is closed
+until somebody writes down who may call it. What a mutation of GraphQL needs stands in `headwater.graphql.access`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.routing import compile_path
+
+from headwater.graphql.access import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one endpoint needs. `scope` None leaves it to anyone; `operation` is its name in the audit log."""
+
+    scope: Scope | None
+    operation: str
+
+
+PAGE = Rule(None, "page")  # the page's files, which hold no data; the page itself asks for a session
+
+RULES: Mapping[tuple[str, str], Rule] = {
+    ("GET", "/healthz"): Rule(None, "health"),
+    ("GET", "/readyz"): Rule(None, "health"),
+    ("GET", "/metrics"): Rule(Scope.OPERATE, "metrics"),
+    ("GET", "/openapi.json"): Rule(Scope.OPERATE, "specification"),
+    ("POST", "/graphql"): Rule(Scope.READ, "graphql"),
+    ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events"),
+    ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment"),
+    ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest"),
+    ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov"),
+    ("GET", "/api/v1/prov"): Rule(Scope.READ, "export.prov"),
+    ("GET", "/api/v1/impact"): Rule(Scope.READ, "impact"),
+    ("GET", "/api/v1/columns/access"): Rule(Scope.READ, "columns"),
+    ("GET", "/api/v1/columns/lineage"): Rule(Scope.READ, "columns"),
+    ("GET", "/api/v1/columns/tags"): Rule(Scope.READ, "columns"),
+    ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions"),
+    ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare"),
+    ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
+    ("POST", "/api/v1/tickets"): Rule(Scope.OPERATE, "ticket"),
+}
+_DATA = ("/api", "/graphql")
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (compile_path(path)[0], path) for path in dict.fromkeys(path for _, path in RULES) if "{" in path
+)
+_PATHS = frozenset(path for _, path in RULES)
+
+
+def rule_of(method: str, path: str) -> Rule | None:
+    """The rule of a request; None where nobody named it."""
+    named = named_path(path)
+    if named is not None:
+        return RULES.get((method, named))
+    is_data = any(path == start or path.startswith(f"{start}/") for start in _DATA)
+    return PAGE if method in ("GET", "HEAD") and not is_data else None
+
+
+def named_path(path: str) -> str | None:
+    """The path of the table that a request's path is one of."""
+    return path if path in _PATHS else next((name for pattern, name in _PATTERNS if pattern.match(path)), None)
+
+
+def methods_of(named: str) -> list[str]:
+    """The methods that the table names for one of its paths."""
+    return sorted(method for method, path in RULES if path == named)

@@ -1,0 +1,52 @@
+"""What a caller may do, and which mutation needs what.
+
+One table names every mutation. A mutation that the table does not name is refused to everybody, so that one that is added later
+stays closed until somebody decides about it. The service decides whom a scope is given to; the schema only asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import wraps
+from typing import Any
+
+from graphql import GraphQLObjectType, GraphQLResolveInfo
+
+from headwater.errors import UnsupportedError
+
+
+class Scope(StrEnum):
+    """A thing that a caller may do. The key has all of them; a session of the page has READ and those that its link was made for."""
+
+    READ = "read"
+    DECLARE = "declare"
+    REPLAY = "replay"
+    INTAKE = "intake"  # events, manifests, segments and documents of provenance: with the key alone
+    OPERATE = "operate"  # links to the page, measures, the specification: with the key alone
+
+
+MUTATIONS: Mapping[str, Scope] = {"startReplay": Scope.REPLAY, "declare": Scope.DECLARE}
+
+
+def unrestricted(scope: Scope) -> None:
+    """The check of a caller who owns the home: the command line, which reads the files themselves."""
+
+
+def close_mutations(mutations: GraphQLObjectType) -> None:
+    """Let every mutation ask its context for the scope that MUTATIONS names, before anything else happens."""
+    for name, field in mutations.fields.items():
+        if field.resolve is not None:
+            field.resolve = _checked(name, field.resolve)
+
+
+def _checked(name: str, resolve: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(resolve)
+    def checked(source: Any, info: GraphQLResolveInfo, **arguments: Any) -> Any:
+        scope = MUTATIONS.get(name)
+        if scope is None:
+            raise UnsupportedError(f"The mutation {name} is closed.", hint="Name the scope that it needs in headwater/graphql/access.py.")
+        info.context.require(scope)
+        return resolve(source, info, **arguments)
+
+    return checked

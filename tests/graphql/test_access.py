@@ -1,0 +1,62 @@
+"""Mutations ask for a scope before they do anything, and one that nobody named is closed."""
+
+import pytest
+import strawberry
+
+from headwater.errors import KeyRequiredError
+from headwater.graphql import access
+from headwater.graphql.access import MUTATIONS, Scope, close_mutations
+from headwater.graphql.schema import schema
+
+_TRIED = {
+    "startReplay": 'mutation { startReplay(dataset: "raw", where: "true") { id } }',
+    "declare": "mutation { declare(declaration: {}) }",
+}
+
+
+def test_every_mutation_is_named() -> None:
+    """A new mutation fails here until it has a scope in the table and a request in this test."""
+    mutations = schema._schema.mutation_type
+    assert mutations is not None
+    assert set(mutations.fields) == set(MUTATIONS) == set(_TRIED)
+
+
+@pytest.mark.parametrize("name", sorted(MUTATIONS))
+async def test_a_mutation_is_refused_to_a_caller_without_its_scope(context, refused, name: str) -> None:
+    asked: list[Scope] = []
+
+    def refuse(scope: Scope) -> None:
+        asked.append(scope)
+        raise KeyRequiredError("not for you")
+
+    error = await refused(_TRIED[name], of=context(require=refuse))
+    assert (error.extensions["code"], asked) == ("KeyRequiredError", [MUTATIONS[name]])
+
+
+async def test_an_alias_or_a_fragment_does_not_get_round_the_scope(context, refused) -> None:
+    def refuse(scope: Scope) -> None:
+        raise KeyRequiredError(f"not {scope}")
+
+    hidden = "mutation { ...M } fragment M on Mutation { service: declare(declaration: {}) }"
+    assert (await refused(hidden, of=context(require=refuse))).extensions["code"] == "KeyRequiredError"
+
+
+async def test_a_mutation_that_nobody_named_is_closed_to_everybody(context, monkeypatch: pytest.MonkeyPatch) -> None:
+    @strawberry.type
+    class Query:
+        nothing: int = 0
+
+    @strawberry.type
+    class Mutation:
+        @strawberry.mutation
+        async def added_later(self) -> int:
+            return 1
+
+    made = strawberry.Schema(query=Query, mutation=Mutation)
+    assert made._schema.mutation_type is not None
+    close_mutations(made._schema.mutation_type)
+    result = await made.execute("mutation { addedLater }", context_value=context())
+    assert result.errors is not None
+    assert "is closed" in result.errors[0].message
+    monkeypatch.setattr(access, "MUTATIONS", {"addedLater": Scope.READ})
+    assert (await made.execute("mutation { addedLater }", context_value=context())).data == {"addedLater": 1}
