@@ -24,7 +24,7 @@ async def view_options(
     ] = None,
     ends: Annotated[bool, Query(description="Hide all but what the lineage begins and ends with.")] = False,
     between: Annotated[list[str] | None, Query(description="Two ids: what lies on a way between them is kept.")] = None,
-    as_of: Annotated[str | None, Query(description="As it stood at an instant (ISO 8601).")] = None,
+    as_of: Annotated[str | None, Query(description="As it stood at an instant (ISO 8601), or at the end of a date (UTC).")] = None,
     since: Annotated[str | None, Query(description="What was stated from an instant on.")] = None,
     until: Annotated[str | None, Query(description="What was stated up to an instant.")] = None,
 ) -> ViewOptions:

@@ -13,7 +13,7 @@ from headwater.backend.cli.answers import Answers, open_answers
 from headwater.backend.cli.lineage_text import LineageFormat, Shown, emit_changes, emit_lineage
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
-from headwater.backend.cli.view_options import AsOf, Between, Depth, Ends, Levels, Masks, Opened, Since, Until, find_target
+from headwater.backend.cli.view_options import AsOf, Between, Depth, Ends, Levels, Masks, Opened, Since, Until, find_target, local_end
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind
 from headwater.graph.stores import Direction
@@ -48,7 +48,8 @@ def lineage(
     since: Since = None,
     until: Until = None,
     changes: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="FROM TO", help="What changed between two instants, instead.", show_default=False)
+        tuple[str, str] | None,
+        typer.Option(metavar="FROM TO", help="What changed between two instants or dates, instead.", show_default=False),
     ] = None,
     format: Annotated[LineageFormat, typer.Option("--format", "-f", help="How to print the answer.")] = LineageFormat.TREE,
     home: Home = None,
@@ -97,7 +98,7 @@ async def _show(
             asked["data"] = NodeKind.COLUMN.name
             asked["masks"].append({"by": "KIND", "values": [NodeKind.JOB.value]})
         if changes:
-            found = await answers.ask(_CHANGES, view=asked, before=changes[0], after=changes[1])
+            found = await answers.ask(_CHANGES, view=asked, before=local_end(changes[0]), after=local_end(changes[1]))
             emit_changes(found["viewDifference"], format)
             return
         shown = await _pages(answers, asked)

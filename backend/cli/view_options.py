@@ -10,6 +10,7 @@ import typer
 
 from headwater.backend.cli.answers import Answers
 from headwater.graph.model import Node, NodeKind
+from headwater.graph.views.instants import instant_of
 from headwater.graph.views.options import ViewOptions, level_called, split_opened
 
 # Which of several things that bear a name is meant: the first kind of these.
@@ -17,6 +18,21 @@ _NAMED = (NodeKind.DATASET, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.PLATFORM, 
 _BY_ID = (
     *_NAMED, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.ACTOR, NodeKind.DATA,
 )  # fmt: skip
+
+
+def local_end(text: str) -> str:
+    """An instant that somebody wrote on this machine: of a date its end, here.
+
+    Raises:
+        InvalidQueryError: it is none.
+    """
+    return instant_of(text, "instant", end=True, zone=None)
+
+
+def local_begin(text: str) -> str:
+    """As `local_end`; of a date its beginning."""
+    return instant_of(text, "instant", end=False, zone=None)
+
 
 Levels = Annotated[
     list[NodeKind] | None,
@@ -42,9 +58,17 @@ Ends = Annotated[bool, typer.Option("--ends", help="Hide all but what the lineag
 Between = Annotated[
     tuple[str, str] | None, typer.Option("--between", metavar="A B", help="Keep what lies on a way between two.", show_default=False)
 ]
-AsOf = Annotated[str | None, typer.Option(help="As it stood at an instant (ISO 8601).", show_default=False)]
-Since = Annotated[str | None, typer.Option(help="What was stated from an instant on.", show_default=False)]
-Until = Annotated[str | None, typer.Option(help="What was stated up to an instant.", show_default=False)]
+AsOf = Annotated[
+    str | None,
+    typer.Option(parser=local_end, metavar="WHEN", help="As it stood at an instant, or at the end of a date.", show_default=False),
+]
+Since = Annotated[
+    str | None, typer.Option(parser=local_begin, metavar="WHEN", help="What was stated from an instant, or a date, on.", show_default=False)
+]
+Until = Annotated[
+    str | None,
+    typer.Option(parser=local_end, metavar="WHEN", help="What was stated up to an instant, or the end of a date.", show_default=False),
+]
 Depth = typer.Option(min=1, max=1_000, help="How many hops, alike at every level: from dataset to dataset it takes two.", show_default="20")
 
 

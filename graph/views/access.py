@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.model import Edge, EdgeKind, NodeKind, Stamp
+from headwater.graph.model import Edge, EdgeKind, NodeKind
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.columns import dataset_of
+from headwater.graph.views.instants import instant_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.times import run_of, time_of
 
@@ -59,7 +60,8 @@ async def field_access(graph: GraphStore, tenant: str, column: str, *, since: st
         raise NotFoundError(f"Nothing is known of {column}.", hint="See the columns that its dataset contains.")
     if kind_of(column) is not NodeKind.COLUMN:
         raise InvalidQueryError(f"{column} is no column.", field="column", hint="An id of a column reads column:NAMESPACE:DATASET:COLUMN.")
-    since, until = (Stamp.at(instant, "").time if instant else None for instant in (since, until))
+    since = instant_of(since, "since", end=False) if since else None
+    until = instant_of(until, "until", end=True) if until else None
     dataset = dataset_of(column)
     columns = [node.id for node in await children(graph, tenant, dataset, [NodeKind.COLUMN])]
     edges = await graph.neighbours(tenant, sorted({*columns, column}), direction=Direction.BOTH, kinds=[EdgeKind.ACCESSES])

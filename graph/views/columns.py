@@ -9,7 +9,7 @@ dataset, shown as itself beside its columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, node_id, parse_id
@@ -19,7 +19,7 @@ from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import containers_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import ViewRequest
-from headwater.graph.views.times import Flow, in_time
+from headwater.graph.views.times import Flow, in_time, silence
 
 _BY = "by:"
 
@@ -44,7 +44,7 @@ async def load_columns(graph: GraphStore, tenant: str, request: ViewRequest, nod
         limit=request.limit,
     )
     notes: list[str] = []
-    derivations = await _in_time(graph, tenant, request, derivations_of(reached.edges), notes)
+    derivations = await _in_time(graph, tenant, request, derivations_of(reached.edges), notes, {node.id for node in nodes})
     made = _Atoms()
     for node in reached.nodes:
         made.number(node.id)
@@ -105,15 +105,16 @@ def dataset_of(column: str) -> str:
 
 
 async def _in_time(
-    graph: GraphStore, tenant: str, request: ViewRequest, derivations: list[Derivation], notes: list[str]
+    graph: GraphStore, tenant: str, request: ViewRequest, derivations: list[Derivation], notes: list[str], focus: Collection[str] = ()
 ) -> list[Derivation]:
-    """The derivations that are there: their job reads the one column and writes the other."""
+    """The derivations that are there: their job reads the one column and writes the other. `focus`: columns that may then stand alone."""
     if not request.timed or not derivations:
         return derivations
     columns = sorted({end for derivation in derivations for end in (derivation.src, derivation.dst)})
     edges = await graph.neighbours(tenant, columns, direction=Direction.BOTH, kinds=[EdgeKind.ACCESSES])
     flows = [Flow(edge.src, edge.dst, edge.kind, edge.first, edge.last) for edge in edges]
     there = await in_time(graph, tenant, request, flows, notes, kinds=[EdgeKind.ACCESSES])
+    notes += silence(request, flows, there, focus)
     gone = {(flow.src, flow.dst) for flow, stays in zip(flows, there, strict=True) if not stays}
     return [
         derivation

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.model import Node, NodeKind, Stamp, bare_name
+from headwater.graph.model import Node, NodeKind, bare_name
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.views.instants import instant_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import ViewRequest
 from headwater.graph.views.viewing import View, view
@@ -30,12 +31,12 @@ class Difference:
 
 
 async def difference(graph: GraphStore, tenant: str, request: ViewRequest, *, before: str, after: str) -> Difference:
-    """What the later of two instants adds to the view and takes away.
+    """What the later of two instants adds to the view and takes away. A date means its end, in UTC.
 
     Raises:
         InvalidQueryError: neither instant has the levels asked for, or the first is not before the second.
     """
-    first, second = Stamp.at(before, "").time, Stamp.at(after, "").time
+    first, second = instant_of(before, "before", end=True), instant_of(after, "after", end=True)
     if first >= second:
         raise InvalidQueryError(f"{before} is not before {after}.", field="before", hint="Give the earlier instant first.")
     notes: list[str] = []

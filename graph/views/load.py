@@ -21,7 +21,7 @@ from headwater.graph.views.levels import kind_of
 from headwater.graph.views.masking import needs_names
 from headwater.graph.views.request import ACTORS, DATA, MaskBy, ViewRequest
 from headwater.graph.views.runs import load_runs
-from headwater.graph.views.times import in_time
+from headwater.graph.views.times import in_time, silence
 
 _FINE = {NodeKind.VERSION, NodeKind.PARTITION, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR}
 
@@ -92,7 +92,9 @@ async def _of_jobs(graph: GraphStore, tenant: str, request: ViewRequest, cone: C
         known=partial(known_of, cone),
     )
     if request.timed:
-        there = await in_time(graph, tenant, request, flows_of(cone), atoms.notes)
+        flows = flows_of(cone)
+        there = await in_time(graph, tenant, request, flows, atoms.notes)
+        atoms.notes += silence(request, flows, there, asked)
         atoms.edges = [edge for edge, stays in zip(cone.edges, there, strict=True) if stays]
     return atoms
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from headwater.errors import InvalidInputError, InvalidQueryError
-from headwater.graph.model import NodeKind, Stamp
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import NodeKind
 from headwater.graph.stores.protocol import Direction
+from headwater.graph.views.instants import instant_of
 
 # Outermost first. What users declare (`data`, `actor`) groups datasets and pipelines, and stands around them.
 DATA = (NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN)
@@ -74,7 +75,8 @@ class ViewRequest:
 
     `ends_only` hides all but the focus and what the lineage begins and ends with. `between` keeps what lies on a way between a node of the
     first and one of the second, in either direction. `as_of` shows the lineage as it stood then; `since` and `until` what was stated
-    between them. `limit` bounds what is reached; `first` nodes and `edges` edges a page, from `after` on.
+    between them; of these a date means the whole day, in UTC. `limit` bounds what is reached; `first` nodes and `edges` edges a page, from
+    `after` on.
     """
 
     focus: tuple[str, ...] = ()
@@ -110,7 +112,7 @@ class ViewRequest:
             raise InvalidQueryError("as_of and a window are both given.", field="as_of", hint="Ask for an instant, or for since and until.")
         for name in ("as_of", "since", "until"):
             if instant := getattr(self, name):
-                object.__setattr__(self, name, _instant(name, instant))
+                object.__setattr__(self, name, instant_of(instant, name, end=name != "since"))
         for name, low, high in (("depth", 0, 1_000), ("limit", 1, MAX_REACHED), ("first", 1, MAX_REACHED), ("edges", 1, 1_000_000)):
             value = getattr(self, name)
             if not low <= value <= high:
@@ -124,13 +126,6 @@ class ViewRequest:
     def timed(self) -> bool:
         """Whether only a part of time is shown."""
         return bool(self.as_of or self.since or self.until)
-
-
-def _instant(name: str, text: str) -> str:
-    try:
-        return Stamp.at(text, "").time
-    except InvalidInputError as error:
-        raise InvalidQueryError(error.message, field=name, hint=error.hint) from error
 
 
 def _member(name: str, level: NodeKind, levels: tuple[NodeKind, ...]) -> None:

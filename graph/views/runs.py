@@ -11,11 +11,12 @@ from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import FLOWS, flows_of, parents_of, past_limit
 from headwater.graph.views.inputs import add_inputs
+from headwater.graph.views.instants import shown_instant
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.operators import open_runs
 from headwater.graph.views.request import ViewRequest
 from headwater.graph.views.tasks import OPENED, open_stages
-from headwater.graph.views.times import Flow, time_of, within
+from headwater.graph.views.times import Flow, silence, time_of, within
 
 _INSIDE = {
     NodeKind.DATA: [NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET],
@@ -40,8 +41,9 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
     runs = await _runs_of(graph, tenant, nodes)
     focus = await _focus(graph, tenant, request, [*(node for node in nodes if node.id not in runs), *runs.values()])
     if not focus:
+        then = await _written_later(graph, tenant, request, nodes)
         raise InvalidQueryError(
-            f"No version, partition or run of {nodes[0].id} is known{' as of then' if request.timed else ''}.",
+            f"No version, partition or run of {nodes[0].id} is known{then}.",
             field="focus",
             hint="Its levels are: platform, dataset, column; system, pipeline, job.",
         )
@@ -62,6 +64,17 @@ async def load_runs(graph: GraphStore, tenant: str, request: ViewRequest, nodes:
         chain, unasked = Zoom(request, atoms.parents).chain, {run.id for run in runs.values()} - {node.id for node in nodes}
         atoms.focus = [*(number for number in atoms.focus if unasked.isdisjoint(chain(atoms.ids[number]))), *inside]
     return atoms
+
+
+async def _written_later(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> str:
+    """Of datasets that had no block yet as of an instant: when the first came."""
+    if request.as_of is None:
+        return " in that time" if request.timed else ""
+    datasets = [node.id for node in nodes if node.kind is NodeKind.DATASET]
+    blocks = [block for each in datasets for block in await children(graph, tenant, each, _INSIDE[NodeKind.DATASET])]
+    times = [str(block.properties["writtenAt"]) for block in blocks if "writtenAt" in block.properties]
+    first = f": the first was written at {shown_instant(min(times))}" if times else ""
+    return f" as of {shown_instant(request.as_of)}{first}"
 
 
 async def _runs_of(graph: GraphStore, tenant: str, nodes: Sequence[Node]) -> dict[str, Node]:
@@ -93,12 +106,14 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
     ids = list(cone.ids[: cone.reached])
     parents = parents_of(cone)
     edges = list(cone.edges)
+    notes: list[str] = []
     if request.timed:
         flows = flows_of(cone)
         stated = _run_times(flows)
         until, since = request.as_of or request.until, request.since
         there = [_there(flow, stated, since, until) for flow in flows]
         edges = [edge for edge, stays in zip(edges, there, strict=True) if stays]
+        notes = silence(request, flows, there, set(focus))
     asked = set(focus)
     start = [number for number, identifier in enumerate(ids[: len(asked)]) if identifier in asked]
     finest = _finest(ids, edges, parents)
@@ -106,7 +121,7 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
     joined = {end for edge in finest for end in edge}
     held = {parent for each in ids if kind_of(each) is NodeKind.PARTITION for parent in parents.get(each, ())}
     start = [number for number in start if number in joined or ids[number] not in held]
-    return Atoms(ids, finest, start, parents, past_limit(cone, request))
+    return Atoms(ids, finest, start, parents, past_limit(cone, request), notes)
 
 
 async def _focus(graph: GraphStore, tenant: str, request: ViewRequest, nodes: Sequence[Node]) -> list[str]:

@@ -7,11 +7,12 @@ it reads, what it writes) without this one. A flow without a time counts as alwa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.views.instants import shown_instant
 from headwater.graph.views.request import MAX_REACHED, ViewRequest
 
 Side = tuple[str, bool]  # an actor, and whether the flow leaves it
@@ -48,6 +49,23 @@ async def in_time(
     stated = [Flow(around.ids[src], around.ids[dst], *facts) for (src, dst), facts in zip(around.edges, around.facts, strict=True)]
     latest = latest_statements(stated, request.as_of)
     return [not flow.first or stands(flow, request.as_of, latest) for flow in flows]
+
+
+def silence(request: ViewRequest, flows: Sequence[Flow], there: Sequence[bool], focus: Collection[str]) -> list[str]:
+    """A note where the focus stands alone because all that is known of it was stated later, or earlier, than what is asked for."""
+    near = [(flow, stays) for flow, stays in zip(flows, there, strict=True) if flow.src in focus or flow.dst in focus]
+    if not near or any(stays for _, stays in near):
+        return []
+    times = [(time_of(flow.first), time_of(flow.last)) for flow, _ in near if flow.first]
+    if not times:
+        return []
+    first, last = shown_instant(min(begin for begin, _ in times)), shown_instant(max(end for _, end in times))
+    end = request.as_of or request.until
+    if end is not None and end < min(begin for begin, _ in times):
+        return [f"At {shown_instant(end)} nothing had read or written the focus yet: the first run that did is of {first}."]
+    if request.since is not None and max(end for _, end in times) < request.since:
+        return [f"Since {shown_instant(request.since)} nothing has read or written the focus: the last run that did is of {last}."]
+    return [f"Nothing read or wrote the focus then: the runs that are known to are from {first} to {last}."]
 
 
 def within(flow: Flow, since: str | None, until: str | None) -> bool:

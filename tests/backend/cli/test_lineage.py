@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -181,3 +182,20 @@ def test_an_answer_without_rows_is_a_sentence(lived_in):
         done = headwater(*words, "--home", str(lived_in))
         assert done.stdout == "", words
         assert says in done.stderr
+
+
+def test_a_date_is_the_end_of_the_day_where_the_reader_is(lived_in, monkeypatch):
+    """The first run was at 10:00 UTC on the last of January: 21:00 of that day where it is eleven hours later, 23:00 of the day before."""
+    for zone, day, there in (("AAA-11", "2026-01-31", True), ("AAA-11", "2026-01-30", False), ("BBB+11", "2026-01-30", True)):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        shown = lineage("/data/out/report", "--home", lived_in, "--as-of", day)
+        assert ("nothing that is known" not in shown.partition("went to")[0]) is there, (zone, day)
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_a_date_before_the_first_run_says_when_that_was(lived_in):
+    asked = ["/data/out/report", "--home", str(lived_in), "--as-of", "2025-06-01"]
+    result = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert "the first run that did is of 2026-01-31T10:0" in " ".join(result.stderr.split())

@@ -42,6 +42,41 @@ async def test_as_of_an_instant_a_job_has_the_flows_of_its_last_run(history: Gra
     assert await names(history, as_of=instant) == there
 
 
+async def test_a_date_means_the_whole_day(store: GraphStore) -> None:
+    await ran(store, "t", "2026-03-01T15:00:00Z", "make", "r1", [named("old")], [named("report")])
+    assert await names(store, as_of="2026-03-01") == await names(store, until="2026-03-01") == {"report", "old"}
+    assert await names(store, as_of="2026-03-01T14:59:59Z") == await names(store, as_of="2026-02-28") == {"report"}
+    assert await names(store, since="2026-03-01") == {"report", "old"}
+    assert await names(store, since="2026-03-02") == {"report"}
+    found = await difference(store, "t", ViewRequest(focus=(REPORT,)), before="2026-02-28", after="2026-03-01")
+    assert {node.name for node in found.nodes_added} == {"make", "old"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"as_of": "2025-12-31"}, "At 2025-12-31T23:59:59.999999Z nothing had read or written the focus yet: the first run that did is of"),
+        ({"until": "2025-12-31"}, "the first run that did is of 2026-01-01T00:00:00Z."),
+        ({"since": "2027-01-01"}, "the last run that did is of 2026-04-01T00:00:00Z."),
+        ({"until": "2025-12-31", "actors": NodeKind.RUN}, "the first run that did is of 2026-01-01T00:00:00Z."),
+    ],
+)
+async def test_a_focus_that_stands_alone_before_its_first_run_says_so(history: GraphStore, asked: dict[str, object], said: str) -> None:
+    shown = await view(history, "t", ViewRequest(focus=(REPORT,), **asked))  # type: ignore[arg-type]
+    assert [note for note in shown.notes if said in note], shown.notes
+    assert not shown.all_edges()
+
+
+async def test_a_dataset_without_a_version_yet_is_refused_with_the_time_of_its_first(history: GraphStore) -> None:
+    with pytest.raises(InvalidQueryError, match=r"as of 2025-12-31T23:59:59\.999999Z: the first was written at 2026-01-01"):
+        await view(history, "t", ViewRequest(focus=(REPORT,), as_of="2025-12-31", actors=NodeKind.RUN))
+
+
+async def test_nothing_is_said_of_a_focus_that_has_a_flow_then(history: GraphStore) -> None:
+    for asked in ({"as_of": "2026-02-15"}, {"since": "2026-01-15", "until": "2026-01-20"}, {}):
+        assert not (await view(history, "t", ViewRequest(focus=(REPORT,), **asked))).notes  # type: ignore[arg-type]
+
+
 async def test_a_window_shows_what_was_stated_in_it(history: GraphStore) -> None:
     assert await names(history) == {"old", "new", "report", "mail"}
     assert await names(history, since="2026-02-10") == {"new", "report", "mail"}
@@ -86,6 +121,8 @@ async def test_columns_are_in_time_too(store: GraphStore) -> None:
     for at, run, source in ((JAN, "r1", "wind"), (MAR, "r2", "gust")):
         lineage = derives(max=[("raw", source, direct, False)])
         await ran(store, "t", at, "make", run, [named("raw")], [named("report", schema=schema("max"), columnLineage=lineage)])
+    early = await view(store, "t", ViewRequest(focus=("column:file:report:max",), data=NodeKind.COLUMN, as_of="2025-12-01"))
+    assert any("the first run that did is of 2026-01-01" in note for note in early.notes)
     for instant, column in ((FEB, "wind"), (APR, "gust")):
         shown = await view(
             store, "t", ViewRequest(focus=("column:file:report:max",), data=NodeKind.COLUMN, masks=(Mask.parse("kind=job"),), as_of=instant)

@@ -33,6 +33,7 @@ test('the service is asked for what was chosen', () => {
     actors: 'JOB',
     masks: [{ by: 'NAME', values: ['*tmp*'], negated: false }],
     endsOnly: true,
-    asOf: '2026-03-01',
+    asOf: new Date(2026, 2, 2, 0, 0, 0, -1).toISOString(),
   });
+  expect(viewInput({ ...WHOLE, asOf: '2026-03-01T00:00:00Z' }, 'dataset:x:y', 1).asOf).toBe('2026-03-01T00:00:00Z');
 });

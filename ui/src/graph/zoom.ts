@@ -8,7 +8,7 @@ export interface ViewChoice {
   masks: string[];
   /** Whether all but the beginnings and ends are hidden. */
   ends: boolean;
-  /** An instant; absent: all that was ever stated. */
+  /** A date, which means its end where the reader is, or an instant; absent: all that was ever stated. */
   asOf?: string;
 }
 
@@ -52,8 +52,13 @@ export function viewInput({ data, actors, masks, ends, asOf }: ViewChoice, focus
     actors,
     masks: masks.flatMap((mask) => maskInput(mask) ?? []),
     endsOnly: ends,
-    ...(asOf === undefined ? {} : { asOf }),
+    ...(asOf === undefined ? {} : { asOf: endOf(asOf) }),
   };
+}
+
+/** The instant at which a date ends where the reader is; what is no date stays. */
+export function endOf(asOf: string): string {
+  return /^\d{4}-\d{2}-\d{2}$/.test(asOf) ? new Date(`${asOf}T23:59:59.999`).toISOString() : asOf;
 }
 
 /** A mask as the service takes it; none: it is not written as one. */

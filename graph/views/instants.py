@@ -1,0 +1,41 @@
+"""Instants as people write them: a date, a time of day, either with or without a zone.
+
+A date stands for the whole day: its end where somebody asks how things stood, its beginning where something starts. What has no zone is
+taken in the reader's: UTC over the network, that of the machine on a command line.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, tzinfo
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import Stamp
+
+
+def instant_of(text: str, field: str, *, end: bool, zone: tzinfo | None = UTC) -> str:
+    """A text as an instant in UTC that compares as text. `end`: of a date the last microsecond, else the first. `zone` None: the machine's.
+
+    Raises:
+        InvalidQueryError: the text is no date and no instant, or lies outside the years 1 to 9999 once it is in UTC.
+    """
+    try:
+        try:
+            day = date.fromisoformat(text)
+        except ValueError:
+            at = datetime.fromisoformat(text)
+        else:
+            # An hour that a clock change repeats at midnight belongs to the day as a whole.
+            at = datetime.combine(day, time.max.replace(fold=1) if end else time.min)
+        if at.tzinfo is None and zone is not None:
+            at = at.replace(tzinfo=zone)
+        return Stamp.at(at.astimezone(UTC), "").time
+    except (ValueError, OverflowError, OSError):
+        raise InvalidQueryError(
+            f"{text!r} is not an instant.", field=field, hint="Write a date (2026-01-31), or an instant (2026-01-31T23:59:59Z; ISO 8601)."
+        ) from None
+
+
+def shown_instant(text: str) -> str:
+    """An instant without the fraction of a second that nobody asked for."""
+    whole, _, fraction = text.removesuffix("Z").partition(".")
+    return f"{whole}Z" if not fraction.strip("0") else text
