@@ -17,6 +17,17 @@ def is_internal(error: GraphQLError) -> bool:
     return error.original_error is not None and not isinstance(error.original_error, HeadwaterError | GraphQLError)
 
 
+def told(cause: HeadwaterError, error: GraphQLError | None = None) -> GraphQLError:
+    """An error of ours as the caller sees it; `error` says where in the document it came up."""
+    extensions = {
+        "code": type(cause).__name__,
+        "hint": cause.hint,
+        "field": cause.field if isinstance(cause, InvalidInputError) else None,
+        "transient": cause.transient,
+    }
+    return GraphQLError(cause.message, nodes=error.nodes if error else None, path=error.path if error else None, extensions=extensions)
+
+
 class DomainErrors(MaskErrors):
     """Gives every `HeadwaterError` its extensions, and masks what is internal."""
 
@@ -29,12 +40,6 @@ class DomainErrors(MaskErrors):
         if isinstance(cause, GraphQLError):
             return error
         if isinstance(cause, HeadwaterError):
-            extensions = {
-                "code": type(cause).__name__,
-                "hint": cause.hint,
-                "field": cause.field if isinstance(cause, InvalidInputError) else None,
-                "transient": cause.transient,
-            }
-            return GraphQLError(cause.message, nodes=error.nodes, path=error.path, extensions=extensions)
+            return told(cause, error)
         extensions = {"code": "InternalError", "hint": "The service's log has the details.", "field": None, "transient": False}
         return GraphQLError("The service failed to answer this field.", nodes=error.nodes, path=error.path, extensions=extensions)

@@ -12,6 +12,7 @@ from headwater.graph import views as domain
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.engine import trace as run_trace
+from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.limits import MAX_HOPS, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.record_types import RowRef, references
 from headwater.graphql.types import Info, Node
@@ -82,7 +83,8 @@ async def impact_page(
     """A page of the list for nodes or for a record set."""
     context = info.context
     size = bounded(first, "first", low=1, high=MAX_PAGE)
-    if after and not after.isdecimal():
+    at_most(len(focus), MAX_NAMES, "nodes", "focus")
+    if after and not (after.isascii() and after.isdecimal() and len(after) <= 10):
         raise InvalidQueryError(f"{after[:80]!r} is not a cursor.", field="after", hint="Pass the cursor of the page before, or none.")
     start = bounded(int(after), "after", low=0, high=2**31) if after else 0
     if records is None and not focus:

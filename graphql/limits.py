@@ -1,6 +1,6 @@
 """How much one request may ask for, so that a query written by accident or in malice cannot hold the service.
 
-The document is bounded before it runs (depth, aliases, tokens); the nodes that it touches are counted while it runs, since what a nested
+The document is bounded before it is validated (`document`); the nodes that it touches are counted while it runs, since what a nested
 list costs is known only then. What is over a limit is refused by name, never cut silently.
 """
 
@@ -11,9 +11,16 @@ from headwater.errors import InvalidQueryError
 MAX_DEPTH = 12
 MAX_ALIASES = 100
 MAX_TOKENS = 4_000
+MAX_DOCUMENT = 64_000  # characters
+MAX_NESTING = 100  # brackets within brackets, and fragments within fragments
+MAX_FIELDS = 800  # with fragments in place
+MAX_ARGUMENTS = 200  # fields that have arguments
+MAX_COSTLY = 10  # fields that walk the graph or read files
+MAX_BODY = 4 * 1024 * 1024  # bytes of a request, variables and all
 MAX_NODES = 50_000
 MAX_PAGE = 1_000
 MAX_RECORDS = 100_000
+MAX_ROWS = 10_000  # records that a request names
 MAX_HOPS = 100
 
 

@@ -18,6 +18,7 @@ from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import Semantics, TraceRequest
 from headwater.graph.trace.engine import trace as run_trace
 from headwater.graph.trace.preview import preview
+from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.mutation import replay_service
@@ -62,7 +63,7 @@ class Query(ViewQuery):
         """Ordered by name and id."""
         context = info.context
         size = bounded(first, "first", low=1, high=MAX_PAGE)
-        page = await context.graph.search(context.tenant, text, kinds=tuple(kinds or ()), first=size, after=after or None)
+        page = await context.graph.search(context.tenant, text, kinds=tuple(dict.fromkeys(kinds or ())), first=size, after=after or None)
         context.loaders.budget.spend(len(page.nodes))
         return NodePage.of(page)
 
@@ -78,11 +79,12 @@ class Query(ViewQuery):
     ) -> LineageGraph:
         """A limit that cut the answer is in `truncated`."""
         context = info.context
+        at_most(len(focus), MAX_NAMES, "nodes", "focus")
         graph = await context.graph.reach(
             context.tenant,
-            list(focus),
+            list(dict.fromkeys(focus)),
             direction=direction,
-            kinds=tuple(kinds or _FLOWS),
+            kinds=tuple(dict.fromkeys(kinds or _FLOWS)),
             depth=bounded(depth, "depth", low=0, high=MAX_HOPS),
             limit=bounded(limit, "limit", low=1, high=MAX_NODES),
         )

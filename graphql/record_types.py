@@ -16,6 +16,8 @@ from headwater.graph.trace.answer import TracedRecord as DomainRecord
 from headwater.graph.trace.path import path_graph
 from headwater.graph.trace.preview import Row as DomainRow
 from headwater.graph.trace.preview import RowPage as DomainRowPage
+from headwater.graph.views.request import at_most
+from headwater.graphql.limits import MAX_ROWS
 from headwater.graphql.types import Info, LineageGraph
 
 strawberry.enum(Semantics, description="INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again.")
@@ -229,5 +231,10 @@ class RowRef:
 
 
 def references(rows: Sequence[RowRef] | None) -> list[tuple[str, int]]:
-    """The rows as the domain wants them."""
+    """The rows as the domain wants them.
+
+    Raises:
+        InvalidQueryError: there are too many.
+    """
+    at_most(len(rows or ()), MAX_ROWS, "records", "rows")
     return [(row.file, row.row) for row in rows or ()]

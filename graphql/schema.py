@@ -7,7 +7,6 @@ from typing import Any
 
 import strawberry
 from graphql import GraphQLError
-from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
 from strawberry.fastapi import GraphQLRouter
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
@@ -15,8 +14,8 @@ from strawberry.types import ExecutionContext
 
 from headwater.graphql.access import close_mutations
 from headwater.graphql.context import Context
+from headwater.graphql.document import DocumentLimits
 from headwater.graphql.errors import DomainErrors, is_internal, logger
-from headwater.graphql.limits import MAX_ALIASES, MAX_DEPTH, MAX_TOKENS
 from headwater.graphql.mutation import Mutation
 from headwater.graphql.query import Query
 from headwater.graphql.values import to_json
@@ -44,9 +43,7 @@ schema: strawberry.Schema = _Schema(
     mutation=Mutation,
     config=StrawberryConfig(scalar_map={JSON: _JSON}),
     extensions=[
-        lambda: QueryDepthLimiter(max_depth=MAX_DEPTH),
-        lambda: MaxAliasesLimiter(max_alias_count=MAX_ALIASES),
-        lambda: MaxTokensLimiter(max_token_count=MAX_TOKENS),
+        DocumentLimits,
         DomainErrors,
     ],
 )

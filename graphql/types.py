@@ -56,7 +56,7 @@ class Node:
     @strawberry.field(description="What this node contains directly, by name.")
     async def children(self, info: Info, kinds: list[NodeKind] | None = UNSET, first: int = 100, after: str | None = UNSET) -> NodePage:
         """One page."""
-        key = ChildrenKey(self.id, tuple(kinds or ()), bounded(first, "first", low=1, high=MAX_PAGE), after or None)
+        key = ChildrenKey(self.id, tuple(dict.fromkeys(kinds or ())), bounded(first, "first", low=1, high=MAX_PAGE), after or None)
         return NodePage.of(await info.context.loaders.children.load(key))
 
 

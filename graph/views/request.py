@@ -20,6 +20,8 @@ ACTORS = (
     NodeKind.SYSTEM, NodeKind.ACTOR, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR,
 )  # fmt: skip
 MAX_REACHED = 500_000
+# How many names a list may hold, masks a view, patterns its masks, and characters those patterns: each node is held against each.
+MAX_NAMES, MAX_MASKS, MAX_PATTERNS, MAX_PATTERN_TEXT = 1_000, 50, 50, 2_000
 
 
 class MaskBy(StrEnum):
@@ -97,6 +99,7 @@ class ViewRequest:
     after: str | None = None
 
     def __post_init__(self) -> None:
+        self._check_lengths()
         _member("data", self.data, DATA)
         _member("actors", self.actors, ACTORS)
         for identifier, level in self.open.items():
@@ -122,10 +125,31 @@ class ViewRequest:
                 raise InvalidQueryError("The view has no focus.", field="focus", hint="Name at least one node, or two to look between.")
             object.__setattr__(self, "focus", (*self.between[0], *self.between[1]))
 
+    def _check_lengths(self) -> None:
+        at_most(len(self.focus), MAX_NAMES, "nodes", "focus")
+        at_most(len(self.open), MAX_NAMES, "containers", "open")
+        for ends in self.between or ():
+            at_most(len(ends), MAX_NAMES, "nodes", "between")
+        at_most(len(self.masks), MAX_MASKS, "masks", "masks")
+        at_most(sum(len(mask.values) for mask in self.masks), MAX_NAMES, "values", "masks")
+        patterns = [value for mask in self.masks if mask.by in (MaskBy.NAME, MaskBy.NAMESPACE) for value in mask.values]
+        at_most(len(patterns), MAX_PATTERNS, "patterns", "masks")
+        at_most(sum(map(len, patterns)), MAX_PATTERN_TEXT, "characters of patterns", "masks")
+
     @property
     def timed(self) -> bool:
         """Whether only a part of time is shown."""
         return bool(self.as_of or self.since or self.until)
+
+
+def at_most(count: int, limit: int, what: str, name: str) -> None:
+    """Accept a number of things that a request names.
+
+    Raises:
+        InvalidQueryError: there are more than `limit`.
+    """
+    if count > limit:
+        raise InvalidQueryError(f"{name} has {count:,} {what}.", field=name, hint=f"It may have {limit:,}.")
 
 
 def _member(name: str, level: NodeKind, levels: tuple[NodeKind, ...]) -> None:

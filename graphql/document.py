@@ -1,0 +1,178 @@
+"""The cost of a GraphQL document, counted before it is validated.
+
+For the schema. The text is bounded first (length, brackets that nest, tokens), then the parsed document: depth, aliases, fields and costly
+fields, with every fragment counted once and its count used again. The count takes linear time, so a small document whose fragments
+multiply cannot hold the service. It must never expand a fragment, and must never let validation see a document that is over a bound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+)
+from strawberry.extensions import SchemaExtension
+
+from headwater.errors import InvalidQueryError
+from headwater.graphql.errors import told
+from headwater.graphql.limits import MAX_ALIASES, MAX_ARGUMENTS, MAX_COSTLY, MAX_DEPTH, MAX_DOCUMENT, MAX_FIELDS, MAX_NESTING, MAX_TOKENS
+
+# Fields that walk the graph or read files. All others look something up by its id.
+COSTLY = frozenset({
+    "trace", "rows", "view", "viewLink", "viewDifference", "impact", "fieldLineage", "fieldAccess", "lineage", "dataflow", "quality",
+    "search", "startReplay", "declare", "__schema", "__type",
+})  # fmt: skip
+
+# What is left of a text when strings and comments are passed over: its brackets.
+_BRACKETS = re.compile(
+    r'"""(?:[^"\\]|\\(?:""")?|"{1,2}(?!"))*+(?:"""|\Z)|"(?:[^"\\\n]|\\.)*+(?:"|$)|\#[^\n\r]*+|([\[{(])|([\]})])', re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What selections come to, with their fragments in place. `depth` counts the levels of fields; those of introspection have none."""
+
+    fields: int = 0
+    arguments: int = 0
+    costly: int = 0
+    aliases: int = 0
+    depth: int = 0
+
+
+class DocumentLimits(SchemaExtension):
+    """Refuses a document that is over a bound: its text before it is parsed, the rest before it is validated."""
+
+    def on_operation(self) -> Iterator[None]:
+        """Bound the text."""
+        try:
+            check_text(self.execution_context.query or "")
+        except InvalidQueryError as error:
+            raise told(error) from error
+        self.execution_context.parse_options["max_tokens"] = MAX_TOKENS
+        yield
+
+    def on_validate(self) -> Iterator[None]:
+        """Bound the document."""
+        if self.execution_context.graphql_document is not None:
+            try:
+                check_document(self.execution_context.graphql_document)
+            except InvalidQueryError as error:
+                raise told(error) from error
+        yield
+
+
+def check_text(text: str) -> None:
+    """Accept a text that the parser can read within its bounds.
+
+    Raises:
+        InvalidQueryError: it is too long, or its brackets nest too deeply.
+    """
+    if len(text) > MAX_DOCUMENT:
+        raise InvalidQueryError(
+            f"The document has {len(text):,} characters.", field="query", hint=f"It may have {MAX_DOCUMENT:,}; pass values as variables."
+        )
+    depth = 0
+    for bracket in _BRACKETS.finditer(text):
+        if bracket[1]:
+            depth += 1
+            if depth > MAX_NESTING:
+                raise InvalidQueryError(f"The document nests more than {MAX_NESTING} brackets.", field="query", hint=_DEPTH_HINT)
+        elif bracket[2]:
+            depth -= 1
+
+
+def check_document(document: DocumentNode) -> None:
+    """Accept a document that is within every bound, all of its operations counted together.
+
+    Raises:
+        InvalidQueryError: they are not; the message says which bound.
+    """
+    cost = cost_of(document)
+    for count, limit, what, hint in (
+        (cost.depth, MAX_DEPTH, "levels of depth", _DEPTH_HINT),
+        (cost.aliases, MAX_ALIASES, "aliases", "Ask in several requests."),
+        (cost.costly, MAX_COSTLY, f"costly fields ({', '.join(sorted(COSTLY)[:4])}, …)", "Ask in several requests."),
+        # Validation compares the arguments of every two fields of one name.
+        (cost.arguments, MAX_ARGUMENTS, "fields with arguments", "Ask in several requests."),
+        (cost.fields, MAX_FIELDS, "fields, counted with their fragments in place", "Ask for fewer fields, or in several requests."),
+    ):
+        if count > limit:
+            raise InvalidQueryError(f"The document has more than {limit:,} {what}.", field="query", hint=hint)
+
+
+def cost_of(document: DocumentNode) -> Cost:
+    """The cost of all operations of a document.
+
+    Raises:
+        InvalidQueryError: a fragment spreads itself.
+    """
+    fragments = {part.name.value: part for part in document.definitions if isinstance(part, FragmentDefinitionNode)}
+    known: dict[str, Cost] = {}
+    # Fragments that nobody spreads are counted too: validation looks at them all the same.
+    for name in fragments:
+        _of_fragment(name, fragments, known, ())
+    operations = (part for part in document.definitions if isinstance(part, OperationDefinitionNode))
+    return _sum(_of_selections(operation.selection_set, fragments, known, ()) for operation in operations)
+
+
+_Fragments = dict[str, FragmentDefinitionNode]
+
+
+def _of_fragment(name: str, fragments: _Fragments, known: dict[str, Cost], within: tuple[str, ...]) -> Cost:
+    if name in within:
+        raise InvalidQueryError(f"The fragment {name} spreads itself.", field="query", hint="Write out what it selects.")
+    if name not in fragments:
+        return Cost()  # validation says that there is none
+    if name not in known:
+        if len(within) > MAX_NESTING:
+            raise InvalidQueryError(f"More than {MAX_NESTING} fragments spread one another.", field="query", hint=_DEPTH_HINT)
+        known[name] = _of_selections(fragments[name].selection_set, fragments, known, (*within, name))
+    return known[name]
+
+
+def _of_selections(selections: SelectionSetNode, fragments: _Fragments, known: dict[str, Cost], within: tuple[str, ...]) -> Cost:
+    return _sum(_of(selection, fragments, known, within) for selection in selections.selections)
+
+
+def _of(selection: object, fragments: _Fragments, known: dict[str, Cost], within: tuple[str, ...]) -> Cost:
+    if isinstance(selection, FragmentSpreadNode):
+        return _of_fragment(selection.name.value, fragments, known, within)
+    if isinstance(selection, InlineFragmentNode):
+        return _of_selections(selection.selection_set, fragments, known, within)
+    if not isinstance(selection, FieldNode):
+        return Cost()
+    name = selection.name.value
+    inner = _of_selections(selection.selection_set, fragments, known, within) if selection.selection_set else None
+    return Cost(
+        fields=1 + (inner.fields if inner else 0),
+        arguments=bool(selection.arguments) + (inner.arguments if inner else 0),
+        costly=(name in COSTLY) + (inner.costly if inner else 0),
+        aliases=(selection.alias is not None) + (inner.aliases if inner else 0),
+        depth=1 + inner.depth if inner and not name.startswith("__") else 0,
+    )
+
+
+def _sum(costs: Iterable[Cost]) -> Cost:
+    fields = arguments = costly = aliases = depth = 0
+    for cost in costs:
+        fields += cost.fields
+        arguments += cost.arguments
+        costly += cost.costly
+        aliases += cost.aliases
+        depth = max(depth, cost.depth)
+    # A chain of fragments doubles the counts at each step: beyond every bound they need no more digits.
+    return Cost(min(fields, _MANY), min(arguments, _MANY), min(costly, _MANY), min(aliases, _MANY), depth)
+
+
+_MANY = 1 << 40
+_DEPTH_HINT = "Ask for the inner part in a request of its own."
