@@ -103,14 +103,18 @@ def _copy_files(home: Home, folder: Path) -> None:
     target.mkdir(mode=0o700)
     for tenant in sorted(path for path in home.associations.iterdir() if path.is_dir() and not path.name.startswith(".")):
         # What is staged comes first: what is published meanwhile is copied after it.
-        for capture in sorted((path for path in tenant.iterdir() if path.is_dir()), key=lambda path: path.name != STAGING):
-            _copy_capture(capture, target / tenant.name / capture.name)
+        sources = (path for path in tenant.iterdir() if path.is_dir() and not path.name.startswith("."))  # drafts are nobody's yet
+        for source in sorted(sources, key=lambda path: path.name != STAGING):
+            _copy_captures(source, target / tenant.name / source.name)
     if (home.associations / _CATALOG).exists():
         _copy_database(home.associations / _CATALOG, target / _CATALOG)
 
 
-def _copy_capture(source: Path, target: Path) -> None:
-    """A folder of the associations. What is staged may be published, and so vanish, meanwhile: it is among the kept captures then."""
+def _copy_captures(source: Path, target: Path) -> None:
+    """A folder of the associations, which holds captures or is one.
+
+    What is staged may be published, and so vanish, meanwhile: it is among the kept captures then.
+    """
     try:
         shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*"))  # drafts come and go
     except (FileNotFoundError, shutil.Error):

@@ -96,7 +96,7 @@ class FrameLineage:
         with self._session() as session:
             files = self._read(session, chosen)
             begin = self._begin(session, self._records_at(chosen, files), where)
-            walk = Downstream(session, to=None, follows=lambda _: True)
+            walk = Downstream(session)
             walk.run(begin)
             written = self._written(session)
             return self._rows_at(written, _wanted(session, written, [*walk.reached, *walk.ends]))

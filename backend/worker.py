@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from threading import Event, Thread
@@ -42,12 +41,11 @@ class Worker:
         self._stopping = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
         self.state = "starting"
-        self._kept: set[str] = set()  # captures that were looked at
-        self._waiting: deque[str] = deque()  # captures that were not
+        self._waiting: tuple[int, str] | None = None  # the next capture that may have something to keep
+        self._looked_at = 0  # the number of the last; one that could not be kept is tried again by the next service
         self._keeper: Thread | None = None
         self._end_statement: Callable[[], None] | None = None  # of the keeper
         self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
-        self._counted = 0
 
     def start(self) -> None:
         """Begin."""
@@ -118,17 +116,17 @@ class Worker:
 
     def _keeps(self) -> bool:
         """Keep groups of the next capture, or what a trace asks for, beside the projection; whether something was begun."""
-        self._look()
+        if self._waiting is None:
+            self._waiting = self._workspace.records.catalog.next_unkept(DEFAULT_TENANT, self._looked_at)
         if self._keeper is not None and self._keeper.is_alive():
-            if self._for_speed is not None and self._waiting:
+            if self._for_speed is not None and self._waiting is not None:
                 self._interrupt()  # the sources of the captures may change meanwhile
             return False
         self._end_statement = self._for_speed = None
         work: Callable[[], None]
-        if self._waiting:
-            capture = self._waiting.popleft()
-            self._kept.add(capture)
-            work = partial(self._keep_groups, capture)
+        if self._waiting is not None:
+            work = partial(self._keep_groups, *self._waiting)
+            self._looked_at, self._waiting = self._waiting[0], None
         elif (wanted := self._workspace.records.wanted.take()) is not None:
             self._for_speed = wanted
             work = partial(self._keep_wanted, wanted)
@@ -136,16 +134,8 @@ class Worker:
             return False
         self._keeper = Thread(target=work, name="headwater-keeper", daemon=True)
         self._keeper.start()
-        self._keeper.join(_IDLE)  # most captures have nothing to keep
+        self._keeper.join(_IDLE)  # many captures have nothing to keep
         return True
-
-    def _look(self) -> None:
-        """See which captures were not looked at. The list of all is long: it is asked for when there is a new one."""
-        catalog = self._workspace.records.catalog
-        count = catalog.count(DEFAULT_TENANT)
-        if not self._waiting and count != self._counted:
-            self._waiting = deque(entry.capture for entry in catalog.captures(DEFAULT_TENANT) if entry.capture not in self._kept)
-            self._counted = count
 
     def _interrupt(self) -> None:
         """End the statement that the keeper is at, if it is at one."""
@@ -153,14 +143,17 @@ class Worker:
         if end is not None:
             end()
 
-    def _keep_groups(self, capture: str) -> None:
+    def _keep_groups(self, number: int, capture: str) -> None:
         """Keep what traces could not find again once its source is written anew."""
         # DuckDB loads with it: a service that is only asked for its health does without.
         from headwater.graph.trace.derived.keep import keep_groups
 
         try:
-            if kept := keep_groups(self._workspace.records, DEFAULT_TENANT, capture, begun=self._begun):
+            records = self._workspace.records
+            if kept := keep_groups(records, DEFAULT_TENANT, capture, begun=self._begun):
                 _log.info("kept the groups of %d boundaries of capture %s", kept, capture)
+            if not records.wanted.waits_for(DEFAULT_TENANT, capture):  # what waits is in memory alone
+                records.catalog.looked_at(number)
         except Exception as error:  # noqa: BLE001 - what is wrong with one capture does not hold up the others
             _log.warning("the groups of capture %s are not kept: %s", capture, error)
 

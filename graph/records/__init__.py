@@ -1,6 +1,7 @@
 """The kept associations: what tasks wrote as segments, sorted and catalogued so that a trace finds its few rows."""
 
 from headwater.graph.records.catalog import CaptureEntry, Catalog, DatasetEntry
+from headwater.graph.records.known import KnownDataset
 from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, block_of, local_path, uri_of
 from headwater.graph.records.store import AssociationStore
@@ -13,6 +14,7 @@ __all__ = [
     "DatasetEntry",
     "FileBlock",
     "KeptFile",
+    "KnownDataset",
     "Wanted",
     "block_of",
     "local_path",

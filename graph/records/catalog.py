@@ -1,10 +1,12 @@
 """The catalog: which captures there are, and which file blocks each wrote and read. SQLite; made of the kept captures alone.
 
-What it holds can be dropped and read again from the folders beside it. It never sees a record.
+What it holds can be dropped and read again from the folders beside it. It never sees a record. A question costs what its answer holds,
+not what the catalog holds: a step of a trace asks about the blocks and datasets that it met.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,28 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from headwater.graph.associations import Manifest
-from headwater.graph.records.layout import KeptFile
+from headwater.graph.records import known, schema
+from headwater.graph.records.batches import batched
+from headwater.graph.records.known import KnownDatasets
+from headwater.graph.records.layout import KeptFile, files_text, manifest_text
 from headwater.graph.records.names import FileBlock, uri_of
 
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS capture (
-  tenant TEXT NOT NULL, capture TEXT NOT NULL, run TEXT NOT NULL, job_namespace TEXT NOT NULL, job_name TEXT NOT NULL,
-  started TEXT NOT NULL, ended TEXT NOT NULL, status TEXT NOT NULL, PRIMARY KEY (tenant, capture)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS capture_run ON capture (tenant, run);
-CREATE TABLE IF NOT EXISTS dataset (
-  tenant TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL, role TEXT NOT NULL, capture TEXT NOT NULL,
-  PRIMARY KEY (tenant, namespace, name, role, capture, path)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS written (
-  tenant TEXT NOT NULL, path TEXT NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, capture TEXT NOT NULL,
-  rows INTEGER NOT NULL,
-  PRIMARY KEY (tenant, path, length, modified, capture)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS consumed (
-  tenant TEXT NOT NULL, path TEXT NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL, capture TEXT NOT NULL,
-  PRIMARY KEY (tenant, path, length, modified, capture)) WITHOUT ROWID;
-"""
-_TABLES = ("capture", "dataset", "written", "consumed")
 _BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
+_MOST_OUTPUTS = 100  # datasets that a statement chooses readers by; of more the readers are chosen afterwards
+_BUSY_MS = 60_000  # how long a process waits for what another writes
+_TABLES = ("job", "dataset", "capture", "tally", "path", "unkept")  # that name the tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,99 +56,188 @@ class Catalog:
     """See the module's docstring. Safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = threading.Lock()
-        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._database.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; {_SCHEMA} PRAGMA user_version = {_VERSION};")
+        self._lock = threading.RLock()
+        self._filling = False
+        self._database = schema.connect(path)
+        self._path = path
+        self.datasets = KnownDatasets(self._rows)
 
     def close(self) -> None:
         """Give the file free."""
         with self._lock:
             self._database.close()
 
+    @contextmanager
+    def brought_up_to_date(self) -> Iterator[bool]:
+        """Make the tables where they are missing; whether the caller is to `put` every kept capture, before this ends.
+
+        Raises:
+            ConfigurationError: a newer Headwater wrote the catalog.
+        """
+        if schema.version_of(self._database, self._path) == schema.VERSION:
+            yield False
+        else:
+            with self._transaction() as database:
+                version = schema.version_of(database, self._path)  # another process may have been quicker
+                if version < schema.VERSION:
+                    schema.make_tables(database)
+                yield 0 < version < schema.VERSION
+        self._database.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make what is put and forgotten meanwhile count at once, or not at all."""
+        with self._transaction():
+            yield
+
     def put(self, tenant: str, manifest: Manifest, files: Sequence[KeptFile]) -> None:
         """Enter a capture, in place of what was known of it."""
-        of = (tenant, manifest.capture)
-        read = {FileBlock(uri_of(file.path), file.length, file.modified) for source in manifest.sources for file in source.files}
-        datasets = {(source.dataset.namespace, source.dataset.name, uri_of(source.path), "source") for source in manifest.sources}
-        if manifest.sink:
-            datasets.add((manifest.sink.dataset.namespace, manifest.sink.dataset.name, uri_of(manifest.sink.path), "sink"))
+        run, content = manifest.run, _content(manifest, files)
         with self._transaction() as database:
-            self._forget(database, *of)
-            database.execute(
-                "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*of, manifest.run.run_id, manifest.run.namespace, manifest.run.job, manifest.started, manifest.ended, manifest.status),
+            if self._content(tenant, manifest.capture) == content:
+                return
+            self._forget(database, tenant, manifest.capture)
+            names = [tenant, run.namespace, run.job]
+            database.execute("INSERT OR IGNORE INTO job (tenant, namespace, name) VALUES (?, ?, ?)", names)
+            ((job,),) = database.execute("SELECT number FROM job WHERE tenant = ? AND namespace = ? AND name = ?", names)
+            uses, output = known.enter(database, tenant, manifest, known.uses_of(manifest), job)
+            derived = any(boundary.derived is not None for boundary in manifest.boundaries)
+            entered = database.execute(
+                "INSERT INTO capture (tenant, capture, run, job, started, ended, status, output, derived, content) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [tenant, manifest.capture, run.run_id, job, manifest.started, manifest.ended, manifest.status, output, derived, content],
+            )
+            number, ended = entered.lastrowid, manifest.ended
+            database.execute("INSERT INTO tally VALUES (?, 1) ON CONFLICT DO UPDATE SET captures = captures + 1", [tenant])
+            database.executemany(
+                "INSERT INTO use VALUES (?, ?, ?, ?, ?, ?)",
+                [(dataset, use.role, use.shaped, ended, number, use.scanned) for use, dataset in uses.items()],
+            )
+            read = {FileBlock(uri_of(file.path), file.length, file.modified) for source in manifest.sources for file in source.files}
+            paths = {block.path for block in read} | {file.block.path for file in files}
+            database.executemany("INSERT OR IGNORE INTO path (tenant, uri) VALUES (?, ?)", [(tenant, path) for path in sorted(paths)])
+            database.executemany(
+                "INSERT INTO written SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
+                [(*file.block[1:], ended, number, file.rows, tenant, file.block.path) for file in files],
             )
             database.executemany(
-                "INSERT INTO dataset VALUES (?, ?, ?, ?, ?, ?)",
-                [(tenant, namespace, name, path, role, manifest.capture) for namespace, name, path, role in datasets],
+                "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
+                [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
             )
+            if derived:
+                database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
+            # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.
             database.executemany(
-                "INSERT INTO written VALUES (?, ?, ?, ?, ?, ?)", [(tenant, *file.block, manifest.capture, file.rows) for file in files]
+                "INSERT OR REPLACE INTO unkept (tenant, capture) SELECT c.tenant, c.capture FROM path p "
+                "CROSS JOIN consumed r ON r.path = p.number AND r.length = ? AND r.modified = ? "
+                "CROSS JOIN capture c ON c.number = r.capture AND c.derived "
+                "WHERE p.tenant = ? AND p.uri = ?",
+                [(*file.block[1:], tenant, file.block.path) for file in files],
             )
-            database.executemany("INSERT INTO consumed VALUES (?, ?, ?, ?, ?)", [(tenant, *block, manifest.capture) for block in read])
 
     def forget(self, tenant: str, capture: str | None = None) -> None:
         """Strike a capture, or all of a tenant's."""
         with self._transaction() as database:
             self._forget(database, tenant, capture)
 
-    def captures(self, tenant: str, *, run: str | None = None, ids: Collection[str] | None = None) -> list[CaptureEntry]:
-        """Captures in the order in which they ended: all, of one run, or of those ids."""
-        condition, values = ("", []) if run is None else (" AND run = ?", [run])
+    def captures(self, tenant: str, *, run: str | None = None) -> list[CaptureEntry]:
+        """Captures in the order in which they ended: all, or of one run."""
+        condition, values = ("", []) if run is None else (" AND c.run = ?", [run])
         rows = self._rows(
-            "SELECT capture, run, job_namespace, job_name, started, ended, status FROM capture "
-            f"WHERE tenant = ?{condition} ORDER BY ended, capture", [tenant, *values],
+            "SELECT c.capture, c.run, j.namespace, j.name, c.started, c.ended, c.status FROM capture c JOIN job j ON j.number = c.job "
+            f"WHERE c.tenant = ?{condition} ORDER BY c.ended, c.capture", [tenant, *values],
         )  # fmt: skip
-        return [CaptureEntry(*row) for row in rows if ids is None or row[0] in ids]
+        return [CaptureEntry(*row) for row in rows]
 
     def count(self, tenant: str) -> int:
         """Number of captures."""
-        return int(self._rows("SELECT count(*) FROM capture WHERE tenant = ?", [tenant])[0][0])
+        return sum(row[0] for row in self._rows("SELECT captures FROM tally WHERE tenant = ?", [tenant]))
 
-    def datasets(self, tenant: str) -> list[DatasetEntry]:
-        """Every dataset that a capture read or wrote, once a capture and role."""
-        return [
-            DatasetEntry(*row) for row in self._rows("SELECT namespace, name, path, role, capture FROM dataset WHERE tenant = ?", [tenant])
-        ]
+    def touched(self, tenant: str, capture: str) -> list[DatasetEntry]:
+        """The datasets that a capture read or wrote, each once a role."""
+        rows = self._rows(
+            "SELECT d.namespace, d.name, d.path, u.role, c.capture FROM capture c JOIN use u ON u.capture = c.number "
+            "JOIN dataset d ON d.number = u.dataset WHERE c.tenant = ? AND c.capture = ?", [tenant, capture],
+        )  # fmt: skip
+        return [DatasetEntry(*row) for row in rows]
 
     def writers(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, str]:
         """For each block the capture that wrote it; where several say so, the last."""
-        found = self._linked("written", tenant, blocks)
-        return {block: captures[-1] for block, captures in found.items()}
+        return {block: captures[-1] for block, captures in self._linked("written", tenant, blocks).items()}
 
-    def readers(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[str]]:
-        """For each block the captures that read it, in the order in which they ended."""
-        return self._linked("consumed", tenant, blocks)
+    def readers(self, tenant: str, blocks: Iterable[FileBlock], towards: Collection[str] | None = None) -> dict[FileBlock, list[str]]:
+        """For each block the captures that read it, in the order in which they ended; `towards`: those that wrote one of these datasets."""
+        return self._linked("consumed", tenant, blocks, None if towards is None else self.datasets.outputs(tenant, towards))
 
-    def written_at(self, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
-        """The blocks that captures wrote at a path, the latest last."""
-        return self._at("written", tenant, path)
+    def read(self, tenant: str, blocks: Iterable[FileBlock]) -> set[FileBlock]:
+        """Those of the blocks that a capture read."""
+        return {block for part in batched(dict.fromkeys(blocks), _BATCH) for block in self._among("consumed", tenant, part)}
 
-    def read_at(self, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
-        """The blocks that captures read at a path, the latest last."""
-        return self._at("consumed", tenant, path)
+    def knows(self, tenant: str, blocks: Iterable[FileBlock]) -> bool:
+        """Whether a capture wrote or read one of the blocks."""
+        parts = batched(dict.fromkeys(blocks), _BATCH)
+        return any(self._among(table, tenant, part) for part in parts for table in ("written", "consumed"))
 
-    def _at(self, table: str, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
+    def was_written(self, tenant: str, block: FileBlock, before: str) -> bool:
+        """Whether a capture that ended before an instant wrote another block at the path of this one."""
         rows = self._rows(
-            f"SELECT t.path, t.length, t.modified, t.capture FROM {table} t JOIN capture c USING (tenant, capture) "
-            "WHERE t.tenant = ? AND t.path = ? ORDER BY c.ended", [tenant, path],
+            "SELECT 1 FROM path p CROSS JOIN written w ON w.path = p.number AND w.ended <= ? AND (w.length, w.modified) <> (?, ?) "
+            "WHERE p.tenant = ? AND p.uri = ? LIMIT 1", [before, *block[1:], tenant, block.path],
         )  # fmt: skip
-        return [(FileBlock(*row[:3]), row[3]) for row in rows]
+        return bool(rows)
 
-    def _linked(self, table: str, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[str]]:
-        asked = list(dict.fromkeys(blocks))
+    def last_reader(self, tenant: str, block: FileBlock) -> str | None:
+        """The job that last read another block at the path of this one; None where none did."""
+        rows = self._rows(
+            "SELECT j.name FROM consumed r JOIN capture c ON c.number = r.capture JOIN job j ON j.number = c.job "
+            "WHERE r.path = (SELECT number FROM path WHERE tenant = ? AND uri = ?) AND (r.length, r.modified) <> (?, ?) "
+            "ORDER BY r.ended DESC LIMIT 1", [tenant, block.path, *block[1:]],
+        )  # fmt: skip
+        return str(rows[0][0]) if rows else None
+
+    def next_unkept(self, tenant: str, after: int) -> tuple[int, str] | None:
+        """The next capture that left groups to be found again and was not looked at since: a number to go on after, and its id."""
+        rows = self._rows("SELECT number, capture FROM unkept WHERE tenant = ? AND number > ? ORDER BY number LIMIT 1", [tenant, after])
+        return rows[0] if rows else None
+
+    def looked_at(self, number: int) -> None:
+        """A capture that `next_unkept` gave needs no other look."""
+        with self._transaction() as database:
+            database.execute("DELETE FROM unkept WHERE number = ?", [number])
+
+    def _linked(
+        self, table: str, tenant: str, blocks: Iterable[FileBlock], outputs: Collection[int] | None = None
+    ) -> dict[FileBlock, list[str]]:
         found: dict[FileBlock, list[str]] = {}
-        for begin in range(0, len(asked), _BATCH):
-            part = asked[begin : begin + _BATCH]
+        chosen, few = "", outputs is not None and len(outputs) <= _MOST_OUTPUTS
+        if few and outputs is not None:
+            chosen = f" AND t.output IN ({', '.join(str(int(output)) for output in outputs)})"
+        for part in batched(dict.fromkeys(blocks), _BATCH):
             rows = self._rows(
-                f"SELECT t.path, t.length, t.modified, t.capture FROM {table} t JOIN capture c USING (tenant, capture) WHERE t.tenant = ? "
-                f"AND (t.path, t.length, t.modified) IN (VALUES {', '.join(['(?, ?, ?)'] * len(part))}) ORDER BY c.ended, c.capture",
-                [tenant, *(value for block in part for value in block)],
+                f"{_asked(part)} SELECT a.uri, a.length, a.modified, c.capture, c.output FROM asked a "
+                "CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri "
+                f"CROSS JOIN {table} t ON t.path = p.number AND t.length = a.length AND t.modified = a.modified{chosen} "
+                "CROSS JOIN capture c ON c.number = t.capture ORDER BY t.ended, c.capture",
+                [*(value for block in part for value in block), tenant],
             )
-            for path, length, modified, capture in rows:
-                found.setdefault(FileBlock(path, length, modified), []).append(capture)
+            wanted = None if few or outputs is None else frozenset(outputs)
+            for path, length, modified, capture, output in rows:
+                if wanted is None or output in wanted:
+                    found.setdefault(FileBlock(path, length, modified), []).append(capture)
         return found
+
+    def _among(self, table: str, tenant: str, part: Sequence[FileBlock]) -> list[FileBlock]:
+        """Those of a few blocks that a table has."""
+        rows = self._rows(
+            f"{_asked(part)} SELECT a.uri, a.length, a.modified FROM asked a CROSS JOIN path p ON p.tenant = ? AND p.uri = a.uri WHERE "
+            f"EXISTS (SELECT 1 FROM {table} t WHERE t.path = p.number AND t.length = a.length AND t.modified = a.modified)",
+            [*(value for block in part for value in block), tenant],
+        )
+        return [FileBlock(*row) for row in rows]
+
+    def _content(self, tenant: str, capture: str) -> bytes | None:
+        rows = self._rows("SELECT content FROM capture WHERE tenant = ? AND capture = ?", [tenant, capture])
+        return bytes(rows[0][0]) if rows else None
 
     def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -166,19 +245,50 @@ class Catalog:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, or the one that this thread is in."""
         with self._lock:
+            if self._filling:
+                yield self._database
+                return
             self._database.execute("BEGIN IMMEDIATE")
+            self._filling = True
             try:
                 yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # a full disk may have ended it
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
+            finally:
+                self._filling = False
 
     @staticmethod
     def _forget(database: sqlite3.Connection, tenant: str, capture: str | None) -> None:
-        for table in _TABLES:
-            if capture is None:
+        if capture is None:
+            numbers = "SELECT number FROM capture WHERE tenant = ?"
+            for table in ("use", "written", "consumed"):
+                database.execute(f"DELETE FROM {table} WHERE capture IN ({numbers})", [tenant])
+            for table, column in (("flow", "input"), ("taken", "dataset")):
+                database.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT number FROM dataset WHERE tenant = ?)", [tenant])
+            for table in _TABLES:
                 database.execute(f"DELETE FROM {table} WHERE tenant = ?", [tenant])
-            else:
-                database.execute(f"DELETE FROM {table} WHERE tenant = ? AND capture = ?", [tenant, capture])
+            return
+        for (number,) in database.execute("SELECT number FROM capture WHERE tenant = ? AND capture = ?", [tenant, capture]).fetchall():
+            known.strike(database, number)
+            for table in ("written", "consumed", "capture"):
+                column = "number" if table == "capture" else "capture"
+                database.execute(f"DELETE FROM {table} WHERE {column} = ?", [number])
+            database.execute("DELETE FROM unkept WHERE tenant = ? AND capture = ?", [tenant, capture])
+            database.execute("UPDATE tally SET captures = captures - 1 WHERE tenant = ?", [tenant])
+
+
+def _asked(part: Sequence[FileBlock]) -> str:
+    """The blocks asked about, as a table that a statement begins with. CROSS JOIN keeps SQLite from beginning elsewhere."""
+    return f"WITH asked (uri, length, modified) AS (VALUES {', '.join(['(?, ?, ?)'] * len(part))})"
+
+
+def _content(manifest: Manifest, files: Sequence[KeptFile]) -> bytes:
+    """A hash of what is entered of a capture: its manifest and its files."""
+    digest = hashlib.blake2b(manifest_text(manifest), digest_size=16)
+    digest.update(files_text(files))
+    return digest.digest()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headwater.errors import InvalidCaptureError
-from headwater.graph.associations import Boundary, Manifest
+from headwater.graph.associations import Boundary, Manifest, SegmentEntry
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import arrow_of, longs_of
 from headwater.graph.records.files import sync, write_durably
@@ -38,8 +38,9 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     """
     folder.mkdir(parents=True)
     by_boundary: dict[int, list[Segment]] = {boundary.boundary: [] for boundary in manifest.boundaries}
+    entries = {entry.name: entry for entry in manifest.segments}
     for segment in segments:
-        _check(manifest, segment)
+        _check(manifest.capture, entries[segment.name], segment)
         if segment.footer.boundary >= 0:
             by_boundary[segment.footer.boundary].append(segment)
     files = files_written(by_boundary[manifest.sink.boundary]) if manifest.sink and manifest.sink.boundary in by_boundary else []
@@ -106,11 +107,10 @@ def _write(rows: Iterable[pa.RecordBatch], schema: pa.Schema, target: Path) -> N
     sync(target)
 
 
-def _check(manifest: Manifest, segment: Segment) -> None:
-    entry = next(entry for entry in manifest.segments if entry.name == segment.name)
+def _check(capture: str, entry: SegmentEntry, segment: Segment) -> None:
     footer = segment.footer
     for what, stated, there in (
-        ("capture", manifest.capture, footer.capture),
+        ("capture", capture, footer.capture),
         ("boundary", entry.boundary, footer.boundary),
         ("attempt", entry.attempt, footer.attempt),
         ("rows", entry.rows, footer.rows),

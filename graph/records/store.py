@@ -4,31 +4,39 @@ For the intake (which stages segments and publishes captures) and for tracing (w
 the moment it is published, whole or not at all; publishing may be repeated, and may crash anywhere and be repeated. Nothing here
 is named by a user's text. The tenant is required everywhere.
 
-    <root>/<tenant>/<capture>/{manifest.json, files.json, b<boundary>.parquet}      what is kept
-    <root>/<tenant>/staging/<capture>/*.seg                                         what arrived and is not published yet
-    <root>/catalog.db                                                               made of the kept captures alone
+    <root>/<tenant>/<two>/<capture>/{manifest.json, files.json, b<boundary>.parquet}   what is kept
+    <root>/<tenant>/staging/<capture>/*.seg                                            what arrived and is not published yet
+    <root>/catalog.db                                                                  made of the kept captures alone
+
+<two> are the last two digits of the capture's id, so that no folder has to hold millions. Earlier releases kept a capture at
+<root>/<tenant>/<capture>; what they kept stays there and is read there.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import re
 import shutil
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 from headwater.errors import InvalidCaptureError, NotFoundError
 from headwater.graph.associations import Manifest
+from headwater.graph.records.bounded import Bounded
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import MANIFEST, KeptFile, boundary_name, manifest_text, read_files
 from headwater.graph.records.names import checked_capture, checked_tenant
-from headwater.graph.records.staging import FOLDER, Staging
+from headwater.graph.records.staging import Staging
 from headwater.graph.records.wanted import WantedTables
 
-_KEPT_MANIFESTS = 512
+_MANIFEST_BYTES = 16 << 20  # of JSON; in memory a manifest takes some ten times that
+_DRAFTS = ".drafts"
+_FAN = re.compile(r"[0-9a-f]{2}")
+_log = logging.getLogger("headwater.records")
 
 
 class AssociationStore:
@@ -37,10 +45,13 @@ class AssociationStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.catalog = Catalog(root / "catalog.db")
+        with self.catalog.brought_up_to_date() as is_to_be_filled:
+            if is_to_be_filled:
+                self._fill()
         self.wanted = WantedTables()
         self._publishing = threading.Lock()
         self._stagings: dict[str, Staging] = {}
-        self._manifests: OrderedDict[Path, tuple[int, Manifest]] = OrderedDict()
+        self._manifests: Bounded[tuple[str, str], tuple[Path, int, Manifest]] = Bounded(_MANIFEST_BYTES)
 
     def close(self) -> None:
         """Give the catalog free."""
@@ -102,16 +113,14 @@ class AssociationStore:
         """
         path = self._folder(tenant, capture) / MANIFEST
         try:
-            written = path.stat().st_mtime_ns
-            known = self._manifests.get(path)
-            if known is None or known[0] != written:
-                known = (written, Manifest.from_json(json.loads(path.read_bytes()), f"{capture}/{MANIFEST}"))
-                self._manifests[path] = known
+            status = path.stat()
+            known = self._manifests.get((tenant, capture))
+            if known is None or known[:2] != (path, status.st_mtime_ns):
+                known = (path, status.st_mtime_ns, Manifest.from_json(json.loads(path.read_bytes()), f"{capture}/{MANIFEST}"))
+                self._manifests.put((tenant, capture), known, status.st_size)
         except FileNotFoundError:
             raise NotFoundError(f"There is no capture {capture}.") from None
-        while len(self._manifests) > _KEPT_MANIFESTS:
-            self._manifests.popitem(last=False)
-        return known[1]
+        return known[2]
 
     def files(self, tenant: str, capture: str) -> list[KeptFile]:
         """The files that a capture wrote, in the order of the `file` column of its sink."""
@@ -132,23 +141,46 @@ class AssociationStore:
 
     def rebuild(self, tenant: str) -> int:
         """Make the tenant's catalog anew from the kept captures; their number."""
-        self.catalog.forget(tenant)
-        kept = list(self._kept(tenant))
-        for folder in kept:
-            self.catalog.put(tenant, Manifest.from_json(json.loads((folder / MANIFEST).read_bytes()), folder.name), read_files(folder))
-        return len(kept)
+        with self.catalog.together():
+            self.catalog.forget(tenant)
+            return self._enter_all(tenant)
+
+    def _fill(self) -> None:
+        """Enter what is kept of every tenant into a catalog that an earlier release made. A damaged capture is left out, and told."""
+        tenants = [folder.name for folder in self.root.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+        _log.info("the catalog of captures is made anew for this release; with many captures that takes minutes")
+        entered = sum(self._enter_all(tenant, tell=True) for tenant in tenants)
+        _log.info("the catalog has %d captures", entered)
+
+    def _enter_all(self, tenant: str, *, tell: bool = False) -> int:
+        entered = 0
+        for folder in self._kept(tenant):
+            try:
+                manifest, files = Manifest.from_json(json.loads((folder / MANIFEST).read_bytes()), folder.name), read_files(folder)
+            except (OSError, ValueError, TypeError, InvalidCaptureError) as error:
+                if not tell:
+                    raise
+                _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
+                continue
+            self.catalog.put(tenant, manifest, files)
+            entered += 1
+        return entered
 
     def _write(self, tenant: str, manifest: Manifest, folder: Path) -> None:
         """Compact beside the final place, then move there in one step."""
         from headwater.graph.records.compact import compact  # DuckDB and numpy load with it: staging does without
 
-        for left in folder.parent.glob(f".{manifest.capture}.*"):
+        drafts = self.root / checked_tenant(tenant) / _DRAFTS  # apart: to look for drafts among all captures would take long
+        for left in drafts.glob(f"{manifest.capture}.*"):
             shutil.rmtree(left)  # half made, by a process that was killed
         staging = self._staging(tenant)
-        draft = folder.with_name(f".{manifest.capture}.{uuid4().hex}")
+        draft = drafts / f"{manifest.capture}.{uuid4().hex}"
         try:
             segments = [staging.open(manifest.capture, entry) for entry in manifest.segments]
             compact(manifest, segments, draft)
+            if not folder.parent.exists():
+                folder.parent.mkdir()
+                sync(folder.parent.parent)
             if folder.exists():
                 shutil.rmtree(folder)  # of an earlier manifest; were we to stop here, the staged segments are still there
             draft.rename(folder)
@@ -163,15 +195,13 @@ class AssociationStore:
             return None
 
     def _kept(self, tenant: str) -> Iterator[Path]:
+        """The folders of the kept captures."""
         root = self.root / checked_tenant(tenant)
-        for folder in sorted(root.iterdir()) if root.exists() else ():
-            if folder.name == FOLDER or folder.name.startswith("."):
-                continue
-            try:
-                checked_capture(folder.name)
-            except InvalidCaptureError:
-                continue  # not ours
-            yield folder
+        for folder in _folders(root):
+            if _is_capture(folder.name):
+                yield folder  # kept by an earlier release
+            elif _FAN.fullmatch(folder.name):
+                yield from (capture for capture in _folders(folder) if _is_capture(capture.name))
 
     def _staging(self, tenant: str) -> Staging:
         if tenant not in self._stagings:
@@ -179,4 +209,19 @@ class AssociationStore:
         return self._stagings[tenant]
 
     def _folder(self, tenant: str, capture: str) -> Path:
-        return self.root / checked_tenant(tenant) / checked_capture(capture)
+        root = self.root / checked_tenant(tenant)
+        folder = root / checked_capture(capture)[-2:] / capture
+        if not folder.exists() and (earlier := root / capture).exists():
+            return earlier
+        return folder
+
+
+def _folders(root: Path) -> list[Path]:
+    return sorted(entry for entry in root.iterdir() if entry.is_dir()) if root.exists() else []
+
+
+def _is_capture(name: str) -> bool:
+    try:
+        return checked_capture(name) == name
+    except InvalidCaptureError:
+        return False

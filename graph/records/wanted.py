@@ -44,6 +44,11 @@ class WantedTables:
             _put(self._taken, wanted)
             return wanted
 
+    def waits_for(self, tenant: str, capture: str) -> bool:
+        """Whether a table of a capture waits to be taken."""
+        with self._lock:
+            return any((wanted.tenant, wanted.capture) == (tenant, capture) for wanted in self._waiting)
+
     def forget(self, wanted: Wanted) -> None:
         """Take it again once it is asked for again."""
         with self._lock:

@@ -6,6 +6,7 @@ now; whether a capture wrote them as they are is found by their block, never by 
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import os
 from collections.abc import Iterable, Sequence
@@ -14,12 +15,14 @@ from pathlib import Path
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import NodeKind, node_id, parse_id
-from headwater.graph.records import DatasetEntry, FileBlock, block_of, local_path, uri_of
+from headwater.graph.records import FileBlock, KnownDataset, block_of, local_path, uri_of
+from headwater.graph.records.known import KnownDatasets
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 
 _SHOWN = 5
+_COMPARED = 1_000  # names, on either side of the one that is asked for, that a wrong name is compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,11 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
         NotFoundError: none has that name; the message names what is near.
         InvalidQueryError: several have.
     """
-    known = {dataset.id: dataset for dataset in map(_of_entry, session.store.catalog.datasets(session.tenant))}
-    if graph is not None and not any(_named(dataset, text) for dataset in known.values()):
-        known |= {dataset.id: dataset for dataset in await _in_graph(graph, session.tenant, text) if dataset.id not in known}
-    return _one(text, list(known.values()))
+    catalog, tenant = session.store.catalog.datasets, session.tenant
+    others: list[Dataset] = []
+    if graph is not None and not await asyncio.to_thread(catalog.called, tenant, text):
+        others = [dataset for dataset in await _in_graph(graph, tenant, text) if not catalog.called(tenant, dataset.id)]
+    return await asyncio.to_thread(_one, catalog, tenant, text, others)
 
 
 def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
@@ -50,14 +54,11 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
     Raises:
         NotFoundError: no capture knows it, and it is a folder without data.
     """
-    entries = [entry for entry in session.store.catalog.datasets(session.tenant) if _of_entry(entry).id == dataset.id]
-    order = {entry.capture: place for place, entry in enumerate(session.store.catalog.captures(session.tenant))}
-    entries.sort(key=lambda entry: (entry.role == "sink", order.get(entry.capture, -1)))
-    for entry in reversed(entries):
-        manifest = session.capture(entry.capture).manifest
-        if entry.role == "sink" and manifest.sink and manifest.sink.columns:
-            return Shape.of_sink(manifest.sink), True
-        for source in manifest.sources:
+    catalog, tenant = session.store.catalog.datasets, session.tenant
+    if (capture := catalog.latest(tenant, dataset.id, "sink")) is not None and (sink := session.capture(capture).manifest.sink) is not None:
+        return Shape.of_sink(sink), True
+    if (capture := catalog.latest(tenant, dataset.id, "source")) is not None:
+        for source in session.capture(capture).manifest.sources:
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
                 return Shape.of_source(source), False
     path = local_path(dataset.path)
@@ -82,9 +83,7 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
 
 def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
     """Whether a capture wrote or read one of the files as they are."""
-    blocks = [file.block for file in files]
-    catalog = session.store.catalog
-    return bool(catalog.writers(session.tenant, blocks) or catalog.readers(session.tenant, blocks))
+    return session.store.catalog.knows(session.tenant, (file.block for file in files))
 
 
 def _listed(path: Path) -> list[FileBlock]:
@@ -100,10 +99,6 @@ def _listed(path: Path) -> list[FileBlock]:
 
 def _hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
-
-
-def _of_entry(entry: DatasetEntry) -> Dataset:
-    return Dataset(node_id(NodeKind.DATASET, entry.namespace, entry.name), entry.name, entry.path)
 
 
 async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
@@ -123,28 +118,35 @@ def _named(dataset: Dataset, text: str) -> bool:
     return text in (dataset.id, dataset.name) or uri_of(text) == dataset.path
 
 
-def _one(text: str, known: Sequence[Dataset]) -> Dataset:
+def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Dataset]) -> Dataset:
+    """The dataset that a text names, of those that captures know and some others: by all of its name, else by the end of it."""
     wanted = text.rstrip("/") or text
-    absolute = uri_of(Path(os.path.abspath(wanted)))
-    exact = _distinct(dataset for dataset in known if _named(dataset, wanted))
-    found = exact or _distinct(d for d in known if absolute == d.path) or _distinct(
-        d for d in known if d.name.endswith(f"/{wanted}") or d.path.endswith(f"/{wanted}")
-    )  # fmt: skip
+    absolute, end = uri_of(Path(os.path.abspath(wanted))), f"/{wanted}"
+    found = _distinct([*map(_known, catalog.called(tenant, wanted)), *(dataset for dataset in others if _named(dataset, wanted))])
+    found = found or _distinct([*map(_known, catalog.at(tenant, absolute)), *(dataset for dataset in others if dataset.path == absolute)])
+    found = found or _distinct([
+        *map(_known, catalog.ending(tenant, end)),
+        *(dataset for dataset in others if dataset.name.endswith(end) or dataset.path.endswith(end)),
+    ])  # fmt: skip
     if len(found) == 1:
         return found[0]
     if found:
         names = ", ".join(dataset.id for dataset in found[:_SHOWN])
         raise InvalidQueryError(f"{len(found)} datasets are called {text}: {names}.", field="dataset", hint="Say its id.")
-    near = difflib.get_close_matches(wanted, [dataset.name for dataset in known], n=_SHOWN, cutoff=0.3)
-    there = sorted(dataset.name for dataset in known)
+    there = sorted({*catalog.names(tenant, wanted, _COMPARED), *(dataset.name for dataset in others)})
+    near = difflib.get_close_matches(wanted, there, n=_SHOWN, cutoff=0.3)
     if near:
         hint = f"Near are: {', '.join(near)}."
     elif there:
-        more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
-        hint = f"None is near. There are {', '.join(there[:_SHOWN])}{more}."
+        rest = max(catalog.count(tenant), len(there)) - _SHOWN
+        hint = f"None is near. There are {', '.join(there[:_SHOWN])}{f' and {rest} more' if rest > 0 else ''}."
     else:
         hint = "Nothing has been captured yet: run a program with `headwater run`."
     raise NotFoundError(f"No dataset is called {text}.", hint=hint)
+
+
+def _known(dataset: KnownDataset) -> Dataset:
+    return Dataset(dataset.id, dataset.name, dataset.path)
 
 
 def _distinct(datasets: Iterable[Dataset]) -> list[Dataset]:

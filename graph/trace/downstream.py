@@ -6,7 +6,7 @@ The inverse of the walk upstream for influence. Where nothing further is reached
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Collection
 
 from headwater.graph.associations import Operator
 from headwater.graph.associations.references import POSITION_BITS
@@ -16,7 +16,16 @@ from headwater.graph.trace.database.held import Columns
 from headwater.graph.trace.files.places import first_of_split
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops, say_problems
-from headwater.graph.trace.links import counts_alike, datasets_of, readers, say_counted_otherwise, say_read_before, scans_of, writers
+from headwater.graph.trace.links import (
+    counts_alike,
+    datasets_of,
+    readers,
+    say_counted_otherwise,
+    say_read_before,
+    scans_of,
+    unread,
+    writers,
+)
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.step.forward import Forward
 
@@ -26,14 +35,14 @@ _WITHOUT_END = 2**62
 class Downstream:
     """See the module's docstring. `visited` are all tables of records that the walk met, the start included."""
 
-    def __init__(self, session: Session, *, to: str | None, follows: Callable[[str], bool]) -> None:
+    def __init__(self, session: Session, *, to: str | None = None, towards: Collection[str] | None = None) -> None:
         self.hops = Hops()
         self.reached: list[str] = []
         self.ends: list[str] = []
         self.visited: list[str] = []
         self._session = session
         self._to = to
-        self._follows = follows
+        self._towards = towards  # the datasets that lead to `to`; None: all are followed
         self._seen: dict[str, list[str]] = {}
 
     def run(self, begin: str) -> None:
@@ -47,10 +56,9 @@ class Downstream:
             if not first and files and files[0].dataset == self._to:
                 self.reached.append(table)
                 continue
-            read_by = readers(self._session, files)
-            for file in files if first else ():
-                if file.number not in read_by:
-                    say_read_before(self._session, file)
+            read_by = readers(self._session, files, self._towards)
+            for file in unread(self._session, [file for file in files if file.number not in read_by]) if first else ():
+                say_read_before(self._session, file)
             first = False
             by_reader: dict[str, set[int]] = {}
             for number, captures in read_by.items():
@@ -74,7 +82,7 @@ class Downstream:
         """The records that a capture made of these; None where there are none, or none that are new."""
         session = self._session
         output, _ = datasets_of(capture)
-        if output is None or not self._follows(output):
+        if output is None or (self._towards is not None and output not in self._towards):
             return None
         say_problems(session, capture)
         references = {scan.id: refs for scan in scans_of(capture) if (refs := self._references(capture, scan, table, files))}

@@ -11,13 +11,13 @@ import asyncio
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.model import NodeKind, node_id
 from headwater.graph.records import AssociationStore
-from headwater.graph.stores.protocol import Direction, GraphStore
+from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns
@@ -26,12 +26,13 @@ from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops
-from headwater.graph.trace.lift import Lifted, closure, lift
+from headwater.graph.trace.lift import Lifted, lift
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.selection import column_names, own_names, read_back, records, select, select_at, unread
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
+from headwater.graph.trace.ways import towards_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
     with tracer_of(store).session(tenant) as session:
         dataset = await find_dataset(session, graph, request.dataset)
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
-        towards = await towards_of(session, graph, tenant, to, forward=request.forward) if to else None
+        towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
         found = await asyncio.to_thread(walk, session, dataset, to, towards, request)
         lifted = await lifted_of(graph, session, found, to, towards, forward=request.forward)
         entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request)
@@ -90,15 +91,12 @@ def walk(
         met = [session.files[number] for number in session.files_of([begin])]
         _check_column(request.column, dataset, (own_names(session, shape, some, columns) for some in (met, files)))
     names: Names = frozenset({request.column.lower()}) if request.column else None
-
-    def follows(other: str) -> bool:
-        return towards is None or other in towards
-
     if not request.forward:
-        up = Upstream(session, Goal(to=to, follows=follows), witness=request.semantics is Semantics.WITNESS)
+        goal = Goal(to=to, follows=lambda other: towards is None or other in towards)
+        up = Upstream(session, goal, witness=request.semantics is Semantics.WITNESS)
         up.run(begin, names)
         return Found(begin, selected, up.reached, up.ends, up.hops, up.vague, up.blurred, up.end_files)
-    down = Downstream(session, to=to, follows=follows)
+    down = Downstream(session, to=to, towards=towards)
     down.run(begin)
     if request.semantics is Semantics.WITNESS:
         return _witnessed(session, down, begin, selected, names, each=each)
@@ -157,22 +155,6 @@ def _witnessed(session: Session, down: Downstream, begin: str, selected: Sequenc
     return Found(begin, selected, reached, ends, hops)
 
 
-async def towards_of(session: Session, graph: GraphStore | None, tenant: str, to: str, *, forward: bool) -> set[str]:
-    """The datasets on some way to `to`, by what captures say and by what the graph says."""
-    found = await closure(graph, tenant, to, Direction.UPSTREAM if forward else Direction.DOWNSTREAM)
-    flows = [datasets_of(session.capture(entry.capture)) for entry in session.store.catalog.captures(tenant)]
-    grew = True
-    while grew:
-        before = len(found)
-        for output, inputs in flows:
-            if forward and output in found:
-                found |= set(inputs.values())
-            elif not forward and output is not None and found & set(inputs.values()):
-                found.add(output)
-        grew = len(found) > before
-    return found
-
-
 async def lifted_of(
     graph: GraphStore | None, session: Session, found: Found, to: str | None, towards: Collection[str] | None, *, forward: bool
 ) -> Lifted:
@@ -185,24 +167,12 @@ async def lifted_of(
     datasets = {session.files[number].dataset for number in {*numbers, *found.vague}}
     if forward:
         datasets |= {output for capture in found.hops.captures() if (output := datasets_of(capture)[0])}
-    known = _captured_reads(session) if forward else set()
-    lifted = await lift(graph, session.tenant, datasets - {to}, forward=forward, to=to, skip=known)
+    taken_by = partial(session.store.catalog.datasets.taken_by, session.tenant)
+    lifted = await lift(graph, session.tenant, datasets - {to}, forward=forward, to=to, taken_by=taken_by if forward else None)
     if towards is None:
         return lifted
     kept = [hop for hop in lifted.hops if hop.output in towards and (forward or set(hop.inputs) & set(towards))]
     return replace(lifted, hops=kept)
-
-
-def _captured_reads(session: Session) -> set[tuple[str, str]]:
-    """(job, dataset) where captures say which records the job took of the dataset; not where a query of the job was refused."""
-    known: set[tuple[str, str]] = set()
-    refused: set[tuple[str, str]] = set()
-    for entry in session.store.catalog.captures(session.tenant):
-        job = node_id(NodeKind.JOB, entry.job_namespace, entry.job_name)
-        sources = session.capture(entry.capture).manifest.sources
-        pairs = {(job, node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name)) for source in sources}
-        (refused if entry.status == "refused" else known).update(pairs)
-    return known - refused
 
 
 def _entries(session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest) -> tuple[list[TracedRecord], int]:

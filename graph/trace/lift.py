@@ -5,7 +5,8 @@ The trace then lifts to the dataset and goes on through the graph's flows. What 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +15,6 @@ from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.session import Session
 
-_DEPTH = 64
-_LIMIT = 10_000
-_FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
 _LEDGER = "headwater_capture"  # the run facet in which the listener says what was captured
 _MOST_REASONS = 3
 
@@ -38,24 +36,24 @@ class Lifted:
             session.say(hop.job, f"its lineage is known by datasets only{reason}, so every record of them may have had a part", "superset")
 
 
-async def closure(graph: GraphStore | None, tenant: str, dataset: str, direction: Direction) -> set[str]:
-    """The datasets that flows lead to from (or to) a dataset, itself among them."""
-    if graph is None:
-        return {dataset}
-    reached = await graph.reach(tenant, [dataset], direction=direction, kinds=_FLOWS, depth=_DEPTH, limit=_LIMIT)
-    return {dataset, *(node.id for node in reached.nodes if node.id.startswith("dataset:"))}
-
-
 async def lift(
-    graph: GraphStore, tenant: str, datasets: Collection[str], *, forward: bool, to: str | None, skip: Collection[tuple[str, str]]
+    graph: GraphStore,
+    tenant: str,
+    datasets: Collection[str],
+    *,
+    forward: bool,
+    to: str | None,
+    taken_by: Callable[[str], Collection[str]] | None = None,
 ) -> Lifted:
-    """Go on from datasets at the grain of datasets. `skip` are (job, dataset) pairs that the records have been through already."""
+    """Go on from datasets at the grain of datasets. `taken_by` tells the jobs that the records of a dataset have been followed through."""
     lifted = Lifted()
     waiting, seen = sorted(datasets), set(datasets)
     while waiting:
         dataset = waiting.pop(0)
         found = [] if dataset == to else await _beyond(graph, tenant, dataset, forward=forward)
-        found = [(job, others) for job, others in found if (job, dataset) not in skip]
+        if found and taken_by is not None:
+            followed = await asyncio.to_thread(taken_by, dataset)
+            found = [(job, others) for job, others in found if job not in followed]
         if not found:
             if dataset not in datasets:
                 lifted.datasets.add(dataset)

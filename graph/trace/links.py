@@ -5,7 +5,7 @@ Nothing is linked by time or by name alone: a file that was overwritten since is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator, Sink, Source
@@ -25,21 +25,26 @@ def writers(session: Session, files: Iterable[KnownFile]) -> dict[int, str]:
     return {by_block[block]: capture for block, capture in found.items()}
 
 
-def readers(session: Session, files: Iterable[KnownFile]) -> dict[int, list[str]]:
-    """For each file the captures that read it as it was written."""
+def readers(session: Session, files: Iterable[KnownFile], towards: Collection[str] | None = None) -> dict[int, list[str]]:
+    """For each file the captures that read it as it was written; `towards`: those of them that wrote one of these datasets."""
     by_block = {file.block: file.number for file in files}
-    found = session.store.catalog.readers(session.tenant, by_block)
+    found = session.store.catalog.readers(session.tenant, by_block, towards)
     return {by_block[block]: captures for block, captures in found.items()}
+
+
+def unread(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
+    """The files that no capture read as they are."""
+    by_block = {file.block: file for file in files}
+    read = session.store.catalog.read(session.tenant, by_block) if by_block else set()
+    return [file for block, file in by_block.items() if block not in read]
 
 
 def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
     """A file without a writer whose path a capture wrote before `reader` read it: someone unknown wrote it again between."""
-    for block, capture in session.store.catalog.written_at(session.tenant, file.block.path):
-        if block != file.block and session.capture(capture).manifest.ended <= reader.manifest.started:
-            job = reader.manifest.run.job
-            reason = f"it was written by a known run, and changed before job {job} read it; where that content came from is not known"
-            session.say(file.block.path, reason, "missing")
-            return
+    if session.store.catalog.was_written(session.tenant, file.block, reader.manifest.started):
+        job = reader.manifest.run.job
+        reason = f"it was written by a known run, and changed before job {job} read it; where that content came from is not known"
+        session.say(file.block.path, reason, "missing")
 
 
 def say_read_before(session: Session, file: KnownFile) -> None:
@@ -49,11 +54,8 @@ def say_read_before(session: Session, file: KnownFile) -> None:
     """
     if writers(session, [file]):
         return
-    for block, capture in reversed(session.store.catalog.read_at(session.tenant, file.block.path)):
-        if block != file.block:
-            job = session.capture(capture).manifest.run.job
-            session.say(file.block.path, f"it has changed since job {job} read it; what became of its records is not known", "missing")
-            return
+    if (job := session.store.catalog.last_reader(session.tenant, file.block)) is not None:
+        session.say(file.block.path, f"it has changed since job {job} read it; what became of its records is not known", "missing")
 
 
 def datasets_of(capture: Capture) -> tuple[str | None, dict[int, str]]:

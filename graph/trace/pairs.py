@@ -18,11 +18,12 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Hop, Incomplete, TraceRequest
 from headwater.graph.trace.datasets import find_dataset
-from headwater.graph.trace.engine import Found, lifted_of, towards_of, walk
+from headwater.graph.trace.engine import Found, lifted_of, walk
 from headwater.graph.trace.files.lines import Longs
 from headwater.graph.trace.lift import Lifted
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import sparing_session
+from headwater.graph.trace.ways import towards_of
 
 _BATCH = 10_000
 
@@ -102,7 +103,7 @@ async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant:
     with sparing_session(store, tenant) as session:
         dataset = await find_dataset(session, graph, request.dataset)
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
-        towards = await towards_of(session, graph, tenant, to, forward=request.forward) if to else None
+        towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
         found = await asyncio.to_thread(walk, session, dataset, to, towards, request, each=True)
         lifted = await lifted_of(graph, session, found, to, towards, forward=request.forward)
         yield await asyncio.to_thread(_pairs, session, dataset.id, found, lifted, to, request)

@@ -47,9 +47,10 @@ def test_kept_columns_are_delta_packed(staged) -> None:
 def test_publishing_twice_is_publishing_once(staged) -> None:
     store, manifest = staged
     first = store.publish(TENANT, manifest)
-    tables = {path.name: path.read_bytes() for path in (store.root / TENANT / manifest.capture).iterdir()}
+    folder = store.table(TENANT, manifest.capture, 0).parent
+    tables = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert store.publish(TENANT, manifest) == first
-    assert {path.name: path.read_bytes() for path in (store.root / TENANT / manifest.capture).iterdir()} == tables
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == tables
     assert store.count(TENANT) == 1
     assert store.missing_segments(TENANT, manifest) == []
 
@@ -84,15 +85,15 @@ def test_a_crash_while_publishing_can_be_repaired_by_publishing_again(staged, mo
     again.publish(TENANT, manifest)
     assert again.count(TENANT) == 1
     assert pq.read_table(again.table(TENANT, manifest.capture, 0)).num_rows == 5
-    assert [path.name for path in (store.root / TENANT).iterdir() if path.name.startswith(".")] == []
+    assert list((store.root / TENANT / ".drafts").iterdir()) == []
     assert not list((store.root / TENANT / "staging").iterdir())
     again.close()
 
 
 def test_what_a_killed_process_left_half_made_is_removed(staged) -> None:
     store, manifest = staged
-    left = store.root / TENANT / f".{manifest.capture}.0123"
-    left.mkdir()
+    left = store.root / TENANT / ".drafts" / f"{manifest.capture}.0123"
+    left.mkdir(parents=True)
     store.publish(TENANT, manifest)
     assert not left.exists()
 
@@ -166,7 +167,7 @@ def test_captures_of_a_run_and_datasets_are_listed(store, tmp_path) -> None:
     manifest = run(store, tmp_path)
     (entry,) = store.catalog.captures(TENANT, run=manifest.run.run_id)
     assert (entry.capture, entry.job_name, entry.status) == (manifest.capture, "sums", "complete")
-    assert {(d.role, Path(d.name).name) for d in store.catalog.datasets(TENANT)} == {("source", "t.csv"), ("sink", "out")}
+    assert {(d.role, Path(d.name).name) for d in store.catalog.touched(TENANT, manifest.capture)} == {("source", "t.csv"), ("sink", "out")}
 
 
 def test_the_catalog_is_made_again_from_what_is_kept(store, tmp_path) -> None:

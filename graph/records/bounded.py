@@ -1,0 +1,45 @@
+"""A cache that never grows beyond a size: what was used least recently goes first."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Bounded(Generic[K, V]):
+    """Values with weights that together are `most` at most. Safe to use from several threads.
+
+    A value that alone weighs more is kept until the next one comes: whoever put it is about to ask for it again.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.weight = 0
+
+    def get(self, key: K) -> V | None:
+        """The value of a key; None where there is none any more."""
+        with self._lock:
+            found = self._entries.get(key)
+            if found is None:
+                return None
+            self._entries.move_to_end(key)
+            return found[0]
+
+    def put(self, key: K, value: V, weight: int) -> None:
+        """Keep a value, in place of the one that the key had."""
+        with self._lock:
+            if key in self._entries:
+                self.weight -= self._entries.pop(key)[1]
+            self._entries[key] = (value, weight)
+            self.weight += weight
+            while self.weight > self._most and len(self._entries) > 1:
+                self.weight -= self._entries.popitem(last=False)[1][1]
+
+    def __len__(self) -> int:
+        return len(self._entries)
