@@ -22,6 +22,7 @@ import uvicorn
 import headwater
 from headwater.backend.api.credentials import READING, Credentials
 from headwater.backend.app import create_app
+from headwater.backend.connections import HEAD_BYTES, Limits, bounded_by
 from headwater.backend.home import ServiceRecord
 from headwater.backend.memory import settle
 from headwater.backend.settings import DEFAULT_TENANT, Settings
@@ -33,9 +34,12 @@ _NEXT_PORTS = 50
 
 
 class LocalService:
-    """A service of `settings.home`, bound when made. `run` serves until a signal; `start` and `stop` serve from a thread."""
+    """A service of `settings.home`, bound when made. `run` serves until a signal; `start` and `stop` serve from a thread.
 
-    def __init__(self, settings: Settings) -> None:
+    `limits` bound its connections; by default those of the settings.
+    """
+
+    def __init__(self, settings: Settings, *, limits: Limits | None = None) -> None:
         self._home = settings.folder.create()
         self._credentials = Credentials(settings.key(), tenant=DEFAULT_TENANT)
         self._socket = _bind(settings.host, settings.port, exact="port" in settings.model_fields_set)
@@ -48,6 +52,8 @@ class LocalService:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=bounded_by(limits or Limits(connections=settings.max_connections)),
+                h11_max_incomplete_event_size=HEAD_BYTES,
                 log_config=None,
                 access_log=False,
                 ws="none",

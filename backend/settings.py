@@ -46,6 +46,9 @@ class Settings(BaseSettings):
         default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked."
     )
     max_segment_bytes: int = Field(default=1024 * _MB, gt=0, description="Largest association segment.")
+    max_connections: int = Field(
+        default=512, ge=16, description="Most connections at once; beyond, the one that has waited longest for its client is closed."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level of the service's own log lines."
     )

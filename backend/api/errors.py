@@ -8,6 +8,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.intake.bodies import BodyTooLargeError
@@ -24,6 +25,7 @@ from headwater.errors import (
     UnsupportedError,
 )
 
+_CLIENT_GONE = 499  # for the log alone, as proxies write it: nobody is there to read it
 _log = structlog.get_logger("headwater.api")
 
 
@@ -35,6 +37,14 @@ class MethodNotAllowedError(HeadwaterError):
     """The endpoint does not take this method."""
 
 
+class HeadTooLargeError(InvalidInputError):
+    """The first line and the headers of a request are too large."""
+
+
+class AmbiguousLengthError(InvalidInputError):
+    """A request that says in two ways where its body ends."""
+
+
 class NotAcceptableError(InvalidInputError):
     """None of the media types that the caller accepts is one that there is."""
 
@@ -44,6 +54,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (BodyTooLargeError, 413),
     (MissingSegmentsError, 409),
     (NotAcceptableError, 406),
+    (HeadTooLargeError, 431),
     (InvalidEventError, 422),
     (InvalidProvenanceError, 422),
     (InvalidInputError, 400),
@@ -106,6 +117,10 @@ def install(app: FastAPI) -> None:
             500,
         )
 
+    async def gone(_: Request, __: ClientDisconnect) -> Response:
+        return Response(status_code=_CLIENT_GONE)
+
+    app.exception_handler(ClientDisconnect)(gone)
     app.exception_handler(HeadwaterError)(ours)
     app.exception_handler(HTTPException)(http)
     app.exception_handler(RequestValidationError)(parameter)

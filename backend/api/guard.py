@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.access import PAGE, methods_of, named_path, rule_of
 from headwater.backend.api.credentials import Credentials, Principal
-from headwater.backend.api.errors import ForbiddenError, MethodNotAllowedError, error_response
+from headwater.backend.api.errors import AmbiguousLengthError, ForbiddenError, HeadTooLargeError, MethodNotAllowedError, error_response
+from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.errors import HeadwaterError, KeyRequiredError, NotFoundError
 
@@ -53,13 +54,17 @@ class Guard:
             return
         headers = Headers(scope=scope)
         try:
+            _check_head(scope, headers)
             self._check_host(headers)
             self._check_origin(headers, str(scope["method"]), scope["path"])
             limit = self._check_length(headers, scope["path"])
             principal = self._credentials.principal(headers)
             self._check_rule(scope["method"], scope["path"], principal)
         except HeadwaterError as error:
-            await error_response(error)(scope, receive, _with_headers(send))
+            response = error_response(error)
+            if isinstance(error, AmbiguousLengthError | HeadTooLargeError):
+                response.headers["Connection"] = "close"
+            await response(scope, receive, _with_headers(send))
             return
         scope.setdefault("state", {})["principal"] = principal
         await self._app(scope, _bounded(receive, limit), _with_headers(send))
@@ -101,6 +106,18 @@ class Guard:
         if not stated.isdigit() or int(stated) > limit:
             raise _too_large(limit)
         return limit
+
+
+def _check_head(scope: Scope, headers: Headers) -> None:
+    size = sum(len(name) + len(value) + 4 for name, value in scope["headers"]) + len(scope["raw_path"]) + len(scope["query_string"])
+    if size > HEAD_BYTES:
+        raise HeadTooLargeError(f"The request's head has {size} bytes, {HEAD_BYTES} are the most.", hint="Send a long question by GraphQL.")
+    coded = "transfer-encoding" in headers
+    if coded and ("content-length" in headers or scope["http_version"] == "1.0"):
+        # Whoever stands in front may have read the request's end elsewhere, and take the rest for another's request.
+        raise AmbiguousLengthError(
+            "The request states its length twice: by Content-Length and by Transfer-Encoding.", hint="Send one of them, by HTTP/1.1."
+        )
 
 
 def _unnamed(method: str, path: str) -> HeadwaterError:
