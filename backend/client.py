@@ -14,6 +14,7 @@ import requests
 
 from headwater.errors import (
     ConfigurationError,
+    DamagedError,
     HeadwaterError,
     InvalidInputError,
     InvalidProvenanceError,
@@ -28,8 +29,8 @@ from headwater.errors import (
 _BY_CODE: Mapping[str, type[HeadwaterError]] = {
     kind.__name__: kind
     for kind in (
-        ConfigurationError, InvalidInputError, InvalidQueryError, KeyRequiredError, NotFoundError, SourceChangedError, UnavailableError,
-        UnsupportedError,
+        ConfigurationError, DamagedError, InvalidInputError, InvalidQueryError, KeyRequiredError, NotFoundError, SourceChangedError,
+        UnavailableError, UnsupportedError,
     )
 }  # fmt: skip
 _CHUNK = 1 << 16

@@ -61,7 +61,9 @@ class GroupCommit:
                 self._commit(connection, group)
             except Exception as error:  # noqa: BLE001 - whatever it is, the callers must hear of it and the writer must live on
                 for _, future in group:
-                    failure = UnavailableError(f"The ingest log could not be written: {error}.", hint="Check the disk; then send again.")
+                    failure = UnavailableError(
+                        f"The ingest log could not be written: {error}.", hint="Check the disk (`headwater store check`); then send again."
+                    )
                     failure.__cause__ = error
                     future.set_exception(failure)
         if connection is not None:

@@ -95,18 +95,32 @@ class Home:
         """The API key, made on the first call, mode 0600. Processes that start together get the same one.
 
         Raises:
-            ConfigurationError: what the file holds is too short for a key.
+            ConfigurationError: what the file holds is no key.
         """
         if not self.key_file.exists():
             self._write_once(self.key_file, "hw_" + secrets.token_urlsafe(32) + "\n")
         if self.key_file.stat().st_mode & 0o077:
             self.key_file.chmod(0o600)
-        key = self.key_file.read_text(encoding="utf-8").strip()
+        return self.read_key(self.key_file)
+
+    @staticmethod
+    def read_key(path: Path) -> str:
+        """The key that a file holds.
+
+        Raises:
+            ConfigurationError: it is too short for a key, or no text that a request could carry.
+        """
+        hint = "Stop the service and run `headwater store repair`; it makes a new key. Who shows the old one needs the new one."
+        try:
+            key = path.read_bytes().strip().decode("ascii")
+        except UnicodeDecodeError:
+            raise ConfigurationError(f"The key file {path} is damaged: it holds bytes that are no text.", hint=hint) from None
+        except OSError as error:
+            raise ConfigurationError(f"The key file {path} cannot be read: {error.strerror}.", hint="Check the disk.") from error
         if len(key) < 16:
-            raise ConfigurationError(
-                f"The key in {self.key_file} is {len(key)} characters long, 16 are the least.",
-                hint="Delete the file; the next start makes a new key.",
-            )
+            raise ConfigurationError(f"The key in {path} is {len(key)} characters long, 16 are the least.", hint=hint)
+        if not key.isprintable() or " " in key:
+            raise ConfigurationError(f"The key file {path} is damaged: it holds what no request can carry.", hint=hint)
         return key
 
     def announce(self, record: ServiceRecord) -> None:

@@ -23,8 +23,10 @@ from typing import Any
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from headwater.backend.group_commit import GroupCommit
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.damage import translated
 
+_WHAT = "The ingest log"
 _PATIENCE = 30.0  # seconds that a write waits for those of other processes
 _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
@@ -103,12 +105,16 @@ class IngestLog:
     """The log of one home. Several processes may have it open at once."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._reading = Lock()
         self.appended = Event()  # set after each commit of this process; whoever waits for it clears it
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the modes of this one
-        self._reader = self._connect()
-        _migrate(self._reader, path)
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its side files the modes of this one
+        except OSError as error:
+            raise UnavailableError(f"The ingest log {path} cannot be opened: {error.strerror}.", hint="Check the disk.") from error
+        with translated(path, _WHAT):
+            self._reader = self._connect()
+            _migrate(self._reader, path)
         self._writer = GroupCommit(self._connect, committed=self.appended.set)
 
     def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
@@ -130,6 +136,17 @@ class IngestLog:
                 " ON CONFLICT (tenant, stage, hash, offset)"
                 " DO UPDATE SET times = times + 1, reason = excluded.reason, field = excluded.field",
                 [(tenant, x.stage, sha256(x.body).digest(), x.offset, x.reason, x.field, received, x.body) for x in letters],
+            )
+
+        return self._writer.submit(write)
+
+    def forgive(self, tenant: str, offsets: Sequence[int]) -> Future[None]:
+        """Strike the dead letters of entries that could be projected after all."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany(
+                "DELETE FROM dead_letter WHERE tenant = ? AND stage = ? AND offset = ?",
+                [(tenant, Stage.PROJECTION, offset) for offset in offsets],
             )
 
         return self._writer.submit(write)
@@ -173,13 +190,23 @@ class IngestLog:
         (dead,) = self._rows("SELECT count(*) FROM dead_letter WHERE tenant = ?", tenant)[0]
         return {**{kind.value: int(entries.get(kind.value, 0)) for kind in EntryKind}, "dead_letters": int(dead)}
 
-    def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0) -> list[DeadLetter]:
-        """Dead letters with an id above `after`, oldest first."""
+    def entry_at(self, tenant: str, offset: int) -> Entry | None:
+        """The entry at an offset; None where the tenant has none there."""
+        found = self.read(tenant, after=offset - 1, limit=1)
+        return found[0] if found and found[0].offset == offset else None
+
+    def refused(self, tenant: str) -> int:
+        """How many accepted entries are dead letters of the projection."""
+        return int(self._rows("SELECT count(*) FROM dead_letter WHERE tenant = ? AND stage = ?", tenant, Stage.PROJECTION)[0][0])
+
+    def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
+        """Dead letters with an id above `after`, oldest first; of one stage where it is given."""
         rows = self._rows(
             "SELECT stage, reason, body, field, offset, id, received, times FROM dead_letter WHERE tenant = ? AND id > ?"
-            " ORDER BY id LIMIT ?",
+            " AND stage = coalesce(?, stage) ORDER BY id LIMIT ?",
             tenant,
             after,
+            stage,
             first,
         )
         return [DeadLetter(Stage(stage), *rest) for stage, *rest in rows]
@@ -191,11 +218,11 @@ class IngestLog:
             self._reader.close()
 
     def _rows(self, sql: str, *arguments: Any) -> list[tuple[Any, ...]]:
-        with self._reading:
+        with self._reading, translated(self.path, _WHAT):
             return self._reader.execute(sql, arguments).fetchall()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
+        connection = sqlite3.connect(self.path, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         return connection

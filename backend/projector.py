@@ -2,8 +2,9 @@
 
 For the service (on a thread of its own) and for the command line (when no service runs). A batch and its offset go into the graph in one
 transaction, and publishing a capture twice is as publishing it once, so it may be stopped anywhere and started again. An entry that
-cannot be projected must not stop those behind it: it becomes a dead letter with the reason. What may work later (a store that is
-away) is no such entry: it is tried again.
+cannot be projected must not stop those behind it: it becomes a dead letter with the reason. What may work later is no such entry: a
+store that is away is tried again, and while a disk is full or a store damaged, projection stands still. Dead letters are tried again at
+each start of the service, by `headwater store repair` and by a rebuild: what refused them may have been mended.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ from headwater.backend.projection import (
     project_event,
 )
 from headwater.backend.projection.prov import project_prov, prov_stamp
-from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.backend.settings import DEFAULT_TENANT
+from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
+from headwater.graph.damage import REPAIR, is_of_disk
 from headwater.graph.model import GraphBatch
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.prov.read.json import read_json
 from headwater.graph.records import AssociationStore
+from headwater.graph.records.layout import CATALOG
 from headwater.graph.stores import GraphStore
 
 BATCH = 256  # entries a transaction: what they repeat is written once
@@ -42,11 +46,15 @@ _log = logging.getLogger("headwater.projector")
 class Projector:
     """Projects one home's log. Whoever uses it holds the projector's role (`role.ProjectorRole`)."""
 
-    def __init__(self, log: IngestLog, graph: GraphStore, associations: AssociationStore, *, patience: float = 30.0) -> None:
+    def __init__(
+        self, log: IngestLog, graph: GraphStore, associations: AssociationStore, *, patience: float = 30.0, buries: bool = True
+    ) -> None:
+        """`buries` False: what cannot be projected is left out and no dead letter is kept of it, as for a comparison."""
         self._ingest = log
         self._graph = graph
         self._associations = associations
         self._patience = patience
+        self._buries = buries
 
     async def catch_up(self, *, until: Callable[[], bool] = lambda: False) -> int:
         """Project all that waits, of every tenant; the number of entries. `until` is asked after each batch whether to end early.
@@ -54,19 +62,55 @@ class Projector:
         Raises:
             UnavailableError: a store stays away.
         """
-        return sum([await self._catch_up(tenant, until) for tenant in self._ingest.tenants()])
+        tenants = dict.fromkeys([*self._ingest.tenants(), DEFAULT_TENANT])  # one of which the log has lost all has an offset still
+        return sum([await self._catch_up(tenant, until) for tenant in tenants])
 
     async def rebuild(self, tenant: str) -> int:
         """Forget the tenant's graph and make it again from the log; the number of entries."""
         await self._graph.drop(tenant)
-        return await self._catch_up(tenant, lambda: False)
+        done = await self._catch_up(tenant, lambda: False)
+        await self.retry(tenant)
+        return done
+
+    async def retry(self, tenant: str) -> int:
+        """Project the dead letters of a tenant once more, in order; how many are dead no longer.
+
+        Raises:
+            UnavailableError: a store stays away.
+            DamagedError: a store is damaged.
+        """
+        done = after = 0
+        while letters := self._ingest.dead_letters(tenant, after=after, first=BATCH, stage=Stage.PROJECTION):
+            after = letters[-1].id
+            mended = [letter.offset for letter in letters if await self._projects_now(tenant, letter)]
+            await asyncio.wrap_future(self._ingest.forgive(tenant, mended))
+            done += len(mended)
+        return done
+
+    async def _projects_now(self, tenant: str, letter: DeadLetter) -> bool:
+        entry = self._ingest.entry_at(tenant, letter.offset)
+        if entry is None:
+            return False
+        try:
+            await fold(self._graph, tenant, [await self._read(tenant, entry)])
+        except Exception as error:  # it stays what it is, unless it was never at fault
+            if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
+                raise
+            _log.debug("entry %d still cannot be projected", entry.offset, exc_info=error)
+            return False
+        _log.info("entry %d (%s) is projected now; it is no dead letter any more", entry.offset, entry.kind)
+        return True
 
     async def pending(self, tenant: str) -> int:
-        """Entries of a tenant that wait."""
-        return self._ingest.pending(tenant, after=await self._graph.offset(tenant))
+        """Entries of a tenant that wait.
+
+        Raises:
+            DamagedError: the log lacks entries that the graph has.
+        """
+        return self._ingest.pending(tenant, after=await self._offset(tenant))
 
     async def _catch_up(self, tenant: str, until: Callable[[], bool]) -> int:
-        offset, done = await self._graph.offset(tenant), 0
+        offset, done = await self._offset(tenant), 0
         while not until() and (entries := self._ingest.read(tenant, after=offset, limit=BATCH)):
             async for attempt in self._retrying():
                 with attempt:
@@ -74,12 +118,23 @@ class Projector:
             offset, done = entries[-1].offset, done + len(entries)
         return done
 
+    async def _offset(self, tenant: str) -> int:
+        """How far the graph is."""
+        offset = await self._graph.offset(tenant)
+        if offset and offset > (latest := self._ingest.latest(tenant)):
+            raise DamagedError(
+                f"The ingest log {self._ingest.path} ends at entry {latest}; the graph has what came up to entry {offset}.",
+                path=self._ingest.path,
+                hint=REPAIR,
+            )
+        return offset
+
     async def _project(self, tenant: str, entries: Sequence[Entry]) -> None:
         batches = [await self._batch(tenant, entry) for entry in entries]
         try:
             await fold(self._graph, tenant, [batch for batch in batches if batch is not None], offset=entries[-1].offset)
         except Exception as error:  # any refusal of the store: find the entry that it refuses
-            if _is_transient(error):
+            if _is_transient(error) or is_of_disk(error):
                 raise
             for entry, batch in zip(entries, batches, strict=True):
                 await self._apply_alone(tenant, entry, batch)
@@ -88,33 +143,39 @@ class Projector:
         try:
             await fold(self._graph, tenant, [batch] if batch is not None else [], offset=entry.offset)
         except Exception as error:
-            if _is_transient(error):
+            if _is_transient(error) or is_of_disk(error):
                 raise
             await self._bury(tenant, entry, error)
             await self._graph.apply(tenant, [], offset=entry.offset)
 
+    async def _read(self, tenant: str, entry: Entry) -> GraphBatch:
+        """What an entry states; a capture is published first."""
+        if entry.kind is EntryKind.PROV:
+            provenance = read_json(entry.body.decode())
+            return project_prov(provenance, prov_stamp(provenance, entry.key))[0]
+        document = json.loads(entry.body)
+        if entry.kind is EntryKind.EVENT:
+            return project_event(document, event_stamp(document, entry.key))
+        if entry.kind is EntryKind.DECLARATION:
+            declaration = Declaration.from_json(document)
+            return project_declaration(declaration, declaration_stamp(declaration, entry.key))
+        kept = await asyncio.to_thread(self._associations.publish, tenant, Manifest.from_json(document))
+        return project_capture(
+            document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows, file.attempt) for file in kept]
+        )
+
     async def _batch(self, tenant: str, entry: Entry) -> GraphBatch | None:
         try:
-            if entry.kind is EntryKind.PROV:
-                provenance = read_json(entry.body.decode())
-                return project_prov(provenance, prov_stamp(provenance, entry.key))[0]
-            document = json.loads(entry.body)
-            if entry.kind is EntryKind.EVENT:
-                return project_event(document, event_stamp(document, entry.key))
-            if entry.kind is EntryKind.DECLARATION:
-                declaration = Declaration.from_json(document)
-                return project_declaration(declaration, declaration_stamp(declaration, entry.key))
-            kept = await asyncio.to_thread(self._associations.publish, tenant, Manifest.from_json(document))
-            return project_capture(
-                document, capture_stamp(document, entry.key), [WrittenFile(*file.block, file.rows, file.attempt) for file in kept]
-            )
+            return await self._read(tenant, entry)
         except Exception as error:  # a poison entry: whatever its kind of fault, those behind it go on
-            if _is_transient(error):
+            if _is_transient(error) or (is_of_disk(error) and not _is_of_one_capture(error)):
                 raise
             await self._bury(tenant, entry, error)
             return None
 
     async def _bury(self, tenant: str, entry: Entry, error: Exception) -> None:
+        if not self._buries:
+            return
         reason = f"{type(error).__name__}: {error}"
         _log.error("entry %d (%s) cannot be projected and is a dead letter now: %s", entry.offset, entry.kind, reason)
         _log.debug("entry %d", entry.offset, exc_info=error)
@@ -132,3 +193,8 @@ class Projector:
 
 def _is_transient(error: BaseException) -> bool:
     return isinstance(error, HeadwaterError) and error.transient
+
+
+def _is_of_one_capture(error: BaseException) -> bool:
+    """Whether one capture's own files are damaged: the others go on, and its dead letter is tried again after the repair."""
+    return isinstance(error, DamagedError) and error.path is not None and error.path.name != CATALOG

@@ -1,4 +1,4 @@
-"""Whether a home's graph is what its log says.
+"""Whether a home is sound: its files one by one, and whether its graph is what its log says.
 
 For `headwater store check`. It never touches the graph that it checks: the log is folded into a second one, in a temporary file, and
 the two fingerprints, which no order of arrival changes, are compared.
@@ -6,19 +6,37 @@ the two fingerprints, which no order of arrival changes, are compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from headwater.backend.ingest_log import EntryKind, Stage
+from headwater.backend.ingest_log import EntryKind, IngestLog, Stage
 from headwater.backend.projector import Projector
+from headwater.backend.settings import Settings
+from headwater.backend.soundness import Fault, all_faults
 from headwater.backend.workspace import Workspace
+from headwater.errors import DamagedError, HeadwaterError
 from headwater.graph.integrity import violations
 from headwater.graph.stores.registry import open_store
 
 _SHOWN = 5
+_PARTS = ("disk", "key", "log", "graph", "catalog", "associations", "segments")
+_NAMES = {part: "log file" if part == "log" else "graph file" if part == "graph" else part for part in _PARTS}
+_RUN = "stop the service, then run `headwater store repair`"
+_REPAIRS = {
+    "disk": "make room or make it writable again: nothing that was acknowledged is lost, and senders try again",
+    "key": f"{_RUN}: it makes a new key",
+    "log": f"{_RUN} (`--from BACKUP` brings back what the file has lost)",
+    "graph": f"{_RUN}: it makes the graph again from the log",
+    "catalog": f"{_RUN}: it makes the catalog again from the captures",
+    "associations": f"{_RUN} (`--from BACKUP` where the job cannot run again)",
+    "segments": f"{_RUN} (`--from BACKUP`, or send them again from the spool)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +48,59 @@ class Finding:
     detail: str
 
 
+async def check_home(settings: Settings, tenant: str) -> list[Finding]:
+    """Check every durable file of a home by itself, then what they say of one another. Never raises for what it finds.
+
+    The second is left out where the log or the graph is damaged: it could only say so again, in other words.
+    """
+    faults = list(await asyncio.to_thread(lambda: list(all_faults(settings))))
+    findings = [_of_part(part, [fault for fault in faults if fault.part == part]) for part in _PARTS]
+    if any(fault.part in {"log", "graph", "catalog", "disk"} for fault in faults):
+        return findings
+    try:
+        async with await Workspace.open(settings) as workspace:
+            await _settle(workspace)
+            return [*findings, *await check_store(workspace, tenant)]
+    except (HeadwaterError, OSError, sqlite3.Error) as error:
+        return [*findings, Finding("home", ok=False, detail=str(error))]
+
+
+async def _settle(workspace: Workspace) -> None:
+    with suppress(DamagedError):  # what is not projected for that is counted below
+        await workspace.settle()
+
+
+def _of_part(part: str, faults: Sequence[Fault]) -> Finding:
+    shown = [str(fault) for fault in faults[:_SHOWN]]
+    more = [f"and {len(faults) - _SHOWN:,} more files"] if len(faults) > _SHOWN else []
+    hint = [f"{_REPAIRS[part]}"] if faults else []
+    return Finding(_NAMES[part], ok=not faults, detail="; ".join([*shown, *more, *hint]) or "sound")
+
+
 async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
-    """Check the log, the dead letters and the graph of a tenant. Raises `UnavailableError`."""
+    """Check the log, the dead letters and the graph of a tenant against one another. Raises `UnavailableError`."""
     log, offset = workspace.log, await workspace.graph.offset(tenant)
     counts, latest = log.counts(tenant), log.latest(tenant)
-    refused = [letter for letter in log.dead_letters(tenant) if letter.stage is Stage.PROJECTION]
     return [
         Finding("log", ok=True, detail=_counted(counts)),
-        Finding("projected", ok=offset == latest, detail=f"{offset} of {latest}"),
-        Finding("refused", ok=not refused, detail="; ".join(f"entry {letter.offset}: {letter.reason}" for letter in refused[:5]) or "none"),
+        Finding("projected", ok=offset == latest, detail=_projected(offset, latest, log.path)),
+        _refused(log, tenant),
         await _compare(workspace, tenant),
         await _integrity(workspace, tenant),
     ]
+
+
+def _projected(offset: int, latest: int, path: Path) -> str:
+    if offset <= latest:
+        return f"{offset} of {latest}"
+    return f"{offset} of {latest}: {path} lacks entries that the graph has; {_REPAIRS['log']}"
+
+
+def _refused(log: IngestLog, tenant: str) -> Finding:
+    count = log.refused(tenant)
+    shown = [f"entry {letter.offset}: {letter.reason}" for letter in log.dead_letters(tenant, first=_SHOWN, stage=Stage.PROJECTION)]
+    more = [f"and {count - len(shown):,} more"] if count > len(shown) else []
+    return Finding("refused", ok=not count, detail="; ".join([*shown, *more]) or "none")
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -65,7 +124,7 @@ async def _compare(workspace: Workspace, tenant: str) -> Finding:
         second = open_store(f"sqlite:///{quote(str(Path(folder) / 'graph.db'))}")
         await second.open()
         try:
-            await Projector(workspace.log, second, workspace.records).catch_up()
+            await Projector(workspace.log, second, workspace.records, buries=False).catch_up()
             expected, there = await second.fingerprint(tenant), await second.counts(tenant)
         finally:
             await second.close()

@@ -46,6 +46,7 @@ class Worker:
         self._keeper: Thread | None = None
         self._end_statement: Callable[[], None] | None = None  # of the keeper
         self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
+        self._retries = True  # what was refused while something was damaged, or by an earlier release, is tried again
 
     def start(self) -> None:
         """Begin."""
@@ -87,6 +88,10 @@ class Worker:
                 self.state = "standby"
                 self._stopping.wait(_PAUSE)
                 continue
+            if self._retries:
+                for tenant in self._workspace.log.tenants():
+                    await projector.retry(tenant)
+                self._retries = False
             self._workspace.log.appended.clear()
             projected = await projector.catch_up(until=self._stopping.is_set)
             self._metrics.projected.inc(projected)
@@ -176,6 +181,7 @@ class Worker:
                 _log.warning("%s is not kept: %s", what, error)
 
     def _fail(self, error: Exception) -> None:
+        self._retries = True
         if not self.state.startswith("failed"):
             _log.error("projection stopped, and is tried again: %s", error, exc_info=error)
         self.state = f"failed: {type(error).__name__}"

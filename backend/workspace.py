@@ -23,7 +23,7 @@ from headwater.backend.intake.receive import EventIntake
 from headwater.backend.projector import Projector
 from headwater.backend.role import ProjectorRole
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
-from headwater.errors import UnavailableError
+from headwater.errors import DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.registry import open_store
@@ -58,19 +58,24 @@ class Workspace:
 
         Raises:
             ConfigurationError: the home cannot be used, or belongs to a newer Headwater.
-            UnavailableError: the graph store does not answer.
+            UnavailableError: the graph store or the disk does not answer.
+            DamagedError: a file of the home is damaged.
         """
         home = settings.folder.create()
         graph = graph_store(settings, indexed=indexed)
         try:
             await graph.open()
-        except UnavailableError as error:
+        except (UnavailableError, DamagedError) as error:
             if not without_graph:
                 await graph.close()
                 raise
             _log.warning("the graph store is away; events are taken in, and projected when it is back: %s", error)
-        log = IngestLog(home.log)
-        records = AssociationStore(home.associations)
+        try:
+            log = IngestLog(home.log)
+            records = AssociationStore(home.associations)
+        except HeadwaterError:
+            await graph.close()
+            raise
         return cls(
             settings=settings, home=home, log=log, graph=graph, records=records,
             events=EventIntake(log), captures=CaptureIntake(log, records), prov=ProvIntake(log),

@@ -7,6 +7,9 @@ ends where a cycle closes), and the check lists them.
 The rules: a type is declared before it is used; a child and its container are of one hierarchy, and of types that may stand so; a
 child belongs to one container per hierarchy (those that contain this one aside); nothing contains itself; an actor ends after those
 that it contains.
+
+Events may lawfully name several containers of one job: its namespace's system, and the pipelines that ran it, as dbt's models run under
+each invocation, Airflow's tasks under the DAG of another namespace. So of jobs and pipelines only declared containers must be one.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from headwater.graph.model.declaration import Axis, Declaration, DeclaredType, a
 from headwater.graph.stores import Direction, GraphStore
 
 _NESTING = {NodeKind.PIPELINE, NodeKind.ACTOR, NodeKind.DATA}  # kinds that may contain their own
+_RUN_BY_MANY = {NodeKind.JOB, NodeKind.PIPELINE}  # kinds of which events may name several containers
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,8 @@ def _of_child(child: str, parents: set[str], above: Mapping[str, list[Node]]) ->
     if any(child in over.get(parent, set()) for parent in parents) or child in parents:
         return [Violation("containment cycle", child, f"it stands in {', '.join(sorted(parents))}, which stands in it")]
     innermost = sorted(parent for parent in parents if not any(parent in over.get(other, set()) for other in parents if other != parent))
+    if kind_of(child) in _RUN_BY_MANY:
+        innermost = [parent for parent in innermost if kind_of(parent) is NodeKind.ACTOR]
     axes = {axis_of(parent) for parent in innermost}
     if len(innermost) > len(axes):
         return [Violation("two containers", child, f"it stands in {' and in '.join(innermost)}")]

@@ -10,6 +10,7 @@
     │   └── InvalidQueryError          … a predicate, a column, an id, a level
     ├── KeyRequiredError               the caller shows no key, or not this service's
     ├── NotFoundError                  a dataset, run, node or file that is not known; names what is near
+    ├── DamagedError                   a file of the home is damaged; names the file and the command that repairs it
     ├── SourceChangedError             a source file is not what it was when the run read it
     ├── UnsupportedError               an operator or format that is refused, by name
     ├── CaptureUnavailableError        this Spark cannot be captured; says why
@@ -20,6 +21,11 @@ do; `hint` carries the last part where a user interface wants to show it apart.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class HeadwaterError(Exception):
@@ -83,6 +89,14 @@ class KeyRequiredError(HeadwaterError):
 
 class NotFoundError(HeadwaterError):
     """A dataset, run, node or file that is not known here."""
+
+
+class DamagedError(HeadwaterError):
+    """A file of the home is not what was written there. `path` is the file; the hint names the command that repairs it."""
+
+    def __init__(self, message: str, *, path: Path | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
 
 
 class SourceChangedError(HeadwaterError):

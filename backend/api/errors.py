@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.backend.intake.captures import MissingSegmentsError
 from headwater.errors import (
+    DamagedError,
     HeadwaterError,
     InvalidEventError,
     InvalidInputError,
@@ -64,6 +65,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (NotFoundError, 404),
     (SourceChangedError, 409),
     (UnsupportedError, 422),
+    (DamagedError, 503),
     (UnavailableError, 503),
 )
 

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 import headwater
 from headwater.backend.api.context import Service, service
 from headwater.backend.settings import DEFAULT_TENANT
-from headwater.errors import HeadwaterError, UnavailableError
+from headwater.errors import HeadwaterError
 
 router = APIRouter(tags=["health"])
 
@@ -48,6 +48,6 @@ async def metrics(parts: Annotated[Service, Depends(service)]) -> Response:
     counts = await asyncio.to_thread(parts.workspace.log.counts, DEFAULT_TENANT)
     parts.metrics.dead_letters.set(counts["dead_letters"])
     # Without the store nobody knows how much waits: the last number stays, and the state of the service is /readyz's to tell.
-    with suppress(UnavailableError):
+    with suppress(HeadwaterError):
         parts.metrics.pending.set(await parts.workspace.projector.pending(DEFAULT_TENANT))
     return Response(parts.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

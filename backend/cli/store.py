@@ -16,7 +16,7 @@ from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
 from headwater.backend.graph_file import export_graph, import_graph
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
-from headwater.backend.store_check import Finding, check_store
+from headwater.backend.store_check import Finding, check_home
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import UnavailableError
 from headwater.graph.stores.portable import Tail
@@ -93,7 +93,7 @@ def rebuild(home: Home = None) -> None:
 
 @app.command()
 def check(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
-    """Compare the graph with what the log says, and list what was refused.
+    """See that every durable file is sound, compare the graph with what the log says, and list what was refused.
 
     The log is projected into a second graph beside the first, which is then compared and dropped. Exits with 1 if anything is wrong.
     """
@@ -116,9 +116,7 @@ async def _rebuild(settings: Settings) -> tuple[int, str]:
 
 
 async def _check(settings: Settings) -> list[Finding]:
-    async with await Workspace.open(settings) as workspace:
-        await workspace.settle()
-        return await check_store(workspace, DEFAULT_TENANT)
+    return await check_home(settings, DEFAULT_TENANT)
 
 
 _KEPT = ("tenant", "nodes", "edges", "fingerprint")

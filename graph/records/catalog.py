@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from headwater.graph.associations import Manifest
+from headwater.graph.damage import translated
 from headwater.graph.records import known, schema
 from headwater.graph.records.batches import batched
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.records.layout import KeptFile, files_text, manifest_text
 from headwater.graph.records.names import FileBlock, uri_of
 
+_WHAT = "The catalog of captures"
 _BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
 _MOST_OUTPUTS = 100  # datasets that a statement chooses readers by; of more the readers are chosen afterwards
 _BUSY_MS = 60_000  # how long a process waits for what another writes
@@ -58,8 +60,9 @@ class Catalog:
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
         self._filling = False
-        self._database = schema.connect(path)
         self._path = path
+        with translated(path, _WHAT):
+            self._database = schema.connect(path)
         self.datasets = KnownDatasets(self._rows)
 
     def close(self) -> None:
@@ -74,14 +77,16 @@ class Catalog:
         Raises:
             ConfigurationError: a newer Headwater wrote the catalog.
         """
-        if schema.version_of(self._database, self._path) == schema.VERSION:
+        with translated(self._path, _WHAT):
+            current = schema.version_of(self._database, self._path) == schema.VERSION
+        if current:
             yield False
         else:
             with self._transaction() as database:
                 version = schema.version_of(database, self._path)  # another process may have been quicker
                 if version < schema.VERSION:
                     schema.make_tables(database)
-                yield 0 < version < schema.VERSION
+                yield version < schema.VERSION  # 0: a new home, which has no captures, or a catalog that was lost
         self._database.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
 
     @contextmanager
@@ -240,13 +245,13 @@ class Catalog:
         return bytes(rows[0][0]) if rows else None
 
     def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._lock, translated(self._path, _WHAT):
             return self._database.execute(statement, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """A transaction, or the one that this thread is in."""
-        with self._lock:
+        with self._lock, translated(self._path, _WHAT):
             if self._filling:
                 yield self._database
                 return

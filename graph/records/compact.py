@@ -101,7 +101,10 @@ def keep_sorted(boundary: Boundary, database: duckdb.DuckDBPyConnection, table: 
 
 def _write(rows: Iterable[pa.RecordBatch], schema: pa.Schema, target: Path) -> None:
     encoding = dict.fromkeys(schema.names, "DELTA_BINARY_PACKED")
-    with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=False, column_encoding=encoding) as writer:
+    # Each page carries a checksum: a table that was damaged on the disk is told by whoever reads it, not taken for another answer.
+    with pq.ParquetWriter(
+        target, schema, compression="zstd", use_dictionary=False, column_encoding=encoding, write_page_checksum=True
+    ) as writer:
         for batch in rows:
             writer.write_batch(batch, row_group_size=_ROW_GROUP)
     sync(target)

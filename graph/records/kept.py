@@ -17,10 +17,12 @@ import pyarrow.parquet as pq
 
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.graph.records.decode import Longs, longs_of
+from headwater.graph.records.layout import reading
 
 PLACE = ["file", "row"]  # the columns of a sink that are its key
 _FOOTERS = 256
 _BYTES = 64 << 20
+_CHECKED = 32 << 20  # bytes of a table that is read once more than need be, to see that it is sound
 _MOST_GROUPS = 128  # row groups read for one question; who needs more of a table is better served by a scan of it
 
 _Key = tuple[str, int, int, int]
@@ -47,6 +49,7 @@ class KeptTables:
         self._lock = threading.Lock()
         self._footers: OrderedDict[_Key, _Footer | None] = OrderedDict()
         self._read: OrderedDict[tuple[_Key, int, str], Longs] = OrderedDict()
+        self._sound: set[_Key] = set()
         self._bytes = 0
         self._most_bytes = most_bytes
 
@@ -54,7 +57,14 @@ class KeptTables:
         """The rows of these keys (ascending, each once), in the table's order: the key of each, and `columns`.
 
         A sink's keys are `place_key`s. None where that would be more than `most` rows, or too large a part of the table to be read so.
+
+        Raises:
+            DamagedError: the file is not what was written, as far as it was read.
         """
+        with reading(path):
+            return self._find(path, keys, columns, most)
+
+    def _find(self, path: Path, keys: Longs, columns: Sequence[str], most: int) -> tuple[Longs, dict[str, Longs]] | None:
         file = _as_it_is(path)
         footer = self._footer(file)
         if footer is None:
@@ -78,6 +88,24 @@ class KeptTables:
         if _as_it_is(path) != file:
             return None  # it was put in place anew meanwhile
         return _joined(found), {name: _joined(arrays) for name, arrays in parts.items()}
+
+    def check(self, path: Path) -> None:
+        """See that a table is sound before the database reads it, which looks at no checksum. Once for each file that is not large.
+
+        Raises:
+            DamagedError: the file is not what was written.
+        """
+        with reading(path):
+            file = _as_it_is(path)
+        with self._lock:
+            known = file in self._sound
+        if known or file[2] > _CHECKED:
+            return
+        check_table(path)
+        with self._lock:
+            if len(self._sound) >= _FOOTERS * 16:
+                self._sound.clear()
+            self._sound.add(file)
 
     @property
     def bytes_kept(self) -> int:
@@ -111,7 +139,7 @@ class KeptTables:
                     self._read.move_to_end(key)
                     found[name] = self._read[key]
         if absent := [name for name in names if name not in found]:
-            with pq.ParquetFile(file[0], metadata=footer.metadata, memory_map=True) as opened:
+            with pq.ParquetFile(file[0], metadata=footer.metadata, memory_map=True, page_checksum_verification=True) as opened:
                 table = opened.read_row_group(group, columns=absent, use_threads=False)
             found |= {name: longs_of(table.column(name)) for name in absent}
             with self._lock:
@@ -127,6 +155,17 @@ class KeptTables:
         while self._bytes > self._most_bytes:
             _, dropped = self._read.popitem(last=False)
             self._bytes -= dropped.nbytes
+
+
+def check_table(path: Path) -> None:
+    """Read all of a kept table, page by page, with the checksums that it has.
+
+    Raises:
+        DamagedError: the file is missing, cut, or not what was written.
+    """
+    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as opened:
+        for group in range(opened.metadata.num_row_groups):
+            opened.read_row_group(group, use_threads=False)
 
 
 def _as_it_is(path: Path) -> _Key:

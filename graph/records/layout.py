@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from headwater.errors import InvalidInputError, UnavailableError
 from headwater.graph.associations import Manifest
+from headwater.graph.damage import damaged
 from headwater.graph.records.names import FileBlock
 
+_WHAT = "The association file"
 MANIFEST = "manifest.json"
 FILES = "files.json"
+CATALOG = "catalog.db"  # beside the tenants' folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,51 @@ def files_text(files: Sequence[KeptFile]) -> bytes:
 
 
 def read_files(folder: Path) -> list[KeptFile]:
-    """The files that a kept capture wrote."""
-    entries = json.loads((folder / FILES).read_bytes())
-    return [KeptFile(FileBlock(*entry[:3]), *entry[3:]) for entry in entries]
+    """The files that a kept capture wrote.
+
+    Raises:
+        DamagedError: the list is missing, or not what was written.
+    """
+    with reading(folder / FILES):
+        entries = json.loads((folder / FILES).read_bytes())
+        return [KeptFile(FileBlock(*entry[:3]), *entry[3:]) for entry in entries]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a kept capture.
+
+    Raises:
+        FileNotFoundError: nothing is kept of it.
+        DamagedError: the file is not what was written.
+    """
+    path = folder / MANIFEST
+    with reading(path, absent=folder.is_dir()):
+        return Manifest.from_json(json.loads(path.read_bytes()), f"{folder.name}/{MANIFEST}")
+
+
+@contextmanager
+def reading(path: Path, *, absent: bool = True) -> Iterator[None]:
+    """Faults that a damaged file of a kept capture gives, by its name. `absent`: a file that is missing is one, too.
+
+    Raises:
+        DamagedError: the file is damaged.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        if not absent:
+            raise
+        raise damaged(path, _WHAT, "it is missing") from error
+    except (
+        ValueError,
+        TypeError,
+        IndexError,
+        KeyError,
+        RecursionError,
+        InvalidInputError,
+    ) as error:  # pyarrow's and json's are ValueErrors
+        raise damaged(path, _WHAT, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+    except OSError as error:
+        if error.errno is None:  # pyarrow's own
+            raise damaged(path, _WHAT, str(error).splitlines()[0]) from error
+        raise UnavailableError(f"{_WHAT} {path} cannot be read: {error.strerror}.", hint="Check the disk.") from error

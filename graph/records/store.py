@@ -14,7 +14,6 @@ is named by a user's text. The tenant is required everywhere.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import shutil
@@ -23,12 +22,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
-from headwater.errors import InvalidCaptureError, NotFoundError
+from headwater.errors import DamagedError, InvalidCaptureError, NotFoundError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.bounded import Bounded
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.files import sync, write_durably
-from headwater.graph.records.layout import MANIFEST, KeptFile, boundary_name, manifest_text, read_files
+from headwater.graph.records.layout import CATALOG, MANIFEST, KeptFile, boundary_name, manifest_text, read_files, read_manifest, reading
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.staging import Staging
 from headwater.graph.records.wanted import WantedTables
@@ -44,7 +43,7 @@ class AssociationStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.catalog = Catalog(root / "catalog.db")
+        self.catalog = Catalog(root / CATALOG)
         with self.catalog.brought_up_to_date() as is_to_be_filled:
             if is_to_be_filled:
                 self._fill()
@@ -113,10 +112,11 @@ class AssociationStore:
         """
         path = self._folder(tenant, capture) / MANIFEST
         try:
-            status = path.stat()
+            with reading(path, absent=path.parent.is_dir()):
+                status = path.stat()
             known = self._manifests.get((tenant, capture))
             if known is None or known[:2] != (path, status.st_mtime_ns):
-                known = (path, status.st_mtime_ns, Manifest.from_json(json.loads(path.read_bytes()), f"{capture}/{MANIFEST}"))
+                known = (path, status.st_mtime_ns, read_manifest(path.parent))
                 self._manifests.put((tenant, capture), known, status.st_size)
         except FileNotFoundError:
             raise NotFoundError(f"There is no capture {capture}.") from None
@@ -148,7 +148,9 @@ class AssociationStore:
     def _fill(self) -> None:
         """Enter what is kept of every tenant into a catalog that an earlier release made. A damaged capture is left out, and told."""
         tenants = [folder.name for folder in self.root.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
-        _log.info("the catalog of captures is made anew for this release; with many captures that takes minutes")
+        if next(self.kept_folders(self.root), None) is None:
+            return
+        _log.info("the catalog of captures is made anew from what is kept; with many captures that takes minutes")
         entered = sum(self._enter_all(tenant, tell=True) for tenant in tenants)
         _log.info("the catalog has %d captures", entered)
 
@@ -156,8 +158,8 @@ class AssociationStore:
         entered = 0
         for folder in self._kept(tenant):
             try:
-                manifest, files = Manifest.from_json(json.loads((folder / MANIFEST).read_bytes()), folder.name), read_files(folder)
-            except (OSError, ValueError, TypeError, InvalidCaptureError) as error:
+                manifest, files = read_manifest(folder), read_files(folder)
+            except (FileNotFoundError, DamagedError) as error:
                 if not tell:
                     raise
                 _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
@@ -194,14 +196,20 @@ class AssociationStore:
         except NotFoundError:
             return None
 
+    @staticmethod
+    def kept_folders(root: Path) -> Iterator[tuple[str, Path]]:
+        """Every tenant of a folder of associations with the folder of each of its captures; no catalog is asked."""
+        for tenant in _folders(root):
+            for folder in _folders(tenant) if not tenant.name.startswith(".") else ():
+                if _is_capture(folder.name):
+                    yield tenant.name, folder  # kept by an earlier release
+                elif _FAN.fullmatch(folder.name):
+                    yield from ((tenant.name, capture) for capture in _folders(folder) if _is_capture(capture.name))
+
     def _kept(self, tenant: str) -> Iterator[Path]:
         """The folders of the kept captures."""
-        root = self.root / checked_tenant(tenant)
-        for folder in _folders(root):
-            if _is_capture(folder.name):
-                yield folder  # kept by an earlier release
-            elif _FAN.fullmatch(folder.name):
-                yield from (capture for capture in _folders(folder) if _is_capture(capture.name))
+        checked_tenant(tenant)
+        return (folder for owner, folder in self.kept_folders(self.root) if owner == tenant)
 
     def _staging(self, tenant: str) -> Staging:
         if tenant not in self._stagings:

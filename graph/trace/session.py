@@ -15,7 +15,7 @@ from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path
 from headwater.graph.records.decode import Longs
-from headwater.graph.records.kept import KeptTables
+from headwater.graph.records.kept import KeptTables, check_table
 from headwater.graph.trace.answer import FoundAgain, Incomplete
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns, Database
@@ -125,6 +125,7 @@ class Session:
         self._tables = 0
         self._counts: dict[str, int] = {}
         self._made: list[str] = []
+        self._scanned: set[Path] = set()
 
     def table(self, select: str, parameters: list[object] | None = None) -> str:
         """Make a temporary table of a query; its name."""
@@ -213,8 +214,24 @@ class Session:
         return self.store.table(self.tenant, capture.id, boundary)
 
     def rows(self, capture: Capture, boundary: Boundary) -> str:
-        """The rows of a boundary's table, in a query."""
-        return kept_rows(self.kept(capture, boundary.boundary))
+        """The rows of a boundary's table, in a query.
+
+        Raises:
+            DamagedError: the table is not what was written.
+        """
+        path = self.kept(capture, boundary.boundary)
+        self.kept_tables.check(path)
+        self._scanned.add(path)
+        return kept_rows(path)
+
+    def check_scanned(self) -> None:
+        """See that every table that the database read is sound: for who met a fault of the database.
+
+        Raises:
+            DamagedError: one is not.
+        """
+        for path in sorted(self._scanned):
+            check_table(path)
 
     def known(self, block: FileBlock, dataset: str, shape: Shape, partition: Mapping[str, object] | None = None) -> KnownFile:
         """The file of a block; what was said of it first holds. Who reads it with more partition columns adds their values."""

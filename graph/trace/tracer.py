@@ -65,6 +65,9 @@ class Tracer:
                 session = Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
                 try:
                     yield session
+                except duckdb.Error:
+                    session.check_scanned()
+                    raise
                 finally:
                     session.database.close()
         finally:

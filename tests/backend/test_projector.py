@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -15,9 +16,10 @@ from headwater.backend.intake.documents import document_key
 from headwater.backend.projector import Projector
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace
-from headwater.errors import UnavailableError
+from headwater.errors import DamagedError, UnavailableError
 from headwater.graph.model import GraphBatch
 from tests.backend.captures import capture
+from tests.backend.damage import spoil
 from tests.backend.events import body, run_event
 
 _TENANT = "default"
@@ -179,3 +181,78 @@ async def test_what_the_store_refuses_is_found_among_its_neighbours(workspace: W
     assert "this node I will not have" in letter.reason
     assert (await workspace.graph.counts(_TENANT))["run"] == 9
     assert await workspace.projector.pending(_TENANT) == 0
+
+
+async def test_what_a_damaged_graph_refused_is_projected_after_the_repair(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home")
+    async with await Workspace.open(settings) as workspace:
+        _send(workspace, run_event(1))
+        await workspace.projector.catch_up()
+    spoil(settings.folder.graph)
+    async with await Workspace.open(settings, without_graph=True) as workspace:
+        _send(workspace, run_event(2), run_event(3))
+        with pytest.raises(DamagedError, match=r"graph\.db is damaged"):
+            await workspace.projector.catch_up()
+        assert workspace.log.dead_letters(_TENANT) == []
+    for path in settings.folder.path.glob("graph.db*"):
+        path.unlink()
+    async with await Workspace.open(settings) as workspace:
+        assert await workspace.projector.catch_up() == 3
+        assert (await workspace.graph.counts(_TENANT))["run"] == 3
+
+
+async def test_a_full_disk_is_no_fault_of_the_entry(workspace: Workspace) -> None:
+    _send(workspace, run_event(1))
+
+    class _Full(_Moody):
+        async def apply(self, tenant: str, batches: Sequence[GraphBatch], *, offset: int | None = None) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        await Projector(workspace.log, _Full(workspace.graph), workspace.records).catch_up()
+    assert workspace.log.dead_letters(_TENANT) == []
+    assert await workspace.projector.catch_up() == 1
+
+
+async def test_a_dead_letter_that_can_be_projected_now_is_dead_no_longer(workspace: Workspace, tmp_path: Path) -> None:
+    manifest, segments = capture(1)
+    offset = _append(workspace, manifest, EntryKind.CAPTURE)  # its segments come after it
+    poison = _append(workspace, [1, 2])
+    await workspace.projector.catch_up()
+    assert workspace.log.refused(_TENANT) == 2
+    for name, data in segments.items():
+        (tmp_path / name).write_bytes(data)
+        workspace.captures.stage(_TENANT, manifest["capture"], name, tmp_path / name)
+    assert await workspace.projector.retry(_TENANT) == 1
+    assert [letter.offset for letter in workspace.log.dead_letters(_TENANT)] == [poison]
+    assert workspace.records.count(_TENANT) == 1
+    assert (await workspace.graph.get(_TENANT, [f"run:{manifest['run']['runId']}"]))[0].id
+    assert offset < poison
+
+
+async def test_a_capture_whose_files_are_damaged_holds_up_no_other(workspace: Workspace, tmp_path: Path) -> None:
+    manifest = _send_capture(workspace, 1, tmp_path)
+    await workspace.projector.catch_up()
+    kept = workspace.records.table(_TENANT, manifest["capture"], 0).with_name("manifest.json")
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[: len(whole) // 2])
+    _send(workspace, run_event(1))
+    assert await workspace.projector.rebuild(_TENANT) == 2
+    (letter,) = workspace.log.dead_letters(_TENANT)
+    assert f"{kept} is damaged" in letter.reason
+    assert (await workspace.graph.counts(_TENANT))["run"] == 1
+    kept.write_bytes(whole)
+    assert await workspace.projector.retry(_TENANT) == 1
+    assert workspace.log.dead_letters(_TENANT) == []
+
+
+async def test_a_log_that_ends_before_what_the_graph_has_is_damaged(tmp_path: Path) -> None:
+    settings = load_settings(home=tmp_path / "home")
+    async with await Workspace.open(settings) as workspace:
+        _send(workspace, run_event(1), run_event(2))
+        await workspace.projector.catch_up()
+    for path in settings.folder.path.glob("ingest.db*"):
+        path.unlink()
+    async with await Workspace.open(settings) as workspace:
+        with pytest.raises(DamagedError, match=r"ingest\.db ends at entry 0; the graph has what came up to entry 2"):
+            await workspace.projector.catch_up()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.projection import project_declaration
+from headwater.backend.projection import project_declaration, project_event
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.integrity import check_declaration, violations
 from headwater.graph.model import GraphBatch
@@ -129,15 +129,14 @@ def test_a_malformed_declaration_is_refused_with_the_path(parts: dict[str, Any],
 
 
 async def test_what_events_brought_against_the_rules_is_found(store: GraphStore) -> None:
-    """A cycle, a child of two pipelines, a run that outlives its parent, an instance of no type: each once, by name."""
+    """A cycle, a child of two declared containers, a run that outlives its parent, an instance of no type: each once, by name."""
     runs = [node("run:parent", endedAt="2026-01-01T00:00:00Z"), node("run:child", endedAt="2026-01-02T00:00:00Z", parentRun="run:parent")]
     edges = [
         contains("pipeline:f:a", "pipeline:f:b"),
         contains("pipeline:f:b", "pipeline:f:a"),
         contains("system:f", job("hourly")),
-        contains("pipeline:f:c", job("hourly")),
-        contains("system:f", "pipeline:f:c"),
-        contains("pipeline:f:d", job("hourly")),
+        contains(FLOW, job("hourly")),
+        contains(OTHER, job("hourly")),
     ]
     await store.apply(TENANT, [GraphBatch(stamp(5), [*runs, node("actor:planet:earth")], edges)])
     found = [violation async for violation in violations(store, TENANT)]
@@ -148,3 +147,28 @@ async def test_what_events_brought_against_the_rules_is_found(store: GraphStore)
         ("two containers", job("hourly")),
         ("unknown type", "actor:planet:earth"),
     ]
+
+
+async def test_a_job_that_several_pipelines_ran_breaks_no_rule(store: GraphStore) -> None:
+    """As dbt states it: each invocation is a parent of its own, under a root of another namespace."""
+    parts = [("airflow", "nightly", "a"), ("airflow", "weekly", "b")]
+    for second, (namespace, dag, letter) in enumerate(parts, start=5):
+        event = {
+            "eventType": "COMPLETE",
+            "eventTime": f"2026-01-0{second}T00:00:00Z",
+            "run": {
+                "runId": f"{letter}" * 8,
+                "facets": {
+                    "parent": {
+                        "job": {"namespace": "dbt", "name": f"dbt-run-{letter}"},
+                        "run": {"runId": letter * 4},
+                        "root": {"job": {"namespace": namespace, "name": dag}, "run": {"runId": letter * 3}},
+                    }
+                },
+            },
+            "job": {"namespace": "dbt", "name": "model.orders"},
+        }
+        await store.apply(TENANT, [project_event(event, stamp(second, letter))])
+    containers = (await store.ancestors(TENANT, ["job:dbt:model.orders"]))["job:dbt:model.orders"]
+    assert {"pipeline:dbt:dbt-run-a", "pipeline:dbt:dbt-run-b", "pipeline:airflow:weekly"} <= {found.id for found in containers}
+    assert [violation async for violation in violations(store, TENANT)] == []

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.damage import translated
 
 T = TypeVar("T")
 
 _READERS = 4
-_TRANSIENT = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _BUSY_SECONDS = 30.0
 _MAPPED = 2**31 - 65536  # the most that SQLite is built for
 
@@ -94,21 +94,14 @@ class Connections:
 def _translated(path: Path) -> Iterator[None]:
     """SQLite's errors as Headwater's."""
     try:
-        yield
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # without the extended part
-        if code == sqlite3.SQLITE_CANTOPEN:
+        with translated(path, "The graph file"):
+            yield
+    except UnavailableError as error:
+        cause = error.__cause__
+        if isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CANTOPEN and not path.parent.is_dir():
             raise ConfigurationError(
                 f"The graph file {path} cannot be opened.", hint="Check that its folder exists and may be written to."
-            ) from error
-        if code in _TRANSIENT:
-            raise UnavailableError(
-                f"The graph file {path} does not answer: {error}.", hint="Another process may hold it, or the disk is full."
-            ) from error
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise ConfigurationError(
-                f"{path} is not a sound graph file: {error}.", hint="Move it away; the log rebuilds the graph."
-            ) from error
+            ) from cause
         raise
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.errors import ConfigurationError, UnavailableError
+from headwater.errors import ConfigurationError, DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.index.log import pack
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
 from headwater.graph.stores import Direction, open_store
@@ -67,21 +67,21 @@ async def test_a_file_of_a_newer_headwater_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "graph.db") as file:
         file.execute("PRAGMA user_version = 99")
     file.close()
-    await refused(tmp_path, "Upgrade Headwater")
+    await refused(tmp_path, "Upgrade Headwater", ConfigurationError)
 
 
 async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "graph.db").write_bytes(b"something else" * 100)
-    await refused(tmp_path, "not a sound graph file")
+    await refused(tmp_path, "graph.db is damaged: file is not a database", DamagedError)
 
 
 async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    await refused(tmp_path / "nowhere", "nowhere.*cannot be opened")
+    await refused(tmp_path / "nowhere", "nowhere.*cannot be opened", ConfigurationError)
 
 
-async def refused(folder: Path, why: str) -> None:
+async def refused(folder: Path, why: str, kind: type[HeadwaterError]) -> None:
     store = open_store(f"sqlite:///{folder}/graph.db")
-    with pytest.raises(ConfigurationError, match=why):
+    with pytest.raises(kind, match=why):
         await store.open()
     await store.close()
 

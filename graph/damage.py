@@ -1,0 +1,71 @@
+"""Faults of the disk below the stores, told apart from faults of what is stored, and named by the file.
+
+For everything that keeps a file in a home. A damaged file is a `DamagedError` that names it and the command that repairs it. What may be
+over soon (a full disk, a busy or read-only file) is an `UnavailableError`. Neither is ever the fault of an event or a question.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headwater.errors import DamagedError, UnavailableError
+
+REPAIR = "Stop the service, then run `headwater store repair`; docs/guide/operations.md says what it does."
+_DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT})
+_AWAY = frozenset(
+    {
+        sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL,
+    }
+)  # fmt: skip
+_DISK = frozenset(
+    {
+        errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EFBIG, errno.EMFILE, errno.ENFILE,
+        errno.ENOMEM, errno.ESTALE,
+    }
+)  # fmt: skip
+
+
+def damaged(path: Path, what: str, error: object) -> DamagedError:
+    """The error for a file that cannot be what was written."""
+    return DamagedError(f"{what} {path} is damaged: {str(error).rstrip('.') or type(error).__name__}.", path=path, hint=REPAIR)
+
+
+def translate(path: Path, what: str, error: sqlite3.Error) -> Exception:
+    """An error of SQLite on a file as one of ours; itself where the fault lies in what was asked."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # without the extended part
+    if code in _DAMAGED or _lacks_table(error):
+        return damaged(path, what, error)
+    if code in _AWAY:
+        return UnavailableError(
+            f"{what} {path} does not answer: {error}.",
+            hint="The disk may be full or read-only, or another process may hold the file; try again once that is over.",
+        )
+    return error
+
+
+@contextmanager
+def translated(path: Path, what: str) -> Iterator[None]:
+    """SQLite's errors as Headwater's, by the name of the file."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise translate(path, what, error) from error
+
+
+def is_of_disk(error: BaseException) -> bool:
+    """Whether an error comes from the disk or from a damaged file, and so says nothing against what was being stored."""
+    if isinstance(error, DamagedError):
+        return True
+    if isinstance(error, sqlite3.DatabaseError):
+        return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGED | _AWAY
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _DISK)
+
+
+def _lacks_table(error: sqlite3.Error) -> bool:
+    """A file that was emptied is a sound database without tables."""
+    return isinstance(error, sqlite3.OperationalError) and str(error).startswith("no such table")
