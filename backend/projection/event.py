@@ -63,8 +63,9 @@ def _state_run(statement: Statement, event: Mapping[str, Any], stamp: Stamp) -> 
     parent = mapping(facets.get("parent"))
     job = _state_job(statement, event, parent)
     run = statement.run(job, run_id)
-    statement.describe(job, {"lastRun": run})
     properties, ranks = _run_state(text(event.get("eventType")), stamp)
+    # What a dataset holds is told by the last run that wrote it, not by one that failed since.
+    statement.describe(job, {"lastRun": run} | ({"lastComplete": run} if properties.get("state") == "COMPLETE" else {}))
     properties |= facet_properties({name: facet for name, facet in facets.items() if name != STAGES})
     properties |= given(
         producer=text(event.get("producer")),

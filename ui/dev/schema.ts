@@ -83,6 +83,15 @@ function rows({ dataset, where, first, offset }: { dataset: string; where?: stri
   if (!DATASETS.some(({ id }) => id === dataset))
     throw refusal(`No dataset is called ${dataset}.`, 'Near are: /demo/out/report.', 'NotFoundError');
   const data = find(dataset);
+  if (data.name.endsWith('planes.csv'))
+    return {
+      dataset: data.id,
+      columns: [],
+      rows: [],
+      total: 0,
+      hasRecordLineage: false,
+      note: `${data.name} is not readable here. Name its folder in HEADWATER_DATA_ROOTS.`,
+    };
   const keeps = where ? matches(where, data.columns) : () => true;
   const kept = data.rows.flatMap((values, row) =>
     keeps(values) ? [{ file: data.file, row, line: recordOf(data, row).line, values }] : [],
@@ -108,7 +117,10 @@ const REPLAYS = [
     endedAt: '2026-02-03T09:31:39Z',
     shadow: '/demo/home/replays/replay-20260203-0931',
     error: null,
-    steps: ['clean', 'hourly_weather', 'report'].map((name) => ({ job: `pipeline:spark:${name}`, state: 'COMPLETE' })),
+    steps: ['clean', 'hourly_weather', 'report'].map((name) => ({
+      job: `${name}.execute_insert_into_hadoop_fs_relation_command.${name}`,
+      state: 'COMPLETE',
+    })),
     differences: [
       {
         dataset: 'dataset:file:/demo/out/report',

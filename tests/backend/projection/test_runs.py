@@ -92,6 +92,14 @@ async def test_pipelines_contain_the_job_and_the_job_its_run(tmp_path: Path) -> 
         assert (await graph.node(JOB_ID)).properties["lastRun"] == RUN_ID
 
 
+async def test_a_job_remembers_its_last_run_and_the_last_that_succeeded(tmp_path: Path) -> None:
+    later = run_event("FAIL", 3) | {"run": {"runId": "0198c0de-0000-7000-8000-00000000000c", "facets": {}}}
+    async with graph_of(tmp_path, later, run_event("COMPLETE", 2)) as graph:
+        job = await graph.node(JOB_ID)
+        assert job.properties["lastRun"] == "run:0198c0de-0000-7000-8000-00000000000c"
+        assert job.properties["lastComplete"] == RUN_ID
+
+
 async def test_a_parent_that_is_its_own_root_is_one_pipeline(tmp_path: Path) -> None:
     parent = PARENT | {"root": {"run": PARENT["run"], "job": PARENT["job"]}}
     async with graph_of(tmp_path, run_event(facets={"parent": parent})) as graph:

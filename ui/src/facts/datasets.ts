@@ -1,7 +1,7 @@
 import type { Groupable } from '../graph/groups';
 import { shortNames } from '../graph/names';
 import type { GraphNode, LineageGraph } from '../graph/types';
-import { number, properties, text } from './read';
+import { number, type Properties, properties, text } from './read';
 import { byTime, type RunFacts, runFacts } from './runs';
 
 type FoundNode = GraphNode & { containers: Groupable['containers'] };
@@ -12,7 +12,7 @@ export interface DatasetSummary extends Groupable {
   short: string;
   /** The last run that wrote it, if any did. */
   lastRun?: RunFacts | undefined;
-  /** Number of records that this run wrote. */
+  /** Number of records that the last run wrote that succeeded. */
   rows?: number | undefined;
 }
 
@@ -20,9 +20,11 @@ export interface DatasetSummary extends Groupable {
 export function lastRunsOf(writers: LineageGraph): string[] {
   return [
     ...new Set(
-      writerPairs(writers).flatMap(({ dataset, job, run }) =>
-        run ? [job.id, run, versionOf(dataset, run)] : [job.id],
-      ),
+      writerPairs(writers).flatMap(({ dataset, job, run, complete }) => [
+        job.id,
+        ...(run ? [run] : []),
+        ...[run, complete].flatMap((one) => (one ? [versionOf(dataset, one)] : [])),
+      ]),
     ),
   ];
 }
@@ -39,7 +41,9 @@ export function summaries(found: readonly FoundNode[], writers: LineageGraph, ac
       return ran ? [runFacts(ran)] : [];
     });
     const lastRun = byTime(runs)[0];
-    const version = lastRun && known.get(versionOf(node.id, lastRun.id));
+    const versions = own.flatMap(({ run, complete }) =>
+      [run, complete].map((one) => properties(one && known.get(versionOf(node.id, one))?.properties)),
+    );
     return {
       id: node.id,
       name: node.name,
@@ -47,18 +51,43 @@ export function summaries(found: readonly FoundNode[], writers: LineageGraph, ac
       containers: node.containers,
       pipelines: own.map(({ job }) => pipelineOf(job, actors)),
       lastRun,
-      rows: number(properties(version?.properties).rows),
+      rows: number(lastWritten(versions)?.rows),
     };
   });
 }
 
-function writerPairs(writers: LineageGraph): { dataset: string; job: GraphNode; run: string | undefined }[] {
+/** The versions of a dataset that were written, the latest first, and how many runs only set out to write one. */
+export function versionsOf(nodes: readonly Pick<GraphNode, 'properties'>[]): {
+  written: Properties[];
+  attempts: number;
+} {
+  const all = nodes.map((node) => properties(node.properties));
+  const written = all.filter((version) => text(version.writtenAt) !== undefined);
+  written.sort((a, b) => (text(b.writtenAt) ?? '').localeCompare(text(a.writtenAt) ?? ''));
+  return { written, attempts: all.length - written.length };
+}
+
+/** Of the properties of versions, those of the one that was written last. A run that failed wrote none. */
+function lastWritten(versions: readonly Properties[]): Properties | undefined {
+  const written = versions.filter((version) => number(version.rows) !== undefined);
+  return written.toSorted((a, b) => (text(b.writtenAt) ?? '').localeCompare(text(a.writtenAt) ?? ''))[0];
+}
+
+interface Writer {
+  dataset: string;
+  job: GraphNode;
+  /** Its last run, and the last that succeeded. */
+  run: string | undefined;
+  complete: string | undefined;
+}
+
+function writerPairs(writers: LineageGraph): Writer[] {
   const nodes = new Map(writers.nodes.map((node) => [node.id, node]));
   return writers.edges.flatMap(({ src, dst, kind }) => {
     const job = nodes.get(src);
-    return kind === 'WRITES' && job?.kind === 'JOB'
-      ? [{ dataset: dst, job, run: text(properties(job.properties).lastRun) }]
-      : [];
+    if (kind !== 'WRITES' || job?.kind !== 'JOB') return [];
+    const { lastRun, lastComplete } = properties(job.properties);
+    return [{ dataset: dst, job, run: text(lastRun), complete: text(lastComplete) }];
   });
 }
 

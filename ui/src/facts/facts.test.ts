@@ -1,5 +1,5 @@
 import type { LineageGraph } from '../graph/types';
-import { lastRunsOf, summaries } from './datasets';
+import { lastRunsOf, summaries, versionsOf } from './datasets';
 import { operationsOf } from './operations';
 import { byTime, healthOf, runFacts } from './runs';
 import { schemaOf } from './schema';
@@ -18,6 +18,12 @@ test('a run that failed is failed, whatever it captured; one that did not end is
   expect(healthOf(run({ state: 'FAIL', capture: { status: 'complete' } }))).toBe('failed');
   expect(healthOf(run({ state: 'START' }))).toBe('running');
   expect(healthOf(undefined)).toBe('unknown');
+});
+
+test('of a run that failed something is missing, however complete its capture was', () => {
+  const { ledger } = run({ state: 'FAIL', headwater_capture: { status: 'complete', problems: [] } });
+  expect(ledger.status).toBe('failed');
+  expect(ledger.problems).toHaveLength(1);
 });
 
 test('a ledger says what is missing and why, and survives what any producer may have written', () => {
@@ -112,6 +118,31 @@ test('a dataset is summed up by its last run, its rows and its pipeline', () => 
     pipelines: [{ name: 'nightly' }],
     lastRun: { id: 'run:7', state: 'COMPLETE' },
   });
+});
+
+test('after a run that failed, a dataset still has the rows of the last one that succeeded', () => {
+  const [job, dataset] = writers.nodes;
+  const after: LineageGraph = {
+    ...writers,
+    nodes: [{ ...job, properties: { lastRun: 'run:8', lastComplete: 'run:7' } }, dataset] as LineageGraph['nodes'],
+  };
+  expect(lastRunsOf(after)).toContain('version:file:/out/report:7');
+  const failed = { id: 'run:8', kind: 'RUN' as const, name: '8', properties: { state: 'FAIL' } };
+  const attempt = { id: 'version:file:/out/report:8', kind: 'VERSION' as const, name: '8', properties: {} };
+  const [report] = summaries(found, after, { ...actors, nodes: [...actors.nodes, failed, attempt] });
+  expect(report).toMatchObject({ rows: 36, lastRun: { id: 'run:8', state: 'FAIL' } });
+  expect(healthOf(report?.lastRun)).toBe('failed');
+});
+
+test('what was written is told apart from what a run only set out to write', () => {
+  const versions = [
+    { writtenAt: '2026-01-01T00:00:00Z', rows: 3 },
+    { block: 'base' },
+    { writtenAt: '2026-01-02T00:00:00Z' },
+  ];
+  const { written, attempts } = versionsOf(versions.map((properties) => ({ properties })));
+  expect(written.map((version) => version.writtenAt)).toEqual(['2026-01-02T00:00:00Z', '2026-01-01T00:00:00Z']);
+  expect(attempts).toBe(1);
 });
 
 test('a dataset that no known job writes is summed up too', () => {

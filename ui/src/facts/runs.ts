@@ -11,7 +11,7 @@ export interface Problem {
 
 /** What a run captured of what it should have captured. */
 export interface Ledger {
-  status: 'complete' | 'partial' | 'refused' | 'unknown';
+  status: 'complete' | 'partial' | 'refused' | 'failed' | 'unknown';
   mode?: string | undefined;
   problems: Problem[];
   /** Association rows and bytes that were written. */
@@ -32,17 +32,25 @@ export interface RunFacts {
 export type Health = 'good' | 'partial' | 'failed' | 'running' | 'unknown';
 
 const LATE: Problem = { operator: 'delivery', reason: 'its associations have not arrived here', kind: 'missing' };
+const FAILED: Problem = {
+  operator: 'the run',
+  reason: 'it did not succeed, so what it was to write is not there, nor is its lineage',
+  kind: 'missing',
+};
 const LEDGER_STATES = ['complete', 'partial', 'refused'] as const;
 
 export function runFacts(node: Pick<GraphNode, 'id' | 'properties'>): RunFacts {
   const facts = properties(node.properties);
+  const state = text(facts.state) ?? 'OTHER';
+  const ledger = ledgerOf(properties(facts.headwater_capture), properties(facts.capture));
   return {
     id: node.id,
-    state: text(facts.state) ?? 'OTHER',
+    state,
     started: text(facts.startedAt),
     ended: text(facts.endedAt),
     error: text(facts.error),
-    ledger: ledgerOf(properties(facts.headwater_capture), properties(facts.capture)),
+    // An application counts what it lost while it captured; of a run that failed, that is nothing.
+    ledger: hasFailed({ state }) ? { ...ledger, status: 'failed', problems: [FAILED, ...ledger.problems] } : ledger,
   };
 }
 
@@ -76,7 +84,12 @@ export function byTime(runs: readonly RunFacts[]): RunFacts[] {
 /** How a run stands, in one word: whether it succeeded, and whether its lineage is whole. */
 export function healthOf(run: RunFacts | undefined): Health {
   if (!run) return 'unknown';
-  if (run.state === 'FAIL' || run.state === 'ABORT') return 'failed';
+  if (hasFailed(run)) return 'failed';
   if (run.state !== 'COMPLETE') return 'running';
   return run.ledger.status === 'complete' ? 'good' : 'partial';
+}
+
+/** Whether a run ended without success. */
+export function hasFailed({ state }: Pick<RunFacts, 'state'>): boolean {
+  return state === 'FAIL' || state === 'ABORT';
 }

@@ -63,6 +63,22 @@ export function columnLinks(graph: LineageGraph, open: ReadonlySet<string>): Col
     .filter((link) => open.has(link.srcDataset) && open.has(link.dstDataset));
 }
 
+/** What a job does with a column by which it groups or joins: then the column is a key of its rows. */
+const KEY_USES: ReadonlySet<unknown> = new Set(['GROUP_BY', 'JOIN', 'WINDOW']);
+
+/** The columns that are keys: those by which a job joins or groups rows, and those that carry such a column on unchanged. */
+export function keyColumns(edges: readonly GraphEdge[]): Set<string> {
+  const keys = new Set<string>();
+  for (const edge of edges) {
+    if (edge.kind !== 'DERIVES') continue;
+    const uses = list(properties(edge.properties).transformations).map(({ subtype }) => subtype);
+    if (!uses.some((use) => KEY_USES.has(use))) continue;
+    keys.add(edge.src);
+    if (uses.includes('IDENTITY')) keys.add(edge.dst);
+  }
+  return keys;
+}
+
 /** OpenLineage says of each transformation whether it is DIRECT or INDIRECT; a link without any is taken for direct. */
 function isDirect(edge: GraphEdge): boolean {
   const transformations = list(properties(edge.properties).transformations);

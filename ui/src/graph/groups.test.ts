@@ -58,9 +58,7 @@ test('a list that was cut says so of its last dataset', () => {
 });
 
 test('a place is said as one would look it up', () => {
-  expect(placeOf(record({ line: 1011, row: 1009, file: 'file:/raw/weather.csv' }))).toBe(
-    'weather.csv, line 1011 (row 1009)',
-  );
+  expect(placeOf(record({ line: 1011, row: 1009, file: 'file:/raw/weather.csv' }))).toBe('weather.csv, line 1011');
   expect(placeOf(record({}))).toBe('part-0, row 3');
   expect(placeOf(record({ file: null, row: null }))).toBe('d');
   const spark = 'file:/out/part-00000-45ead22d-2324-4dfc-8d31-e0395aa641c5-c000.csv';

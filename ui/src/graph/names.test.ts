@@ -1,4 +1,4 @@
-import { baseName, gapTitle, jobTitle, shortNames } from './names';
+import { baseName, gapTitle, jobTitle, jobTitleOf, shortNames } from './names';
 
 test('a name is as short as it can be told from the others', () => {
   const short = shortNames([
@@ -55,4 +55,16 @@ test('what is missing is called as people call it', () => {
   expect(gapTitle('job:default:month_end.execute_insert_into_hadoop_fs_relation_command.rdd')).toBe('month_end');
   expect(gapTitle('local:c1/0/0')).toBe('the program’s own rows');
   expect(gapTitle('/raw/weather.csv')).toBe('/raw/weather.csv');
+});
+
+test('a job is called alike by its name and by its id', () => {
+  const name = 'clean.execute_insert_into_hadoop_fs_relation_command.weather';
+  expect([name, `job:default:${name}`, 'pipeline:spark:clean'].map(jobTitleOf)).toEqual(['clean', 'clean', 'clean']);
+});
+
+test('thousands of names are shortened at once', () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => [`${index}`, `/lake/domain/mart/table_${index}`] as const);
+  const began = performance.now();
+  expect(shortNames(names).get('7')).toBe('table_7');
+  expect(performance.now() - began).toBeLessThan(3_000); // pair by pair it took minutes
 });

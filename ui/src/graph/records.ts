@@ -63,11 +63,15 @@ export function countText(count: number, cut = false): string {
   return `${count.toLocaleString('en')}${cut ? '+' : ''} ${count === 1 && !cut ? 'record' : 'records'}`;
 }
 
-/** `weather.csv, line 1011 (row 1009)` */
+/** `weather.csv, line 1011` */
 export function placeOf({ file, row, line, datasetName }: ReachedRecord): string {
   const name = shortFile(baseName(file ?? datasetName));
-  if (row === null) return name;
-  return line === null ? `${name}, row ${row}` : `${name}, line ${line} (row ${row})`;
+  return row === null ? name : `${name}, ${numberOf({ row, line })}`;
+}
+
+/** How a record is numbered wherever it is shown: `line 3` in a file of text, as an editor counts, else `row 1`, from 0. */
+export function numberOf({ row, line }: { row: number | null; line: number | null }): string {
+  return line === null ? `row ${row}` : `line ${line}`;
 }
 
 /** Spark names its files by a number and a UUID; the number is enough to tell them apart by eye. */

@@ -14,6 +14,8 @@ export interface Line {
   note?: string | undefined;
   /** Whether the trace goes through it. */
   traced: boolean;
+  /** Whether it is a column by which rows are joined or grouped. */
+  isKey?: boolean;
 }
 
 export interface SceneNode extends Box {
@@ -24,6 +26,8 @@ export interface SceneNode extends Box {
   lines: Line[];
   /** Lines that had no room. */
   more: number;
+  /** Whether its lines are on their way. */
+  isPending: boolean;
   state: 'traced' | 'plain' | 'dim';
   coarse: boolean;
 }
@@ -52,8 +56,8 @@ export interface SceneInput {
   graph: LineageGraph;
   /** Ids of the opened nodes. */
   open: ReadonlySet<string>;
-  /** What an opened node shows. */
-  linesOf: (node: FlowNode) => readonly Line[];
+  /** What an opened node shows; undefined while it is on its way. */
+  linesOf: (node: FlowNode) => readonly Line[] | undefined;
   /** The trace's way; none: nothing is dimmed. */
   highlight?: Highlight | undefined;
   /** Ids of the columns that the trace goes through. */
@@ -64,6 +68,7 @@ export const LINE_HEIGHT = 22;
 export const HEAD_HEIGHT = 50;
 const FOOT = 8;
 const MOST_LINES = 14;
+const FIRST_LINE = HEAD_HEIGHT + 2 + LINE_HEIGHT / 2;
 const WIDTH = { DATASET: { closed: 184, open: 224 }, JOB: { closed: 170, open: 264 } } as const;
 
 /** Everything that is to be drawn, in its place. Nodes come in the order of reading: from left to right, from top to bottom. */
@@ -78,6 +83,27 @@ export function sceneOf(input: SceneInput): Scene {
   return { nodes, links: [...flowLinks(input), ...linksOfColumns(input, nodes)], width, height };
 }
 
+/** Where links end at a card: in the middle of its head, and of each of its lines (`ids`), from the upper edge. */
+export function anchorsOf(ids: readonly string[]): { id: string; y: number }[] {
+  return [{ id: '', y: HEAD_HEIGHT / 2 - 1 }, ...ids.map((id, index) => ({ id, y: FIRST_LINE + index * LINE_HEIGHT }))];
+}
+
+/** How high a card of so many lines is. */
+export function heightOf(lines: number): number {
+  return HEAD_HEIGHT + (lines > 0 ? lines * LINE_HEIGHT + FOOT : 0);
+}
+
+/** As many lines as a card has room for, in their order; those that are traced are never the ones left out. */
+export function withRoom<Item extends { traced?: boolean }>(lines: readonly Item[]): Item[] {
+  let room = MOST_LINES - lines.filter((line) => line.traced).length;
+  return lines.filter((line) => line.traced || room-- > 0);
+}
+
+/** Keys before values, each in their order. */
+export function keysFirst<Item extends { isKey?: boolean }>(lines: readonly Item[]): Item[] {
+  return [...lines.filter((line) => line.isKey), ...lines.filter((line) => !line.isKey)];
+}
+
 /** Open what is closed, close what is open. */
 export function toggled(open: ReadonlySet<string>, id: string): Set<string> {
   const next = new Set(open);
@@ -87,27 +113,22 @@ export function toggled(open: ReadonlySet<string>, id: string): Set<string> {
 
 function shapeOf(node: FlowNode, { open, linesOf, highlight }: SceneInput): Omit<SceneNode, 'x' | 'y'> {
   const isOpen = open.has(node.id);
-  const all = isOpen ? linesOf(node) : [];
+  const known = isOpen ? linesOf(node) : [];
+  const all = known ?? [];
   const lines = withRoom(all);
   const more = all.length - lines.length;
-  const body = isOpen ? Math.max(1, lines.length + Math.min(1, more)) * LINE_HEIGHT + FOOT : 0;
   return {
     id: node.id,
     node,
     width: WIDTH[node.kind][isOpen ? 'open' : 'closed'],
-    height: HEAD_HEIGHT + body,
+    height: heightOf(isOpen ? Math.max(1, lines.length + Math.min(1, more)) : 0),
     open: isOpen,
     lines,
     more,
+    isPending: known === undefined,
     state: stateOf(highlight?.nodes, node.id),
     coarse: highlight?.coarse.has(node.id) ?? false,
   };
-}
-
-/** As many lines as there is room for, in their order; those that are traced are never the ones left out. */
-function withRoom(lines: readonly Line[]): Line[] {
-  let room = MOST_LINES - lines.filter((line) => line.traced).length;
-  return lines.filter((line) => line.traced || room-- > 0);
 }
 
 function flowLinks({ flow, highlight }: SceneInput): SceneLink[] {

@@ -5,7 +5,8 @@ export interface GraphNode {
   id: string;
   kind: NodeKind;
   name: string;
-  properties: unknown;
+  /** Absent where only the shape of a lineage is known. */
+  properties?: unknown;
 }
 
 /** A link in the direction in which data flows. */

@@ -15,7 +15,7 @@ test('nodes stand from left to right as data flows', () => {
     ['a', false],
     ['b', true],
   ]);
-  expect(scene.links).toEqual([{ id: 'd:a→d:b', src: 'd:a', dst: 'd:b', label: 'via 2', hidden: true }]);
+  expect(scene.links).toMatchObject([{ id: 'd:a→d:b', src: 'd:a', dst: 'd:b', label: 'via 2', hidden: true }]);
 });
 
 test('containers above and below one another can be drawn', () => {
@@ -60,4 +60,41 @@ test('versions, files and runs are called by what they are of', () => {
     ['stage 4', 'stage of clean'],
     ['x', 'run'],
   ]);
+});
+
+test('columns stand in the box of their dataset, keys before values, and their links end at them', () => {
+  const [raw, out] = ['column:f:/raw', 'column:f:/out'];
+  const columns = [`${raw}:wind`, `${raw}:origin`, `${out}:origin`, `${out}:most`].map((id) =>
+    node(id, 'COLUMN', id.split(':').at(-1) ?? '', { focus: id.startsWith(out) }),
+  );
+  const link = { weight: 1, direct: true, via: 0 };
+  const links = [
+    { ...link, src: `${raw}:wind`, dst: `${out}:most` },
+    { ...link, src: `${raw}:origin`, dst: `${out}:origin` },
+  ];
+  const scene = viewScene(columns, links, new Set([`${raw}:origin`, `${out}:origin`]));
+  expect(
+    scene.nodes.map(({ title, caption, focus, lines }) => [title, caption, focus, lines.map((line) => line.text)]),
+  ).toEqual([
+    ['raw', 'dataset · 2 columns', false, ['origin', 'wind']],
+    ['out', 'dataset · 2 columns', true, ['origin', 'most']],
+  ]);
+  expect(scene.links.map(({ src, srcBox, dstBox }) => [src, srcBox, dstBox])).toEqual([
+    [`${raw}:wind`, 'dataset:f:/raw', 'dataset:f:/out'],
+    [`${raw}:origin`, 'dataset:f:/raw', 'dataset:f:/out'],
+  ]);
+});
+
+test('no more boxes are drawn than the most, and no link to what is not', () => {
+  const shown = Array.from({ length: 5 }, (_, index) => node(`d:${index}`, 'DATASET', `/d${index}`));
+  const links = [0, 1, 2, 3].map((index) => ({
+    src: `d:${index}`,
+    dst: `d:${index + 1}`,
+    weight: 1,
+    direct: true,
+    via: 0,
+  }));
+  const scene = viewScene(shown, links, new Set(), 3);
+  expect(scene.nodes).toHaveLength(3);
+  expect(scene.links).toHaveLength(2);
 });

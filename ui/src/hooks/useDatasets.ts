@@ -3,6 +3,7 @@ import { useDeferredValue } from 'react';
 import { LineageDocument, SearchDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
 import { type DatasetSummary, lastRunsOf, summaries } from '../facts/datasets';
+import type { RunFacts } from '../facts/runs';
 
 const FIRST = 200;
 const WHILE_EMPTY = 5000;
@@ -16,6 +17,21 @@ export function useDatasets(text: string) {
     placeholderData: keepPreviousData,
     refetchInterval: (query) => (wanted === '' && query.state.data?.total === 0 ? WHILE_EMPTY : false),
   });
+}
+
+/** How the last run that wrote a dataset went; undefined while it is not known, or where no known job writes it. */
+export function useLastRun(dataset: string): RunFacts | undefined {
+  return (
+    useQuery({
+      queryKey: ['last-run', dataset],
+      queryFn: async ({ signal }) => {
+        const writers = await lineage([dataset], 'WRITES', signal);
+        const actors = await lineage(lastRunsOf(writers), 'CONTAINS', signal);
+        const found = writers.nodes.filter((node) => node.id === dataset).map((node) => ({ ...node, containers: [] }));
+        return summaries(found, writers, actors)[0]?.lastRun ?? null;
+      },
+    }).data ?? undefined
+  );
 }
 
 /** Three steps, each a batch: the datasets, the jobs that write them, and the last runs and the pipelines of these. */

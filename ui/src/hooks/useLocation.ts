@@ -9,11 +9,9 @@ export function useLocation(): Location {
   return useSyncExternalStore(subscribe, current);
 }
 
-/** Go somewhere. `replace` leaves no step for the browser's back button: for changes of view, not of place. */
-export function navigate(location: Location, { replace = false } = {}): void {
-  const address = hrefOf(location);
-  if (replace) history.replaceState(null, '', address);
-  else history.pushState(null, '', address);
+/** Go somewhere: to another place, or to another view of the same. Each is a step for the browser's back button. */
+export function navigate(location: Location): void {
+  history.pushState(null, '', hrefOf(location));
   dispatchEvent(new Event(CHANGED));
 }
 

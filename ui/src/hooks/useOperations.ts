@@ -1,5 +1,5 @@
 import { useQueries } from '@tanstack/react-query';
-import { NodeDocument } from '../api/generated/graphql';
+import { NodeDocument, type NodeQuery } from '../api/generated/graphql';
 import { request } from '../api/request';
 import { operationsOf } from '../facts/operations';
 
@@ -13,11 +13,15 @@ export function useOperations(runs: readonly string[]): Map<string, string[]> {
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         request(NodeDocument, { id: run, kinds: ['OPERATOR'], first: MOST }, signal),
     })),
-    combine: (results) =>
-      new Map(
-        results.flatMap(({ data }) =>
-          data?.node ? [[data.node.id, operationsOf(data.node.children.nodes)] as const] : [],
-        ),
-      ),
+    combine: byRun,
   });
+}
+
+/** Stands here, not inline: a combiner that is new with every render gives a new answer with every render. */
+function byRun(results: readonly { data: NodeQuery | undefined }[]): Map<string, string[]> {
+  return new Map(
+    results.flatMap(({ data }) =>
+      data?.node ? [[data.node.id, operationsOf(data.node.children.nodes)] as const] : [],
+    ),
+  );
 }

@@ -1,12 +1,17 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ViewDocument, type ViewInput, ViewLinkDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
+import { MOST_BOXES } from '../graph/neighbourhood';
+
+/** Columns are drawn within the boxes of their datasets. */
+const MOST_COLUMNS = 600;
 
 /** A lineage at the levels and under the masks asked for. */
 export function useView(view: ViewInput) {
   return useQuery({
     queryKey: ['view', view],
-    queryFn: ({ signal }) => request(ViewDocument, { view }, signal),
+    queryFn: ({ signal }) =>
+      request(ViewDocument, { view, first: view.data === 'COLUMN' ? MOST_COLUMNS : MOST_BOXES }, signal),
     select: (answer) => answer.view,
     placeholderData: keepPreviousData,
   });

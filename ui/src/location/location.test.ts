@@ -49,3 +49,13 @@ test('levels, masks and time are in the address, and only what differs from the 
   expect(parseLocation(formatLocation(location))).toEqual(location);
   expect(parseLocation('?dataset=d&level=dataset&actors=moon')).toEqual({ ...HOME, dataset: 'd' });
 });
+
+test('growth and what lies around a trace are in the address', () => {
+  const grown = [
+    { side: 'after', id: 'dataset:f:/a b' },
+    { side: 'before', id: 'job:s:j' },
+  ] as const;
+  const location: Location = { ...traced, around: true, grown };
+  expect(parseLocation(formatLocation(location))).toEqual(location);
+  expect(parseLocation('?dataset=d&grown=sideways+x&grown=after')).not.toHaveProperty('grown');
+});

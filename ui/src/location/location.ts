@@ -1,5 +1,6 @@
 /** What the page shows, as its address says it: everything needed to come back to it, and nothing else. */
 
+import type { Growth, Side } from '../graph/neighbourhood';
 import { formatView, parseView, type ViewChoice } from '../graph/zoom';
 
 export type SemanticsChoice = 'witness' | 'influence';
@@ -22,6 +23,10 @@ export interface Location {
   to?: string;
   /** How the lineage of the dataset is drawn; absent: every dataset and job. */
   view?: ViewChoice;
+  /** Whether more of the lineage is drawn than the path of the trace. */
+  around?: boolean;
+  /** Where the drawing was let grow, in order. */
+  grown?: readonly Growth[];
 }
 
 /** The target that stands for every end of the lineage. */
@@ -56,27 +61,42 @@ export function parseLocation(search: string): Location {
     direction: query.get('direction') === 'forward' ? 'forward' : 'backward',
     to: text('to'),
     view: parseView(query),
+    around: query.get('around') === '1' || undefined,
+    grown: parseGrown(query.getAll('grown')),
   });
 }
 
 /** The query part of the address, `''` for the start. Semantics and direction are written out where a record is traced. */
 export function formatLocation(location: Location): string {
   const query = new URLSearchParams();
-  const { dataset, where, file, row, column, semantics, direction, to, view } = location;
+  const { dataset, where, view, grown } = location;
   if (dataset) query.set('dataset', dataset);
   if (where) query.set('where', where);
-  if (tracedRecord(location)) {
-    query.set('file', file ?? '');
-    query.set('row', String(row));
-    if (column) query.set('column', column);
-    query.set('semantics', semantics);
-    query.set('direction', direction);
-    if (to) query.set('to', to);
-  } else if (dataset && view) {
-    formatView(view, query);
-  }
+  if (tracedRecord(location)) formatTrace(location, query);
+  else if (dataset && view) formatView(view, query);
+  for (const { side, id } of grown ?? []) query.append('grown', `${side} ${id}`);
   const search = query.toString();
   return search ? `?${search}` : '';
+}
+
+function formatTrace({ file, row, column, semantics, direction, to, around }: Location, query: URLSearchParams): void {
+  query.set('file', file ?? '');
+  query.set('row', String(row));
+  if (column) query.set('column', column);
+  query.set('semantics', semantics);
+  query.set('direction', direction);
+  if (to) query.set('to', to);
+  if (around) query.set('around', '1');
+}
+
+const GROWN = /^(before|after) (.+)$/;
+
+function parseGrown(texts: readonly string[]): Growth[] | undefined {
+  const grown = texts.flatMap((text) => {
+    const [, side, id] = GROWN.exec(text) ?? [];
+    return side && id ? [{ side: side as Side, id }] : [];
+  });
+  return grown.length > 0 ? grown : undefined;
 }
 
 type Loose<T> = { [Key in keyof T]: T[Key] | undefined };

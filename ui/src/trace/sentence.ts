@@ -8,9 +8,10 @@ export interface Phrase {
 }
 
 export interface SentenceFacts {
-  /** Short name of the dataset that the row is of. */
+  /** Short name of the dataset that the record is of. */
   dataset: string;
-  row: number;
+  /** The record's number: `line 3`, or `row 1` where the file has no lines. */
+  place: string;
   column?: string | undefined;
   value?: unknown;
   semantics: SemanticsChoice;
@@ -38,10 +39,11 @@ export function plainText(phrases: readonly Phrase[]): string {
   return phrases.map((phrase) => phrase.text).join('');
 }
 
-function subject({ column, value, row, dataset, direction }: SentenceFacts): Phrase[] {
-  const place = [{ text: ' in ' }, { text: dataset, strong: true }];
-  if (column === undefined || direction === 'forward') return [{ text: `Row ${row}` }, ...place];
-  return [{ text: `${column} = ${formatValue(value)}`, strong: true }, { text: ` of row ${row}` }, ...place];
+function subject({ column, value, place, dataset, direction }: SentenceFacts): Phrase[] {
+  const within = [{ text: ' in ' }, { text: dataset, strong: true }];
+  if (column === undefined || direction === 'forward')
+    return [{ text: place.charAt(0).toUpperCase() + place.slice(1) }, ...within];
+  return [{ text: `${column} = ${formatValue(value)}`, strong: true }, { text: ` of ${place}` }, ...within];
 }
 
 function predicate({ records, datasets, coarse, semantics, direction }: SentenceFacts): Phrase[] {

@@ -6,7 +6,7 @@ import { formatValue, isNumericType, sameValue } from './values';
 
 const facts: SentenceFacts = {
   dataset: 'report',
-  row: 13,
+  place: 'line 15',
   column: 'max_wind_mph',
   value: 1048.36,
   semantics: 'witness',
@@ -18,26 +18,26 @@ const facts: SentenceFacts = {
 const say = (part: Partial<SentenceFacts>) => plainText(sentenceOf({ ...facts, ...part }));
 
 test.each([
-  [{}, 'max_wind_mph = 1048.36 of row 13 in report comes from 1 record in weather.csv.'],
+  [{}, 'max_wind_mph = 1048.36 of line 15 in report comes from 1 record in weather.csv.'],
   [
     { semantics: 'influence', records: 669 },
-    'max_wind_mph = 1048.36 of row 13 in report was influenced by 669 records in weather.csv.',
+    'max_wind_mph = 1048.36 of line 15 in report was influenced by 669 records in weather.csv.',
   ],
   [
     { records: 25621, datasets: ['a', 'b', 'c'] },
-    'max_wind_mph = 1048.36 of row 13 in report comes from 25,621 records in 3 datasets.',
+    'max_wind_mph = 1048.36 of line 15 in report comes from 25,621 records in 3 datasets.',
   ],
-  [{ column: undefined, datasets: ['a', 'b'], records: 2 }, 'Row 13 in report comes from 2 records in a and b.'],
-  [{ records: 0, datasets: [] }, 'max_wind_mph = 1048.36 of row 13 in report has no source record.'],
-  [{ direction: 'forward', semantics: 'influence' }, 'Row 13 in report had a part in 1 record in weather.csv.'],
-  [{ direction: 'forward', records: 0, datasets: [] }, 'Row 13 in report went into nothing that was captured.'],
+  [{ column: undefined, datasets: ['a', 'b'], records: 2 }, 'Line 15 in report comes from 2 records in a and b.'],
+  [{ records: 0, datasets: [] }, 'max_wind_mph = 1048.36 of line 15 in report has no source record.'],
+  [{ direction: 'forward', semantics: 'influence' }, 'Line 15 in report had a part in 1 record in weather.csv.'],
+  [{ direction: 'forward', records: 0, datasets: [] }, 'Line 15 in report went into nothing that was captured.'],
   [
     { records: 0, datasets: [], coarse: ['weather.csv'] },
-    'max_wind_mph = 1048.36 of row 13 in report comes from unknown records of weather.csv.',
+    'max_wind_mph = 1048.36 of line 15 in report comes from unknown records of weather.csv.',
   ],
   [
     { direction: 'forward', semantics: 'influence', datasets: ['report'], coarse: ['counts'] },
-    'Row 13 in report had a part in 1 record in report, and unknown records of counts.',
+    'Line 15 in report had a part in 1 record in report, and unknown records of counts.',
   ],
 ] as const)('the sentence for %o', (part, sentence) => {
   expect(say(part as Partial<SentenceFacts>)).toBe(sentence);

@@ -138,6 +138,16 @@ export type LineageQueryVariables = Exact<{
 
 export type LineageQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string, properties: unknown }>, edges: Array<{ src: string, dst: string, kind: EdgeKind, properties: unknown }> } };
 
+export type LineageShapeQueryVariables = Exact<{
+  focus: Array<string> | string;
+  direction: Direction;
+  depth: number;
+  limit: number;
+}>;
+
+
+export type LineageShapeQuery = { lineage: { truncated: number, nodes: Array<{ id: string, kind: NodeKind, name: string }>, edges: Array<{ src: string, dst: string, kind: EdgeKind }> } };
+
 export type NodeQueryVariables = Exact<{
   id: string;
   kinds?: Array<NodeKind> | NodeKind | null | undefined;
@@ -179,6 +189,7 @@ export type ReplaysQuery = { replays: Array<{ id: string, state: ReplayState, st
 
 export type ViewQueryVariables = Exact<{
   view: ViewInput;
+  first: number;
 }>;
 
 
@@ -262,6 +273,23 @@ export const LineageDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LineageQuery, LineageQueryVariables>;
+export const LineageShapeDocument = new TypedDocumentString(`
+    query LineageShape($focus: [ID!]!, $direction: Direction!, $depth: Int!, $limit: Int!) {
+  lineage(focus: $focus, direction: $direction, depth: $depth, limit: $limit) {
+    nodes {
+      id
+      kind
+      name
+    }
+    edges {
+      src
+      dst
+      kind
+    }
+    truncated
+  }
+}
+    `) as unknown as TypedDocumentString<LineageShapeQuery, LineageShapeQueryVariables>;
 export const NodeDocument = new TypedDocumentString(`
     query Node($id: ID!, $kinds: [NodeKind!], $first: Int!) {
   node(id: $id) {
@@ -402,8 +430,8 @@ export const ReplaysDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ReplaysQuery, ReplaysQueryVariables>;
 export const ViewDocument = new TypedDocumentString(`
-    query View($view: ViewInput!) {
-  view(view: $view, first: 500, edges: 2000) {
+    query View($view: ViewInput!, $first: Int!) {
+  view(view: $view, first: $first, edges: 2000) {
     nodes {
       node {
         id

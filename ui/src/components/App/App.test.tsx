@@ -62,11 +62,11 @@ test('a click on a cell says where the value came from', async () => {
   await user.click(await screen.findByRole('gridcell', { name: '1048.36058' }));
   await waitFor(async () =>
     expect(await sentence()).toHaveTextContent(
-      'max_wind_mph = 1048.36058 of row 1 in report comes from 1 record in weather.csv.',
+      'max_wind_mph = 1048.36058 of line 3 in report comes from 1 record in weather.csv.',
     ),
   );
   expect(screen.getByText('exact')).toBeVisible();
-  expect(screen.getByText('weather.csv, line 1011 (row 1009)')).toBeVisible();
+  expect(screen.getByText('weather.csv, line 1011')).toBeVisible();
   expect(screen.getByText('max_wind_mph = max(wind_speed) by origin, year, month')).toBeVisible();
   expect(screen.getByText('(equals the traced value)').closest('dd')).toHaveTextContent('1048.36058');
 });
@@ -141,6 +141,7 @@ test('the same question can be taken to the command line', async () => {
 test('replays are shown before and after, and none can be started here', async () => {
   renderPage('/');
   const table = await screen.findByRole('table', { name: /before and after/ });
+  expect(screen.getByText('clean ✓ → hourly_weather ✓ → report ✓')).toBeVisible();
   expect(within(table).getByText('36.8247')).toBeVisible();
   expect(screen.queryByRole('button', { name: /replay|run again/i })).not.toBeInTheDocument();
 });
@@ -183,4 +184,36 @@ test('names are hidden by a pattern and shown again', async () => {
   );
   await user.click(chip);
   expect(location.search).not.toContain('hide');
+});
+
+test('each change of the view is a step back in the history', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`);
+  const steps = history.length;
+  await user.click(await screen.findByRole('checkbox', { name: 'hide jobs' }));
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Data as' }), 'platforms');
+  expect(history.length).toBe(steps + 2);
+  history.back();
+  await waitFor(() => expect(location.search).not.toContain('platform'));
+  expect(location.search).toContain('hide=kind%3Djob');
+});
+
+test('of what is hidden beside a dataset the number is said, and a click draws it', async () => {
+  const user = userEvent.setup();
+  renderPage(`/?dataset=${REPORT}`);
+  const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
+  expect(within(canvas).queryByRole('button', { name: /^station_counts/ })).not.toBeInTheDocument();
+  await user.click(await within(canvas).findByRole('button', { name: 'Draw 1 more after weather.csv' }));
+  expect((await within(canvas).findAllByRole('button', { name: /^station_counts/ })).length).toBeGreaterThan(0);
+  expect(new URLSearchParams(location.search).get('grown')).toBe('after dataset:file:/demo/raw/weather.csv');
+  expect(within(canvas).queryByRole('button', { name: /more after weather.csv/ })).not.toBeInTheDocument();
+});
+
+test('rows that cannot be read are no empty table, and nothing invites a click', async () => {
+  renderPage('/?dataset=dataset:file:/demo/raw/planes.csv');
+  expect(await screen.findByText('Its rows cannot be shown')).toBeVisible();
+  expect(screen.getByText(/HEADWATER_DATA_ROOTS/)).toBeVisible();
+  expect(screen.queryByText('0 rows')).not.toBeInTheDocument();
+  expect(screen.queryByText(/Click a value/)).not.toBeInTheDocument();
+  expect(screen.queryByRole('textbox', { name: /Filter the rows/ })).not.toBeInTheDocument();
 });

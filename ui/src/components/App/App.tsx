@@ -39,5 +39,5 @@ function titleOf({ dataset, row, column }: Location): string {
   if (!dataset) return 'Headwater';
   const name = baseName(parseId(dataset).parts.at(-1) ?? dataset);
   if (row === undefined) return `${name} · Headwater`;
-  return `${column ? `${column} of ` : ''}row ${row} in ${name} · Headwater`;
+  return `${column ? `${column} of a` : 'A'} record in ${name} · Headwater`;
 }

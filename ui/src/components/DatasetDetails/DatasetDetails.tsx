@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { number, properties, text } from '../../facts/read';
+import { versionsOf } from '../../facts/datasets';
+import { number, text } from '../../facts/read';
 import { schemaOf } from '../../facts/schema';
 import { bytesText } from '../../facts/size';
 import { ago, instantText } from '../../facts/time';
@@ -90,21 +91,31 @@ function ColumnLine({ id, relation }: { id: string; relation: 'from' | 'into' })
 
 function Versions({ dataset }: { dataset: string }) {
   const { data } = useNode(dataset, 'VERSION');
-  const versions = (data?.children.nodes ?? []).map((node) => properties(node.properties));
-  versions.sort((a, b) => (text(b.writtenAt) ?? '').localeCompare(text(a.writtenAt) ?? ''));
-  if (versions.length === 0) return null;
+  const { written, attempts } = versionsOf(data?.children.nodes ?? []);
+  if (written.length + attempts === 0) return null;
   return (
-    <PanelSection title={versions.length === 1 ? 'Written once' : `Written ${versions.length} times`}>
+    <PanelSection title={timesWritten(written.length)}>
       <ul className={styles.versions}>
-        {versions.slice(0, 5).map((version, index) => (
+        {written.slice(0, 5).map((version, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the list is made anew with every answer
           <li key={index}>
             <VersionLine version={version} />
           </li>
         ))}
       </ul>
+      {attempts > 0 && (
+        <p className={styles.hint}>
+          {attempts === 1 ? '1 run that was' : `${attempts} runs that were`} to write it did not say that{' '}
+          {attempts === 1 ? 'it' : 'they'} succeeded.
+        </p>
+      )}
     </PanelSection>
   );
+}
+
+function timesWritten(times: number): string {
+  if (times === 0) return 'Not written yet';
+  return times === 1 ? 'Written once' : `Written ${times} times`;
 }
 
 function VersionLine({ version }: { version: Record<string, unknown> }) {

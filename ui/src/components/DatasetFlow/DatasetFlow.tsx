@@ -15,35 +15,43 @@ interface DatasetFlowProps {
   dataset: string;
 }
 
-/** What a dataset came from, and what it went into: every dataset and job, or what the reader chose to see of them. */
+/** What a dataset came from, and what it went into: the nearest datasets and jobs, or what the reader chose to see of them. */
 export function DatasetFlow({ location, dataset }: DatasetFlowProps) {
   const draw = (next: ViewChoice) => {
     const { view: _, ...rest } = location;
-    navigate(isWhole(next) ? rest : { ...rest, view: next }, { replace: true });
+    navigate(isWhole(next) ? rest : { ...rest, view: next });
   };
   return (
     <>
       <ViewControls choice={location.view ?? WHOLE} onChange={draw} />
-      {location.view ? <Chosen choice={location.view} dataset={dataset} /> : <Whole dataset={dataset} />}
+      {location.view ? (
+        <Chosen choice={location.view} dataset={dataset} />
+      ) : (
+        <Whole location={location} dataset={dataset} />
+      )}
     </>
   );
 }
 
-function Whole({ dataset }: { dataset: string }) {
+function Whole({ location, dataset }: DatasetFlowProps) {
   const { data, error, isPending, refetch } = useLineage(dataset, 'BOTH');
   return (
     <>
       {isPending && <Skeleton label="Loading the lineage" rows={4} />}
       {error && <ErrorNote error={error} onRetry={() => refetch()} />}
-      {data && data.nodes.length > 0 && <LineageGraph graph={data} focus={dataset} />}
+      {data && data.nodes.length > 0 && (
+        <LineageGraph
+          graph={data}
+          focus={dataset}
+          grown={location.grown}
+          onGrow={(grown) => navigate({ ...location, grown })}
+        />
+      )}
       {data && data.nodes.length === 0 && (
         <Note>
           Nothing is known of this dataset: no run that was captured has read or written it. Find another by its name
           above, or run a job that does with headwater run.
         </Note>
-      )}
-      {data && data.truncated > 0 && (
-        <Note tone="warn">{data.truncated} more datasets and jobs lie beyond what is drawn.</Note>
       )}
     </>
   );

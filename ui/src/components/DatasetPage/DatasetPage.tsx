@@ -1,5 +1,7 @@
+import { hasFailed } from '../../facts/runs';
 import { parseId } from '../../graph/ids';
 import { baseName } from '../../graph/names';
+import { useLastRun } from '../../hooks/useDatasets';
 import { navigate } from '../../hooks/useLocation';
 import { type Row, type RowPage, rowValues, useRows } from '../../hooks/useRows';
 import { HOME, type Location } from '../../location/location';
@@ -24,6 +26,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
   const name = baseName(path);
   const { first, total } = useRows(dataset, location.where, 0, 0);
 
+  const isReadable = first.data === undefined || first.data.columns.length > 0;
   const firstRow = first.data?.rows[0];
   const example = exampleFor(first.data && firstRow ? rowValues(first.data, firstRow) : {});
 
@@ -38,12 +41,19 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
         <Breadcrumb steps={[{ label: 'Datasets', to: HOME }, { label: name }]} />
         <div className={styles.title}>
           <h1>{name}</h1>
-          {first.data && <Facts page={first.data} filtered={location.where !== undefined} total={total} />}
+          {first.data && isReadable && (
+            <Facts page={first.data} filtered={location.where !== undefined} total={total} />
+          )}
+          <Failure dataset={dataset} />
         </div>
         <p className={styles.path}>{path}</p>
       </header>
-      {first.data?.note && <Note tone="warn">{first.data.note}</Note>}
-      {(location.where || !first.isError) && (
+      {first.data?.note && (
+        <Note tone="warn" {...(isReadable ? {} : { title: 'Its rows cannot be shown' })}>
+          {first.data.note}
+        </Note>
+      )}
+      {isReadable && (location.where || !first.isError) && (
         <div className={styles.tools}>
           <FilterBox
             key={location.where}
@@ -55,12 +65,23 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
           <p className={styles.invite}>Click a value, or a row’s number, to see where it came from.</p>
         </div>
       )}
-      <RowTable dataset={dataset} where={location.where} onTrace={trace} />
+      {isReadable && <RowTable dataset={dataset} where={location.where} onTrace={trace} />}
       <section className={styles.section} aria-labelledby="flow">
         <h2 id="flow">What it came from, and what it went into</h2>
         <DatasetFlow location={location} dataset={dataset} />
       </section>
     </div>
+  );
+}
+
+/** Says so where the last run that was to write the dataset failed: what stands here is older, or was lost. */
+function Failure({ dataset }: { dataset: string }) {
+  const run = useLastRun(dataset);
+  if (!run || !hasFailed(run)) return null;
+  return (
+    <Badge tone="bad" title={run.error ?? 'The run gave no reason. What stands here is from before it.'}>
+      last run failed
+    </Badge>
   );
 }
 

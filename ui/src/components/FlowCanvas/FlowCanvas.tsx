@@ -1,7 +1,8 @@
-import { Controls, type Edge, type Node, type NodeTypes, ReactFlow } from '@xyflow/react';
+import { Controls, type Edge, type Node, type NodeHandle, type NodeTypes, Position, ReactFlow } from '@xyflow/react';
 import { type ReactNode, useRef } from 'react';
-import { canvasHeight } from '../../graph/view';
-import { FIT, useFit } from '../../hooks/useFit';
+import type { Placed } from '../../graph/box';
+import { canvasHeight, viewportOf } from '../../graph/view';
+import { useFit } from '../../hooks/useFit';
 import { useWidth } from '../../hooks/useWidth';
 import styles from './FlowCanvas.module.css';
 
@@ -11,11 +12,9 @@ interface FlowCanvasProps {
   nodes: Node[];
   edges: Edge[];
   nodeTypes: NodeTypes;
-  minZoom: number;
-  /** Whether only what is in sight is in the page: for drawings of hundreds of nodes. */
-  sparing?: boolean;
-  /** Id of the node whose details stand beside, and how much room they need. */
-  selected: string | undefined;
+  /** What stands in the middle where the whole has no room. */
+  centre: Placed | undefined;
+  /** How much room the details of a node need. */
   panelHeight: number;
   panel: ReactNode;
   /** What stands over the drawing: controls, a legend. */
@@ -23,16 +22,13 @@ interface FlowCanvasProps {
   className?: string | undefined;
 }
 
-/** React Flow takes pointer events from nodes that can be neither moved nor selected; ours hold buttons. */
-const CLICKABLE = { pointerEvents: 'all' } as const;
-
-/** A drawing of nodes and links that fits its frame, with room beside it for the details of one node. */
+/** A drawing of nodes and links in its frame, with room beside it for the details of one node. Only what is in sight is in the page. */
 export function FlowCanvas(props: FlowCanvasProps) {
-  const { scene, nodes, edges, nodeTypes, minZoom, sparing = false, selected, panelHeight, panel, children } = props;
+  const { scene, nodes, edges, nodeTypes, centre, panelHeight, panel, children } = props;
   const canvas = useRef<HTMLElement>(null);
   const width = useWidth(canvas);
   const height = Math.max(canvasHeight(scene, width), panel ? panelHeight : 0);
-  useFit(scene, { width, height, selected });
+  useFit(scene, width, height, centre);
   return (
     <div className={styles.frame}>
       <section
@@ -41,24 +37,25 @@ export function FlowCanvas(props: FlowCanvasProps) {
         style={{ height }}
         aria-label="Lineage graph"
       >
-        <ReactFlow
-          nodes={nodes.map((node) => ({ ...node, style: CLICKABLE }))}
-          edges={edges}
-          nodeTypes={nodeTypes}
-          nodesDraggable={false}
-          nodesConnectable={false}
-          nodesFocusable={false}
-          edgesFocusable={false}
-          elementsSelectable={false}
-          zoomOnScroll={false}
-          preventScrolling={false}
-          onlyRenderVisibleElements={sparing}
-          minZoom={minZoom}
-          fitView
-          fitViewOptions={FIT}
-        >
-          <Controls showInteractive={false} orientation="horizontal" position="top-right" />
-        </ReactFlow>
+        {width > 0 && (
+          <ReactFlow
+            nodes={nodes}
+            edges={edges}
+            nodeTypes={nodeTypes}
+            nodesDraggable={false}
+            nodesConnectable={false}
+            nodesFocusable={false}
+            edgesFocusable={false}
+            elementsSelectable={false}
+            zoomOnScroll={false}
+            preventScrolling={false}
+            onlyRenderVisibleElements
+            minZoom={0.1}
+            defaultViewport={viewportOf(scene, { width, height }, centre)}
+          >
+            <Controls showInteractive={false} orientation="horizontal" position="top-right" />
+          </ReactFlow>
+        )}
         {children}
       </section>
       {panel}
@@ -66,10 +63,22 @@ export function FlowCanvas(props: FlowCanvasProps) {
   );
 }
 
-/** Where a card stands, as React Flow takes it. */
+/** React Flow takes pointer events from nodes that can be neither moved nor selected; ours hold buttons. */
+const CLICKABLE = { pointerEvents: 'all' } as const;
+
+/** A place in a card where links begin and end: the middle of its head, or a line. */
+export interface Anchor {
+  /** The id of the line; '' for the head. */
+  id: string;
+  /** From the card's upper edge. */
+  y: number;
+}
+
+/** Where a card stands, as React Flow takes it. Told where links end, it draws them without measuring the cards. */
 export function cardNode<Data extends Record<string, unknown>>(
-  item: { id: string; x: number; y: number; width: number; height: number },
+  item: Placed,
   data: Data,
+  anchors: readonly Anchor[],
 ): Node<Data> {
   return {
     id: item.id,
@@ -77,6 +86,16 @@ export function cardNode<Data extends Record<string, unknown>>(
     position: { x: item.x, y: item.y },
     width: item.width,
     height: item.height,
+    style: CLICKABLE,
+    handles: anchors.flatMap(({ id, y }): NodeHandle[] => [
+      { id: handleId('in', id), type: 'target', position: Position.Left, x: 0, y, width: 1, height: 1 },
+      { id: handleId('out', id), type: 'source', position: Position.Right, x: item.width, y, width: 1, height: 1 },
+    ]),
     data,
   };
+}
+
+/** What a place for links is called. */
+export function handleId(way: 'in' | 'out', anchor = ''): string {
+  return anchor === '' ? way : `${way} ${anchor}`;
 }

@@ -1,6 +1,8 @@
-import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import type { Node, NodeProps } from '@xyflow/react';
 import { columnId } from '../../graph/ids';
-import type { Line, SceneNode } from '../../graph/scene';
+import type { Hidden, Side } from '../../graph/neighbourhood';
+import type { SceneNode } from '../../graph/scene';
+import { Anchors, CardLines } from '../CardLines/CardLines';
 import { Icon } from '../Icon/Icon';
 import styles from './FlowCard.module.css';
 
@@ -15,21 +17,23 @@ export interface CardData extends Record<string, unknown> {
   focus: boolean;
   /** Whether its details are shown. */
   selected: boolean;
+  /** Neighbours that are not drawn. */
+  hidden: Hidden | undefined;
   onSelect: () => void;
   onToggle: () => void;
+  /** Absent where there is no room for more. */
+  onGrow: ((side: Side) => void) | undefined;
 }
 
-const HEAD_MIDDLE = { top: 24 };
-
-/** A dataset or a job in the graph: its name leads to its details, its arrow opens it to its columns or operations. */
+/** A dataset or a job in the graph: its name leads to its details, its arrow opens it to its columns or operations, `+3` draws more beside it. */
 export function FlowCard({ data }: NodeProps<Node<CardData>>) {
-  const { item, title, caption, selected, onSelect, onToggle } = data;
+  const { item, title, caption, selected, hidden, onSelect, onToggle, onGrow } = data;
   const isDataset = item.node.kind === 'DATASET';
   const inside = isDataset ? 'columns' : 'operations';
   return (
     <div className={classesOf(data)}>
       <div className={styles.head}>
-        <Ends id="" />
+        <Anchors />
         <button
           type="button"
           className={`${styles.select} nodrag nopan`}
@@ -54,48 +58,46 @@ export function FlowCard({ data }: NodeProps<Node<CardData>>) {
         </button>
       </div>
       {item.open && (
-        <div className={styles.lines}>
-          {item.lines.map((line) => (
-            <CardLine key={line.key} line={line} column={isDataset ? columnId(item.id, line.key) : undefined} />
-          ))}
-          {item.more > 0 && <p className={styles.none}>and {item.more} more</p>}
-          {item.lines.length === 0 && <p className={styles.none}>No {inside} are known.</p>}
-        </div>
+        <CardLines
+          lines={item.lines}
+          more={item.more}
+          anchorOf={isDataset ? (line) => columnId(item.id, line.key) : undefined}
+          none={item.isPending ? 'Loading …' : `No ${inside} are known.`}
+        />
       )}
+      {hidden &&
+        SIDES.map(
+          (side) =>
+            hidden[side] > 0 && <Grow key={side} side={side} count={hidden[side]} title={title} onGrow={onGrow} />,
+        )}
     </div>
   );
 }
 
-function CardLine({ line, column }: { line: Line; column: string | undefined }) {
-  return (
-    <div className={`${styles.line} ${line.traced ? styles.tracedLine : ''}`} title={line.text}>
-      {column && <Ends id={` ${column}`} />}
-      <span>{line.text}</span>
-      {line.note && <small>{line.note}</small>}
-    </div>
-  );
+const SIDES = ['before', 'after'] as const;
+
+interface GrowProps {
+  side: Side;
+  count: number;
+  title: string;
+  onGrow: ((side: Side) => void) | undefined;
 }
 
-/** Where links begin and end. */
-function Ends({ id }: { id: string }) {
-  const place = id === '' ? HEAD_MIDDLE : undefined;
+function Grow({ side, count, title, onGrow }: GrowProps) {
+  const more = `${count.toLocaleString('en')} more ${side} ${title}`;
   return (
-    <>
-      <Handle
-        type="target"
-        position={Position.Left}
-        id={`in${id}`}
-        isConnectable={false}
-        {...(place && { style: place })}
-      />
-      <Handle
-        type="source"
-        position={Position.Right}
-        id={`out${id}`}
-        isConnectable={false}
-        {...(place && { style: place })}
-      />
-    </>
+    <button
+      type="button"
+      className={`${styles.grow} ${styles[side]} nodrag nopan`}
+      disabled={!onGrow}
+      onClick={() => onGrow?.(side)}
+      aria-label={`Draw ${more}`}
+      title={
+        onGrow ? `Draw ${more}` : `${more}: this drawing holds no more boxes. Open the dataset to go on from there.`
+      }
+    >
+      {side === 'before' ? `‹ +${count.toLocaleString('en')}` : `+${count.toLocaleString('en')} ›`}
+    </button>
   );
 }
 

@@ -1,16 +1,20 @@
 import '@xyflow/react/dist/style.css';
 import { type Edge, ReactFlowProvider } from '@xyflow/react';
 import { type ReactNode, useMemo, useState } from 'react';
-import { nameOfColumn } from '../../graph/ids';
+import { columnId, nameOfColumn } from '../../graph/ids';
 import { jobTitle, shortNames } from '../../graph/names';
+import { type Growth, MOST_BOXES } from '../../graph/neighbourhood';
 import type { Highlight } from '../../graph/path';
-import { type SceneLink, type SceneNode, toggled } from '../../graph/scene';
+import { anchorsOf, type SceneLink, type SceneNode, toggled } from '../../graph/scene';
 import type { LineageGraph as Graph, PathHop } from '../../graph/types';
+import { useFacts } from '../../hooks/useLineage';
+import { useNeighbourhood } from '../../hooks/useNeighbourhood';
 import { useScene } from '../../hooks/useScene';
 import { DetailPanel } from '../DetailPanel/DetailPanel';
-import { cardNode, FlowCanvas } from '../FlowCanvas/FlowCanvas';
+import { cardNode, FlowCanvas, handleId } from '../FlowCanvas/FlowCanvas';
 import { type CardData, FlowCard } from '../FlowCard/FlowCard';
 import { Legend } from '../Legend/Legend';
+import { Note } from '../Note/Note';
 import styles from './LineageGraph.module.css';
 
 interface LineageGraphProps {
@@ -28,6 +32,9 @@ interface LineageGraphProps {
   captions?: ReadonlyMap<string, string>;
   /** Id of the dataset that the page is about. */
   focus: string;
+  /** Where the drawing was let grow. */
+  grown?: readonly Growth[] | undefined;
+  onGrow: (grown: readonly Growth[]) => void;
   /** Controls that belong to the graph. */
   children?: ReactNode;
 }
@@ -35,6 +42,7 @@ interface LineageGraphProps {
 const NO_COLUMNS: ReadonlySet<string> = new Set();
 const NO_CAPTIONS: ReadonlyMap<string, string> = new Map();
 const NO_HOPS: readonly PathHop[] = [];
+const NOT_GROWN: readonly Growth[] = [];
 const PANEL_HEIGHT = 400;
 const NODE_TYPES = { card: FlowCard };
 
@@ -55,52 +63,78 @@ function Canvas({
   tracedColumns = NO_COLUMNS,
   captions = NO_CAPTIONS,
   focus,
+  grown = NOT_GROWN,
+  onGrow,
   children,
 }: LineageGraphProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [selected, setSelected] = useState<string>();
-  const scene = useScene({ graph, highlight, pathOnly, hops, tracedColumns, open });
+  const seeds = useMemo(() => (highlight ? [focus, ...highlight.nodes] : [focus]), [highlight, focus]);
+  const around = useNeighbourhood(graph, seeds, grown, pathOnly && highlight !== undefined);
+  const scene = useScene({ ...around, highlight, hops, tracedColumns, open });
   const short = useMemo(
-    () => shortNames(graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
-    [graph],
+    () => shortNames(around.graph.nodes.filter((node) => node.kind === 'DATASET').map((node) => [node.id, node.name])),
+    [around.graph],
   );
-  const titleOf = (id: string) => scene.nodes.find((item) => item.id === id)?.node.name ?? id;
-  const node = graph.nodes.find((candidate) => candidate.id === selected);
-  const nodes = scene.nodes.map((item) =>
-    cardNode<CardData>(item, {
-      item,
-      ...wordsOf(item, short, captions),
-      focus: item.id === focus,
-      selected: item.id === selected,
-      onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
-      onToggle: () => setOpen((current) => toggled(current, item.id)),
-    }),
+  const node = useFacts(selected === undefined ? [] : [selected]).get(selected ?? '');
+  const isFull = scene.nodes.length >= MOST_BOXES;
+  const nodes = useMemo(
+    () =>
+      scene.nodes.map((item) =>
+        cardNode<CardData>(
+          item,
+          {
+            item,
+            ...wordsOf(item, short, captions),
+            focus: item.id === focus,
+            selected: item.id === selected,
+            hidden: around.hidden.get(item.id),
+            onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
+            onToggle: () => setOpen((current) => toggled(current, item.id)),
+            onGrow: isFull ? undefined : (side) => onGrow([...grown, { id: item.id, side }]),
+          },
+          anchorsOf(item.node.kind === 'DATASET' ? item.lines.map((line) => columnId(item.id, line.key)) : []),
+        ),
+      ),
+    [scene, short, captions, focus, selected, around.hidden, isFull, grown, onGrow],
   );
+  const edges = useMemo(() => {
+    const names = new Map(scene.nodes.map((item) => [item.id, item.node.name]));
+    return scene.links.map((link) => edgeOf(link, (id) => names.get(id) ?? id));
+  }, [scene]);
+  const middle = selected ?? grown.at(-1)?.id ?? focus;
 
   return (
-    <FlowCanvas
-      scene={scene}
-      nodes={nodes}
-      edges={scene.links.map((link) => edgeOf(link, titleOf))}
-      nodeTypes={NODE_TYPES}
-      minZoom={0.2}
-      selected={selected}
-      panelHeight={PANEL_HEIGHT}
-      panel={
-        node && (
-          <DetailPanel
-            key={node.id}
-            node={node}
-            hop={hops.find((hop) => hop.job === node.id)}
-            tracedColumns={tracedColumns}
-            onClose={() => setSelected(undefined)}
-          />
-        )
-      }
-    >
-      <div className={styles.tools}>{children}</div>
-      <Legend links={scene.links} />
-    </FlowCanvas>
+    <>
+      <FlowCanvas
+        scene={scene}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        centre={scene.nodes.find((item) => item.id === middle) ?? scene.nodes.find((item) => item.id === focus)}
+        panelHeight={PANEL_HEIGHT}
+        panel={
+          node && (
+            <DetailPanel
+              key={node.id}
+              node={node}
+              hop={hops.find((hop) => hop.job === node.id)}
+              tracedColumns={tracedColumns}
+              onClose={() => setSelected(undefined)}
+            />
+          )
+        }
+      >
+        <div className={styles.tools}>{children}</div>
+        <Legend links={scene.links} />
+      </FlowCanvas>
+      {isFull && (
+        <Note>
+          {MOST_BOXES} boxes are drawn, and a drawing holds no more. To go on, open a dataset at the edge: choose it,
+          then its rows.
+        </Note>
+      )}
+    </>
   );
 }
 
@@ -120,8 +154,8 @@ function edgeOf(link: SceneLink, titleOf: (id: string) => string): Edge {
     id: link.id,
     source: link.src,
     target: link.dst,
-    sourceHandle: link.srcColumn ? `out ${link.srcColumn}` : 'out',
-    targetHandle: link.dstColumn ? `in ${link.dstColumn}` : 'in',
+    sourceHandle: handleId('out', link.srcColumn),
+    targetHandle: handleId('in', link.dstColumn),
     className: [link.state, link.coarse ? 'coarse' : '', link.srcColumn ? 'column' : ''].join(' '),
     zIndex: link.state === 'traced' ? 1 : 0,
   };

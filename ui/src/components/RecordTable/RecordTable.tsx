@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import type { ReachedRecord } from '../../graph/records';
+import { numberOf, type ReachedRecord } from '../../graph/records';
 import { formatValue, sameValue, valuesOf } from '../../trace/values';
 import { Mark } from '../Mark/Mark';
 import styles from './RecordTable.module.css';
@@ -41,7 +41,7 @@ export function RecordTable({ records, traced, clicked, label }: RecordTableProp
         <tbody>
           {rows.slice(0, shown).map((record) => (
             <tr key={`${record.file} ${record.row}`}>
-              <th scope="row" title={`row ${record.row} of ${record.file}`}>
+              <th scope="row" title={`${numberOf(record)} of ${record.file}`}>
                 {record.line ?? record.row}
               </th>
               {columns.map((column) => (

@@ -1,7 +1,7 @@
 import type { ReplayState, ReplaysQuery } from '../../api/generated/graphql';
 import { duration, instantText } from '../../facts/time';
 import { parseId } from '../../graph/ids';
-import { baseName } from '../../graph/names';
+import { baseName, jobTitleOf } from '../../graph/names';
 import { useReplays } from '../../hooks/useReplays';
 import { formatValue, valuesOf } from '../../trace/values';
 import { Badge, type Tone } from '../Badge/Badge';
@@ -40,10 +40,7 @@ function ReplayEntry({ replay }: { replay: Replay }) {
         {took && <span>{took}</span>}
         <span>
           {replay.steps
-            .map(
-              (step) =>
-                `${parseId(step.job).parts.at(-1)} ${step.state === 'COMPLETE' ? '✓' : step.state.toLowerCase()}`,
-            )
+            .map((step) => `${jobTitleOf(step.job)} ${step.state === 'COMPLETE' ? '✓' : step.state.toLowerCase()}`)
             .join(' → ')}
         </span>
         <code>{replay.shadow}</code>

@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { numberOf } from '../../graph/records';
 import { PAGE_SIZE, type Row, type RowPage, useRows } from '../../hooks/useRows';
 import { nextOrder, type SortOrder, sortedIndexes } from '../../trace/sorting';
 import { formatValue, isNumericType, listOf } from '../../trace/values';
@@ -195,7 +196,7 @@ function RowLine({ page, row, index, active, style, onTrace }: RowLineProps) {
         data-cell={`${index}:${HEAD}`}
         tabIndex={active === HEAD ? 0 : -1}
         className={`${styles.cell} ${styles.position} ${styles.value}`}
-        title={row ? `Where does the whole row come from? (row ${row.row} of ${row.file})` : undefined}
+        title={row ? `Where does the whole row come from? (${numberOf(row)} of ${row.file})` : undefined}
         onClick={() => row && onTrace(row)}
         onKeyDown={(event) => event.key === 'Enter' && row && onTrace(row)}
       >

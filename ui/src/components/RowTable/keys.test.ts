@@ -28,5 +28,8 @@ test('columns are as wide as what they hold, within bounds', () => {
     { name: 'text', type: 'string' },
   ];
   const rows = [{ file: 'f', row: 0, line: null, values: [1, 'x'.repeat(500)] }];
-  expect(layoutOf({ columns, rows })).toEqual({ template: '72px minmax(64px, 64fr) minmax(280px, 280fr)', width: 416 });
+  expect(layoutOf({ columns, rows, total: 1 })).toEqual({
+    template: '72px minmax(64px, 64fr) minmax(280px, 280fr)',
+    width: 416,
+  });
 });

@@ -10,7 +10,11 @@ const POSITION = 72;
  * Widths of the columns from what the first rows hold, as a CSS grid's template and the least width of a line. The width is the same for
  * all lines: a line that took that of its own content would share the rest among its columns in a way of its own.
  */
-export function layoutOf({ columns, rows }: Pick<RowPage, 'columns' | 'rows'>): { template: string; width: number } {
+export function layoutOf({ columns, rows, total }: Pick<RowPage, 'columns' | 'rows' | 'total'>): {
+  template: string;
+  width: number;
+} {
+  const position = positionWidth(total, rows);
   const widths = columns.map(({ name, type }, index) => {
     const longest = Math.max(
       name.length + 1,
@@ -21,7 +25,13 @@ export function layoutOf({ columns, rows }: Pick<RowPage, 'columns' | 'rows'>): 
   });
   const tracks = widths.map((width) => `minmax(${width}px, ${width}fr)`);
   return {
-    template: [`${POSITION}px`, ...tracks].join(' '),
-    width: widths.reduce((sum, width) => sum + width, POSITION),
+    template: [`${position}px`, ...tracks].join(' '),
+    width: widths.reduce((sum, width) => sum + width, position),
   };
+}
+
+/** Room for the number of any row: no line of those that are still to come has more than a digit more than the rows and lines known. */
+function positionWidth(total: number, rows: RowPage['rows']): number {
+  const last = Math.max(total, ...rows.map((row) => row.line ?? row.row));
+  return Math.max(POSITION, Math.round((String(last).length + 1) * PER_CHARACTER + AROUND));
 }

@@ -22,6 +22,7 @@ const CAPTURED: Record<Ledger['status'], string> = {
   complete: 'every record',
   partial: 'only in part',
   refused: 'datasets and columns, no records',
+  failed: 'datasets and columns that it was to write',
   unknown: 'datasets and columns, as far as stated',
 };
 

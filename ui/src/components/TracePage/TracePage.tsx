@@ -1,11 +1,11 @@
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import type { TraceQuery } from '../../api/generated/graphql';
 import { columnsByDataset, columnTrail } from '../../graph/columns';
 import { mergeGraphs } from '../../graph/flow';
 import { columnId, parseId } from '../../graph/ids';
 import { baseName, gapTitle, shortNames } from '../../graph/names';
 import { endsOf, highlightOf } from '../../graph/path';
-import { captionsOf, groupRecords, type RecordGroup } from '../../graph/records';
+import { captionsOf, groupRecords, numberOf, type RecordGroup } from '../../graph/records';
 import type { LineageGraph as Graph } from '../../graph/types';
 import { useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
@@ -42,7 +42,8 @@ export function TracePage({ location, record }: TracePageProps) {
   const lineage = useLineage(record.dataset, location.direction === 'backward' ? 'UPSTREAM' : 'DOWNSTREAM');
   const around = lineage.data ?? EMPTY;
   const path = parseId(record.dataset).parts.at(-1) ?? record.dataset;
-  const here = `row ${record.row}${location.column ? ` · ${location.column}` : ''}`;
+  const place = placeWithin(trace, record);
+  const here = `${place}${location.column ? ` · ${location.column}` : ''}`;
   const rowsOf = { ...HOME, dataset: record.dataset, ...(location.where ? { where: location.where } : {}) };
 
   const targets = useMemo(() => targetsOf(around, record.dataset), [around, record.dataset]);
@@ -51,7 +52,7 @@ export function TracePage({ location, record }: TracePageProps) {
     <div className={styles.page}>
       <header>
         <Breadcrumb steps={[{ label: 'Datasets', to: HOME }, { label: baseName(path), to: rowsOf }, { label: here }]} />
-        {trace && <Head trace={trace} location={location} row={record.row} stale={isPlaceholderData} />}
+        {trace && <Head trace={trace} location={location} place={place} stale={isPlaceholderData} />}
       </header>
       <TraceControls
         semantics={location.semantics}
@@ -78,20 +79,27 @@ export function TracePage({ location, record }: TracePageProps) {
   );
 }
 
+/** The number of the traced record: of its line, where it is in a file of text. Until the answer is there only its row is known. */
+function placeWithin(trace: Trace | undefined, { row }: TracedRecord): string {
+  const selected = trace?.selected[0];
+  return selected?.row === row ? numberOf(selected) : trace ? `row ${row}` : 'one record';
+}
+
 interface HeadProps {
   trace: Trace;
   location: Location;
-  row: number;
+  /** The number of the traced record. */
+  place: string;
   stale: boolean;
 }
 
-function Head({ trace, location, row, stale }: HeadProps) {
+function Head({ trace, location, place, stale }: HeadProps) {
   const { column, semantics, direction } = location;
   const groups = groupRecords(trace.records);
   const coarse = groups.filter((group) => group.coarse.length > 0);
   const sentence = sentenceOf({
     dataset: baseName(parseId(location.dataset ?? '').parts.at(-1) ?? ''),
-    row,
+    place,
     column,
     value: column === undefined ? undefined : valuesOf(trace.selected[0]?.values)[column],
     semantics,
@@ -129,11 +137,10 @@ interface AnswerProps {
 
 const EXTENTS = [
   { value: 'path', label: 'Only the path' },
-  { value: 'all', label: 'All lineage' },
+  { value: 'all', label: 'What lies around' },
 ] as const;
 
 function Answer({ trace, location, dataset, around }: AnswerProps) {
-  const [extent, setExtent] = useState<'path' | 'all'>('path');
   const { column, direction } = location;
   const graph = useMemo(() => mergeGraphs(trace.graph, around), [trace.graph, around]);
   const groups = useMemo(() => groupRecords(trace.records, trace.total), [trace.records, trace.total]);
@@ -161,13 +168,20 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
       <LineageGraph
         graph={graph}
         highlight={highlight}
-        pathOnly={extent === 'path'}
+        pathOnly={!location.around}
         hops={trace.path}
         tracedColumns={trail}
         captions={captions}
         focus={dataset}
+        grown={location.grown}
+        onGrow={(grown) => navigate({ ...location, grown })}
       >
-        <SegmentedControl label="How much is drawn" options={EXTENTS} value={extent} onChange={setExtent} />
+        <SegmentedControl
+          label="How much is drawn"
+          options={EXTENTS}
+          value={location.around ? 'all' : 'path'}
+          onChange={(extent) => navigate({ ...location, around: extent === 'all' })}
+        />
       </LineageGraph>
       <Records
         direction={direction}

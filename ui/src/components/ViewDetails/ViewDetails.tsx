@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ViewInput } from '../../api/generated/graphql';
 import { parseId } from '../../graph/ids';
-import type { ViewBox, ViewLine, ViewScene } from '../../graph/viewScene';
+import { boxNamed, type Named, type ViewLine, type ViewScene } from '../../graph/viewScene';
 import { useViewLink } from '../../hooks/useView';
 import { HOME } from '../../location/location';
 import { Link } from '../Link/Link';
@@ -9,7 +9,7 @@ import { ErrorNote } from '../Note/Note';
 import styles from './ViewDetails.module.css';
 
 interface ViewDetailsProps {
-  box: ViewBox;
+  box: Named;
   scene: ViewScene;
   /** What the view was asked. */
   view: ViewInput;
@@ -17,8 +17,11 @@ interface ViewDetailsProps {
 
 /** A node of a view: what it is, and what each of its links stands for. */
 export function ViewDetails({ box, scene, view }: ViewDetailsProps) {
-  const titleOf = (id: string) => scene.nodes.find((node) => node.id === id)?.title ?? id;
-  const links = scene.links.filter((link) => link.src === box.id || link.dst === box.id);
+  const titleOf = (id: string): string => {
+    const found = boxNamed(scene, id);
+    return found && found.id !== found.box ? `${found.title} in ${titleOf(found.box)}` : (found?.title ?? id);
+  };
+  const links = scene.links.filter((link) => box.ends.has(link.src) || box.ends.has(link.dst));
   return (
     <section className={styles.details} aria-label={`Details of ${box.title}`}>
       <h3>{box.title}</h3>
@@ -35,7 +38,7 @@ export function ViewDetails({ box, scene, view }: ViewDetailsProps) {
       <ul>
         {links.map((link) => (
           <li key={link.id}>
-            {link.src === box.id ? `flows into ${titleOf(link.dst)}` : `comes from ${titleOf(link.src)}`}
+            {box.ends.has(link.src) ? `flows into ${titleOf(link.dst)}` : `comes from ${titleOf(link.src)}`}
             {link.label && <LinkMembers link={link} view={view} />}
           </li>
         ))}

@@ -2,8 +2,11 @@ import '@xyflow/react/dist/style.css';
 import { type Edge, ReactFlowProvider } from '@xyflow/react';
 import { useMemo, useState } from 'react';
 import type { ViewInput, ViewQuery } from '../../api/generated/graphql';
-import { type ViewLine, type ViewScene, viewScene } from '../../graph/viewScene';
-import { cardNode, FlowCanvas } from '../FlowCanvas/FlowCanvas';
+import { keyColumns } from '../../graph/columns';
+import { anchorsOf } from '../../graph/scene';
+import { boxNamed, type ViewBox, type ViewLine, type ViewScene, viewScene } from '../../graph/viewScene';
+import { useColumnEdges } from '../../hooks/useColumnEdges';
+import { cardNode, FlowCanvas, handleId } from '../FlowCanvas/FlowCanvas';
 import { Note } from '../Note/Note';
 import { ViewCard, type ViewCardData } from '../ViewCard/ViewCard';
 import { ViewDetails } from '../ViewDetails/ViewDetails';
@@ -16,25 +19,30 @@ interface ViewGraphProps {
 }
 
 const PANEL_HEIGHT = 320;
-const MANY = 150;
 const NODE_TYPES = { card: ViewCard };
+const NO_KEYS: ReadonlySet<string> = new Set();
 
 /** A lineage at chosen levels, without what is hidden: dashed links lead through hidden nodes, and say through how many. */
 export function ViewGraph({ shown, view }: ViewGraphProps) {
-  const scene = useMemo(() => viewScene(shown.nodes, shown.edges), [shown]);
-  const cut = shown.totals.nodes - shown.nodes.length;
+  const columns = useMemo(() => shown.nodes.flatMap(({ node }) => (node.kind === 'COLUMN' ? [node.id] : [])), [shown]);
+  const derivations = useColumnEdges(columns).data;
+  const keys = useMemo(
+    () => (columns.length > 0 && derivations ? keyColumns(derivations.edges) : NO_KEYS),
+    [columns, derivations],
+  );
+  const scene = useMemo(() => viewScene(shown.nodes, shown.edges, keys), [shown, keys]);
+  const drawn = scene.nodes.reduce((sum, box) => sum + Math.max(1, box.lines.length + box.more), 0);
+  const { nodes, beyond } = shown.totals;
   return (
     <ReactFlowProvider>
       <Canvas scene={scene} view={view} />
-      {cut > 0 && (
+      {nodes > drawn && (
         <Note tone="warn">
-          The nearest {shown.nodes.length.toLocaleString('en')} of {shown.totals.nodes.toLocaleString('en')} nodes are
-          drawn. Zoom out or hide more to see the whole.
+          The nearest {drawn.toLocaleString('en')} of {nodes.toLocaleString('en')} nodes are drawn. Zoom out or hide
+          more to see the whole.
         </Note>
       )}
-      {shown.totals.beyond > 0 && (
-        <Note tone="warn">At least {shown.totals.beyond.toLocaleString('en')} more lie beyond what was followed.</Note>
-      )}
+      {beyond > 0 && <Note tone="warn">At least {beyond.toLocaleString('en')} more lie beyond what was followed.</Note>}
       {shown.notes.map((note) => (
         <Note key={note}>{note}</Note>
       ))}
@@ -44,24 +52,25 @@ export function ViewGraph({ shown, view }: ViewGraphProps) {
 
 function Canvas({ scene, view }: { scene: ViewScene; view: ViewInput }) {
   const [selected, setSelected] = useState<string>();
-  const box = scene.nodes.find((candidate) => candidate.id === selected);
-  const titleOf = (id: string) => scene.nodes.find((node) => node.id === id)?.title ?? id;
-  const nodes = scene.nodes.map((item) =>
-    cardNode<ViewCardData>(item, {
-      box: item,
-      selected: item.id === selected,
-      onSelect: () => setSelected((current) => (current === item.id ? undefined : item.id)),
-    }),
-  );
+  const box = selected === undefined ? undefined : boxNamed(scene, selected);
+  const nodes = useMemo(() => {
+    const choose = (id: string) => setSelected((current) => (current === id ? undefined : id));
+    return scene.nodes.map((item) => {
+      const lines = item.lines.map((line) => line.key);
+      return cardNode<ViewCardData>(item, { box: item, selected, onSelect: choose }, anchorsOf(lines));
+    });
+  }, [scene, selected]);
+  const edges = useMemo(() => {
+    const titles = new Map(scene.nodes.flatMap((item) => [[item.id, item.title] as const, ...linesOf(item)]));
+    return scene.links.map((link) => edgeOf(link, (id) => titles.get(id) ?? id));
+  }, [scene]);
   return (
     <FlowCanvas
       scene={scene}
       nodes={nodes}
-      edges={scene.links.map((link) => edgeOf(link, titleOf))}
+      edges={edges}
       nodeTypes={NODE_TYPES}
-      minZoom={0.1}
-      sparing={scene.nodes.length > MANY}
-      selected={selected}
+      centre={scene.nodes.find((item) => item.id === box?.box) ?? scene.nodes.find((item) => item.focus)}
       panelHeight={PANEL_HEIGHT}
       panel={box && <ViewDetails key={box.id} box={box} scene={scene} view={view} />}
       className={styles.canvas}
@@ -69,12 +78,16 @@ function Canvas({ scene, view }: { scene: ViewScene; view: ViewInput }) {
   );
 }
 
+const linesOf = (item: ViewBox) => item.lines.map((line) => [line.key, line.text] as const);
+
 function edgeOf(link: ViewLine, titleOf: (id: string) => string): Edge {
   const said = link.label ? `, ${link.label}` : '';
   return {
     id: link.id,
-    source: link.src,
-    target: link.dst,
+    source: link.srcBox,
+    target: link.dstBox,
+    sourceHandle: handleId('out', link.src === link.srcBox ? '' : link.src),
+    targetHandle: handleId('in', link.dst === link.dstBox ? '' : link.dst),
     ariaLabel: `${titleOf(link.src)} flows into ${titleOf(link.dst)}${said}`,
     ...(link.label ? { label: link.label } : {}),
     ...(link.hidden ? { className: 'hidden' } : {}),
