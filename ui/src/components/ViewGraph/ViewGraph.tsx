@@ -82,6 +82,8 @@ const linesOf = (item: ViewBox) => item.lines.map((line) => [line.key, line.text
 
 function edgeOf(link: ViewLine, titleOf: (id: string) => string): Edge {
   const said = link.label ? `, ${link.label}` : '';
+  // Between columns a job always stands hidden: to say so at each of hundreds of links would say nothing.
+  const isOfColumns = link.src !== link.srcBox && link.dst !== link.dstBox;
   return {
     id: link.id,
     source: link.srcBox,
@@ -89,7 +91,7 @@ function edgeOf(link: ViewLine, titleOf: (id: string) => string): Edge {
     sourceHandle: handleId('out', link.src === link.srcBox ? '' : link.src),
     targetHandle: handleId('in', link.dst === link.dstBox ? '' : link.dst),
     ariaLabel: `${titleOf(link.src)} flows into ${titleOf(link.dst)}${said}`,
-    ...(link.label ? { label: link.label } : {}),
-    ...(link.hidden ? { className: 'hidden' } : {}),
+    ...(link.label && !isOfColumns ? { label: link.label } : {}),
+    ...(link.hidden && !isOfColumns ? { className: 'hidden' } : {}),
   };
 }
