@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from headwater.errors import ConfigurationError
+from headwater.spark_listener.registry import Registry
 
 _DEFAULT = "~/.headwater"
 
@@ -69,6 +70,10 @@ class Home:
     @property
     def replays(self) -> Path:
         return self.path / "replays"
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(self.path)
 
     @property
     def projector_lock(self) -> Path:

@@ -39,6 +39,10 @@ class Settings(BaseSettings):
     )
     store_user: str | None = Field(default=None, description="User of the graph store, where it asks for one.")
     store_password: SecretStr | None = Field(default=None, description="Password of the graph store.")
+    data_roots: tuple[Path, ...] | None = Field(
+        default=None,
+        description="Folders below which data is read, as a JSON list; not set, what programs run on this home read and wrote.",
+    )
     index_bytes: int = Field(
         default=512 * _MB, ge=0, description="Memory that the service may take for its index of the graph; 0: none, the store walks."
     )

@@ -24,7 +24,7 @@ import pyarrow as pa
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.associations import Manifest, Source
 from headwater.graph.model import node_id
-from headwater.graph.records import AssociationStore, FileBlock, uri_of
+from headwater.graph.records import ANYWHERE, AssociationStore, FileBlock, uri_of
 from headwater.graph.records.decode import Longs, longs_of
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.files.shapes import Shape
@@ -54,7 +54,7 @@ class FrameLineage:
         self._spark = frame.sparkSession
         self._out = folder / "rows"
         manifest = Manifest.from_json(captured_write(_storable(frame), self._out, folder / "segments"))
-        self._store = AssociationStore(folder / "associations")
+        self._store = AssociationStore(folder / "associations", sources=ANYWHERE)
         self._end = weakref.finalize(self, _forget, self._store, folder)
         if manifest.status == "refused":
             reasons = "; ".join(f"{problem.operator}: {problem.reason}" for problem in manifest.problems)

@@ -24,11 +24,12 @@ from headwater.backend.projector import Projector
 from headwater.backend.role import ProjectorRole
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.registry import open_store
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.spark_listener.delivery.leftovers import Delivered, deliver_leftovers
+from headwater.spark_listener.registry import Registry
 
 T = TypeVar("T")
 _POLL = 0.1
@@ -49,6 +50,7 @@ class Workspace:
     prov: ProvIntake
     projector: Projector
     role: ProjectorRole = field(repr=False)
+    registry: Registry = field(repr=False)
 
     @classmethod
     async def open(cls, settings: Settings, *, without_graph: bool = False, indexed: bool = False) -> Workspace:
@@ -70,16 +72,17 @@ class Workspace:
                 await graph.close()
                 raise
             _log.warning("the graph store is away; events are taken in, and projected when it is back: %s", error)
+        registry = home.registry
         try:
             log = IngestLog(home.log)
-            records = AssociationStore(home.associations)
+            records = AssociationStore(home.associations, sources=_data_roots(settings, registry))
         except HeadwaterError:
             await graph.close()
             raise
         return cls(
             settings=settings, home=home, log=log, graph=graph, records=records,
             events=EventIntake(log), captures=CaptureIntake(log, records), prov=ProvIntake(log),
-            projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock),
+            projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock), registry=registry,
         )  # fmt: skip
 
     async def close(self) -> None:
@@ -87,6 +90,7 @@ class Workspace:
         self.role.release()
         await asyncio.to_thread(self.log.close)
         await asyncio.to_thread(self.records.close)
+        self.registry.close()
         await self.graph.close()
 
     async def __aenter__(self) -> Self:
@@ -123,6 +127,14 @@ class Workspace:
                     self.role.release()
             else:
                 await asyncio.sleep(_POLL)
+
+
+def _data_roots(settings: Settings, registry: Registry) -> DataRoots:
+    """Where traces may read data: below the roots that are set, else below what programs of this home read and wrote; never in the home."""
+    never = [settings.folder.path]
+    if settings.data_roots is None:
+        return DataRoots(registry.is_root, never=never)
+    return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never)
 
 
 def graph_store(settings: Settings, *, indexed: bool = False) -> GraphStore:

@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.redact import is_secret_name, redact, redact_arguments
+from headwater.spark_listener.registry import Program, Registry
 
 ALLOWED = (
     "JAVA_HOME", "LANG", "LC_ALL", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS", "PYTHONHASHSEED", "PYTHONPATH",
@@ -41,7 +43,7 @@ def take_invocation(*, script: str | None, argv: Sequence[str], extra_variables:
         working_directory=redact(_working_directory()),
         interpreter=sys.executable,
         script=redact(os.path.abspath(script)) if script else None,
-        script_sha256=_sha256(script) if script else None,
+        script_sha256=script_sha256(script) if script else None,
         environment=_environment(extra_variables),
     )
 
@@ -55,6 +57,19 @@ def this_invocation(extra_variables: Sequence[str] = ()) -> Invocation:
     )
 
 
+def register_program(registry: Registry, invocation: Invocation, run: RunName) -> None:
+    """Register the program of a run in its own home, so that a replay can start it again; not where there is no script to start."""
+    if invocation.script is None or invocation.script_sha256 is None:
+        return
+    registry.register(
+        Program(
+            namespace=run.namespace, job=run.job, argv=invocation.argv, script=invocation.script, script_sha256=invocation.script_sha256,
+            working_directory=invocation.working_directory, environment=invocation.environment,
+        ),
+        run.run_id,
+    )  # fmt: skip
+
+
 def _environment(extra: Sequence[str]) -> dict[str, str]:
     return {name: redact(os.environ[name]) for name in sorted({*ALLOWED, *extra}) if name in os.environ and not is_secret_name(name)}
 
@@ -66,7 +81,8 @@ def _working_directory() -> str:
         return ""  # it was deleted under us; the program may not care, so neither do we
 
 
-def _sha256(script: str) -> str | None:
+def script_sha256(script: str) -> str | None:
+    """The SHA-256 of a script; None where it is no file, cannot be read, or is far larger than a script."""
     try:
         path = Path(script)
         if not path.is_file() or path.stat().st_size > _LARGEST_SCRIPT:

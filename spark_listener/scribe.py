@@ -6,17 +6,19 @@ through, so that a gap is never silent.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import environ
 from typing import Any
 
 from openlineage.client.uuid import generate_new_uuid
 
+from headwater.errors import HeadwaterError
 from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.facts import Facts
-from headwater.spark_listener.invocation import Invocation
+from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import EventMaker, Work, instant
 from headwater.spark_listener.lineage.facets import CAPTURE, PRODUCER, CaptureRunFacet
@@ -27,10 +29,12 @@ from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.redact import redact
+from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
 
+_log = logging.getLogger("headwater.listener")
 _FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES), so its record lineage was dropped", "kind": "missing"}
 _RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured", "kind": "refused"}
 
@@ -57,6 +61,7 @@ class Scribe:
         self._shared_segments = settings.segments
         self._tally = tally
         self._origins = origins
+        self._registry = Registry(settings.home)
         self._running: dict[Any, _Running] = {}
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
@@ -73,6 +78,7 @@ class Scribe:
         ledger = CaptureRunFacet(status="running", mode=self._mode, problems=problems, producer=PRODUCER)
         event = self._events.application_start(instant(self._facts.started * 1000), invocation, self._mode, ledger)
         self._folder.describe(application=self._facts.id, start=event, ended=False)
+        self._register(lambda registry: register_program(registry, invocation, self._application))
         self._spool(event, durable=True)
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -140,6 +146,7 @@ class Scribe:
         self._tell_drops(event)
         self._folder.last_event(event)
         self._folder.describe(ended=True)
+        self._registry.close()
 
     def _query_end(self, event: Mapping[str, Any]) -> None:
         running = self._running.pop(event["execution"], None) or _Running(instant(event["time"]), "")
@@ -175,7 +182,16 @@ class Scribe:
         added = [dataset for dataset in map(bare_input, paths) if (dataset.namespace, dataset.name) not in known]
         return replace(query, work=replace(query.work, inputs=[*query.work.inputs, *added])) if added else query
 
+    def _register(self, note: Callable[[Registry], None]) -> None:
+        """Note something in the home's registry. Without it replays and values are refused, with what to do; the program goes on."""
+        try:
+            note(self._registry)
+        except (HeadwaterError, OSError) as error:
+            _log.warning("This run could not be registered for replays and for reading its data: %s", error)
+
     def _work(self, work: Work) -> None:
+        paths = [dataset.name for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file"]
+        self._register(lambda registry: registry.add_roots(paths))
         start, end = self._events.work(work)
         self._spool(start)
         self._spool(end, durable=True)

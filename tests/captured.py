@@ -3,16 +3,18 @@
 from pathlib import Path
 
 from headwater.backend.projection import WrittenFile, capture_stamp, fold, project_capture
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.sqlite import SqliteStore
+from headwater.spark_listener.registry import Registry
 from tests.graph.jobs import TENANT
 from tests.graph.trace.pipeline import Oracle, build
 
 
 async def capture_pipeline(home: Path, root: Path, seed: int = 1) -> Oracle:
     """Run the pipeline over `root` and keep what it captured in `home`; what its lineage must be."""
-    records = AssociationStore(home / "associations")
+    records = AssociationStore(home / "associations", sources=ANYWHERE)
+    Registry(home).add_roots([str(root)])  # as the programs' own processes do
     oracle = build(records, root, seed)
     graph = SqliteStore(str(home / "graph.db"))
     await graph.open()

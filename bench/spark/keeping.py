@@ -36,10 +36,10 @@ def _main(manifest_path: str, segments: str, folder: str) -> None:
     import duckdb  # noqa: F401  # loading it is no part of keeping
 
     from headwater.graph.associations import Manifest
-    from headwater.graph.records import AssociationStore
+    from headwater.graph.records import ANYWHERE, AssociationStore
 
     manifest = Manifest.from_json(json.loads(Path(manifest_path).read_text(encoding="utf-8")), manifest_path)
-    store = AssociationStore(Path(folder) / "associations")
+    store = AssociationStore(Path(folder) / "associations", sources=ANYWHERE)
     began = time.process_time()
     for entry in manifest.segments:
         store.stage_segment("default", manifest.capture, entry.name, Path(segments) / entry.name)

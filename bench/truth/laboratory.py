@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from bench.spark.session import register, start, with_distinct_names
 from bench.truth.published import publish
 from bench.truth.scans import Scans, records_by_scan
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.settings import load_settings
@@ -47,7 +47,7 @@ class Laboratory:
         register(self.captured, tables)
         budget = load_settings({}, mode=mode, home=str(folder)).derivation_budget
         self._bridge = Bridge.install(self.captured, mode=mode, segments=str(folder / "segments"), budget=budget)
-        self._store = AssociationStore(folder / "associations")
+        self._store = AssociationStore(folder / "associations", sources=ANYWHERE)
 
     def run(self, session: SparkSession, text: str, name: str) -> Ran:
         """Run a query and write its answer."""

@@ -3,20 +3,24 @@
 from headwater.graph.records.catalog import CaptureEntry, Catalog, DatasetEntry
 from headwater.graph.records.known import KnownDataset
 from headwater.graph.records.layout import KeptFile
-from headwater.graph.records.names import FileBlock, block_of, local_path, uri_of
+from headwater.graph.records.names import FileBlock, block_of, uri_of
+from headwater.graph.records.roots import ANYWHERE, DataRoots, Look, open_resolved
 from headwater.graph.records.store import AssociationStore
 from headwater.graph.records.wanted import Wanted
 
 __all__ = [
+    "ANYWHERE",
     "AssociationStore",
     "CaptureEntry",
     "Catalog",
+    "DataRoots",
     "DatasetEntry",
     "FileBlock",
     "KeptFile",
     "KnownDataset",
+    "Look",
     "Wanted",
     "block_of",
-    "local_path",
+    "open_resolved",
     "uri_of",
 ]

@@ -200,6 +200,18 @@ class Catalog:
         )  # fmt: skip
         return str(rows[0][0]) if rows else None
 
+    def last_known(self, tenant: str, path: str) -> list[tuple[FileBlock, str]]:
+        """The block that a capture wrote last at a path, and that which one read last, each with the capture."""
+        rows = [
+            row
+            for table in ("written", "consumed")
+            for row in self._rows(
+                f"SELECT t.length, t.modified, c.capture FROM {table} t JOIN capture c ON c.number = t.capture "
+                "WHERE t.path = (SELECT number FROM path WHERE tenant = ? AND uri = ?) ORDER BY t.ended DESC LIMIT 1", [tenant, path],
+            )
+        ]  # fmt: skip
+        return [(FileBlock(path, length, modified), capture) for length, modified, capture in rows]
+
     def next_unkept(self, tenant: str, after: int) -> tuple[int, str] | None:
         """The next capture that left groups to be found again and was not looked at since: a number to go on after, and its id."""
         rows = self._rows("SELECT number, capture FROM unkept WHERE tenant = ? AND number > ? ORDER BY number LIMIT 1", [tenant, after])

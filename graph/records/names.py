@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 from uuid import UUID
 
-from headwater.errors import InvalidCaptureError, InvalidInputError, UnsupportedError
+from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import is_segment_name
 
 _TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
@@ -68,21 +67,6 @@ def uri_of(path: str | Path) -> str:
     if text.startswith("file:"):
         return "file:/" + text.removeprefix("file:").lstrip("/")
     return f"file:{text}" if text.startswith("/") else text
-
-
-def local_path(uri: str) -> Path:
-    """Where a URI lies on this machine. Both spellings of a name with special characters are understood.
-
-    Raises:
-        UnsupportedError: the file is on another file system.
-    """
-    if not uri.startswith("file:") and not uri.startswith("/"):
-        raise UnsupportedError(
-            f"{uri} is not on a local file system.", hint="This release reads the values of records from local files only."
-        )
-    text = "/" + uri.removeprefix("file:").lstrip("/")
-    path = Path(text)
-    return path if path.exists() or "%" not in text else Path(unquote(text))
 
 
 def block_of(path: Path) -> FileBlock:

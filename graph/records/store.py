@@ -29,6 +29,7 @@ from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import CATALOG, MANIFEST, KeptFile, boundary_name, manifest_text, read_files, read_manifest, reading
 from headwater.graph.records.names import checked_capture, checked_tenant
+from headwater.graph.records.roots import DataRoots
 from headwater.graph.records.staging import Staging
 from headwater.graph.records.wanted import WantedTables
 
@@ -39,10 +40,14 @@ _log = logging.getLogger("headwater.records")
 
 
 class AssociationStore:
-    """See the module's docstring. `root` is the folder `associations` of a home. Safe to use from several threads of one process."""
+    """See the module's docstring. `root` is the folder `associations` of a home. Safe to use from several threads of one process.
 
-    def __init__(self, root: Path) -> None:
+    `sources` says where traces over this store may read the data that captures read and wrote.
+    """
+
+    def __init__(self, root: Path, *, sources: DataRoots) -> None:
         self.root = root
+        self.sources = sources
         self.catalog = Catalog(root / CATALOG)
         with self.catalog.brought_up_to_date() as is_to_be_filled:
             if is_to_be_filled:

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.associations import Manifest
 from headwater.graph.model import NodeKind, node_id, parse_id
-from headwater.graph.records import FileBlock, KnownDataset, block_of, local_path, uri_of
+from headwater.graph.records import FileBlock, KnownDataset, Look, uri_of
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.files.shapes import Shape
@@ -61,8 +62,8 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
         for source in session.capture(capture).manifest.sources:
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
                 return Shape.of_source(source), False
-    path = local_path(dataset.path)
-    if path.is_dir() and not _listed(path):
+    path = session.look.path(dataset.path)
+    if path.is_dir() and not _listed(session, dataset):
         hint = f"A run that failed leaves none; `headwater lineage {dataset.name}` shows the runs that wrote there."
         raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {path}.", hint=hint)
     return Shape.of_path(path), False
@@ -73,12 +74,34 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
 
     Raises:
         NotFoundError: there is nothing at the path any more.
-        UnsupportedError: it is not on a local file system.
+        UnsupportedError: it is not on a local file system, or may not be read.
     """
-    path = local_path(dataset.path)
+    path = session.look.path(dataset.path)
     if not path.exists():
         raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {path} any more.")
-    return [session.known(block, dataset.id, shape) for block in _listed(path)]
+    return [session.known(block, dataset.id, shape) for block in _listed(session, dataset)]
+
+
+def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:
+    """Files of a dataset that cannot be listed here, as the last capture that wrote or read each left it.
+
+    Raises:
+        NotFoundError: no capture knows one of them.
+    """
+    found = []
+    for path in dict.fromkeys(map(uri_of, paths)):
+        known = session.store.catalog.last_known(session.tenant, path)
+        block = next((block for block, capture in known if dataset.id in _datasets(session.capture(capture).manifest)), None)
+        if block is None:
+            raise NotFoundError(f"{path} is no file of {dataset.name} that a capture knows.", hint="Name a file that a run read or wrote.")
+        found.append(session.known(block, dataset.id, shape))
+    return found
+
+
+def _datasets(manifest: Manifest) -> set[str]:
+    """Node ids of what a capture read and wrote."""
+    named = [source.dataset for source in manifest.sources] + ([manifest.sink.dataset] if manifest.sink else [])
+    return {node_id(NodeKind.DATASET, dataset.namespace, dataset.name) for dataset in named}
 
 
 def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
@@ -86,15 +109,24 @@ def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
     return session.store.catalog.knows(session.tenant, (file.block for file in files))
 
 
-def _listed(path: Path) -> list[FileBlock]:
-    """Data files, as Spark sees them: what begins with `_` or `.` is none."""
-    if path.is_file():
-        return [block_of(path)]
+def _listed(session: Session, dataset: Dataset) -> list[FileBlock]:
+    """Data files, as Spark sees them: what begins with `_` or `.` is none. By the names that Spark gives them, through links."""
+    look = session.look
+    if look.path(dataset.path).is_file():
+        return [look.block(dataset.path)]
     found = []
-    for folder, folders, files in os.walk(path):
-        folders[:] = [name for name in folders if not _hidden(name)]
-        found += [block_of(Path(folder, name)) for name in files if not _hidden(name)]
+    for folder, folders, files in os.walk(look.spelt(dataset.path)):
+        folders[:] = [name for name in folders if not _hidden(name) and not look.forbids(f"{folder}/{name}")]
+        found += [_block(look, uri_of(f"{folder}/{name}")) for name in files if not _hidden(name)]
     return sorted(found)
+
+
+def _block(look: Look, uri: str) -> FileBlock:
+    """A file that was listed; whoever wants to read what may not be read is told so then."""
+    try:
+        return look.block(uri)
+    except UnsupportedError:
+        return FileBlock(uri, 0, 0)
 
 
 def _hidden(name: str) -> bool:

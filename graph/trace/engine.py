@@ -15,20 +15,20 @@ from functools import partial
 
 import numpy as np
 
-from headwater.errors import InvalidQueryError
+from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns
-from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, readable_files, shape_of
+from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, named_files, readable_files, shape_of
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, lift
 from headwater.graph.trace.links import Names, datasets_of
-from headwater.graph.trace.selection import column_names, own_names, read_back, records, select, select_at, unread
+from headwater.graph.trace.selection import check_rows, column_names, own_names, places_of, read_back, records, select, select_at, unread
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
@@ -84,12 +84,7 @@ def walk(
     With `each`, what is reached says from which of the selected records: their `origin` is their place by file and row. `selected` is empty
     then, as there may be millions.
     """
-    shape, _ = shape_of(session, dataset)
-    files = readable_files(session, current_files(session, dataset, shape))
-    begin, columns, selected = _begun(session, shape, files, request, each=each)
-    if request.column is not None and not request.forward:
-        met = [session.files[number] for number in session.files_of([begin])]
-        _check_column(request.column, dataset, (own_names(session, shape, some, columns) for some in (met, files)))
+    begin, selected = _chosen(session, dataset, request, each=each)
     names: Names = frozenset({request.column.lower()}) if request.column else None
     if not request.forward:
         goal = Goal(to=to, follows=lambda other: towards is None or other in towards)
@@ -101,6 +96,44 @@ def walk(
     if request.semantics is Semantics.WITNESS:
         return _witnessed(session, down, begin, selected, names, each=each)
     return Found(begin, selected, down.reached, down.ends, down.hops)
+
+
+def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:
+    """The records to begin with, as a table `origin, file, row` and as they are shown.
+
+    Of a dataset that cannot be read here, records are taken by file and row, unseen.
+    """
+    shape, _ = shape_of(session, dataset)
+    try:
+        listed = current_files(session, dataset, shape)
+    except UnsupportedError as error:
+        if not request.rows or request.where is not None:
+            hint = f"Name its records by file and row. {error.hint or ''}"
+            raise UnsupportedError(error.message, hint=hint.rstrip()) from error
+        return _unseen(session, named_files(session, dataset, shape, [path for path, _ in request.rows]), request, each=each)
+    files = readable_files(session, listed)
+    begin, columns, selected = _begun(session, shape, files, request, each=each)
+    if request.column is not None and not request.forward:
+        met = [session.files[number] for number in session.files_of([begin])]
+        _check_column(request.column, dataset, (own_names(session, shape, some, columns) for some in (met, files)))
+    return begin, selected
+
+
+def _unseen(session: Session, files: Sequence[KnownFile], request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:
+    """The records that the request names, without a look at their files; a number beyond those that a run wrote is refused."""
+    places = sorted(set(places_of(files, request.rows)))
+    written = session.store.catalog.writers(session.tenant, [file.block for file in files])
+    rows = {entry.block: entry.rows for capture in set(written.values()) for entry in session.capture(capture).files}
+    check_rows(session, places, {file.number: rows[file.block] for file in files if file.block in rows})
+    for file in files:
+        session.say(file.block.path, file.problem or "it was not read", "unreadable")
+    begin = session.hold(_held_begin(places, each=each))
+    return begin, [] if each else unread(session, places)[: request.limit]
+
+
+def _held_begin(places: Iterable[tuple[int, int]], *, each: bool) -> Columns:
+    file, row = np.array(list(places), np.int64).T
+    return {"origin": np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64), "file": file, "row": row}
 
 
 def _check_column(asked: str, dataset: Dataset, columns: Iterable[Sequence[str]]) -> None:
@@ -119,9 +152,7 @@ def _begun(
     """The records to begin with, as a table `origin, file, row`; their columns; and as they are shown."""
     if request.rows and request.where is None:
         read = select_at(session, shape, files, request.rows, values=request.selected_values)
-        file, row = np.array(list(read.records), np.int64).T
-        origin = np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64)
-        begin = session.hold({"origin": origin, "file": file, "row": row})
+        begin = session.hold(_held_begin(read.records, each=each))
         return begin, read.columns, [] if each else list(read.records.values())[: request.limit]
     chosen = select(session, shape, files, where=request.where, rows=request.rows)
     place = f"dense_rank() OVER (ORDER BY {FILE}, {ROW}) - 1" if each else "0::BIGINT"

@@ -13,7 +13,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TracedRecord
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
-from headwater.graph.trace.files.reader import FILE, ROW
+from headwater.graph.trace.files.reader import FILE, ROW, exactly
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session
@@ -101,7 +101,7 @@ def _count(session: Session, shape: Shape, file: KnownFile) -> int:
     read = file.readable()
     if shape.format != "parquet":
         return len(session.reader.lines(read, shape))
-    ((rows,),) = session.database.execute("SELECT num_rows FROM parquet_file_metadata(?)", [str(read.path)]).fetchall()
+    ((rows,),) = session.database.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(read.path)]).fetchall()
     return int(rows)
 
 

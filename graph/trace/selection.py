@@ -41,7 +41,7 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
         InvalidQueryError: the predicate cannot be used, or a row is beyond its file.
         NotFoundError: `rows` names a file that is not the dataset's.
     """
-    places = _places(files, rows)
+    places = places_of(files, rows)
     read = [file for file in files if not rows or file.number in {number for number, _ in places}]
     if where is not None and not rows:
         return _where(session, shape, read, *session.reader.query(session.database, shape, [file.readable() for file in read]), where)
@@ -58,7 +58,7 @@ def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: 
         InvalidQueryError: a row is beyond its file.
         NotFoundError: `rows` names a file that is not the dataset's.
     """
-    places = _places(files, rows)
+    places = places_of(files, rows)
     read = [file for file in files if file.number in {number for number, _ in places}]
     found = (_read if values or shape.format != "parquet" else _told)(session.database, session, shape, read, places)
     _check_found(session, places, found.records)
@@ -204,7 +204,13 @@ def column_types(session: Session, table: str) -> list[tuple[str, str]]:
     return [(str(entry[0]), str(entry[1])) for entry in described if entry[0] not in {FILE, ROW, LINE}]
 
 
-def _places(files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> list[Place]:
+def places_of(files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> list[Place]:
+    """Records that a request names, by number of the file and row.
+
+    Raises:
+        InvalidQueryError: a row is less than 0.
+        NotFoundError: a file is none of these.
+    """
     by_path = {file.block.path: file for file in files}
     found: list[Place] = []
     for path, row in rows:
@@ -215,6 +221,11 @@ def _places(files: Sequence[KnownFile], rows: Sequence[tuple[str, int]]) -> list
             raise InvalidQueryError(f"{path} has no record {row}.", field="rows", hint="Rows count from 0, without a header.")
         found.append((file.number, row))
     return found
+
+
+def check_rows(session: Session, places: Sequence[Place], counts: Mapping[int, int]) -> None:
+    """See that no row lies beyond its file, where it is known how many it has (`counts`, by number of the file)."""
+    _check_found(session, places, [place for place in places if place[1] < counts.get(place[0], place[1] + 1)])
 
 
 def _check_found(session: Session, places: Sequence[Place], found: Collection[Place]) -> None:

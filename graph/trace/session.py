@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.model import node_id
-from headwater.graph.records import AssociationStore, FileBlock, KeptFile, block_of, local_path
+from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables, check_table
 from headwater.graph.trace.answer import FoundAgain, Incomplete
@@ -53,6 +53,7 @@ class KnownFile:
     dataset: str
     shape: Shape
     partition: Mapping[str, str | None]
+    look: Look = field(repr=False, compare=False)
 
     @cached_property
     def problem(self) -> str | None:
@@ -75,9 +76,9 @@ class KnownFile:
     def _now(self) -> FileBlock | str:
         """The file as it is, or why that cannot be told."""
         try:
-            return block_of(local_path(self.block.path))
+            return self.look.block(self.block.path)
         except UnsupportedError as error:
-            return error.message
+            return str(error).removesuffix(".")
         except OSError as error:
             return f"it cannot be read any more ({error.strerror})"
 
@@ -89,7 +90,7 @@ class KnownFile:
         """
         if self.problem:
             raise SourceChangedError(f"{self.block.path}: {self.problem}.")
-        return ReadFile(self.number, local_path(self.block.path), self.block, self.partition)
+        return ReadFile(self.number, self.look.path(self.block.path), self.block, self.partition)
 
 
 class Session:
@@ -110,6 +111,7 @@ class Session:
         most: int,
     ) -> None:
         self.store = store
+        self.look = store.sources.look()
         self.tenant = tenant
         self.database = Database(database)
         self.reader = reader
@@ -238,7 +240,7 @@ class Session:
         values = partition_values(block.path, shape, partition or {})
         if block not in self._numbers:
             self._numbers[block] = len(self.files)
-            self.files.append(KnownFile(len(self.files), block, dataset, shape, values))
+            self.files.append(KnownFile(len(self.files), block, dataset, shape, values, self.look))
         known = self.files[self._numbers[block]]
         if values.keys() - known.partition.keys():
             known = self.files[known.number] = replace(known, partition={**values, **known.partition})

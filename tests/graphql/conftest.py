@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graphql.access import unrestricted
 from headwater.graphql.context import Context
@@ -17,7 +17,7 @@ async def context(tmp_path) -> AsyncIterator[Callable[..., Context]]:
     graph = SqliteStore(str(tmp_path / "graph.db"))
     await graph.open()
     await state_pipeline(graph)
-    records = AssociationStore(tmp_path / "associations")
+    records = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
 
     async def pending() -> int:
         return 3

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import trace
 from headwater.graphql.access import unrestricted
@@ -41,7 +41,7 @@ async def answered(captured):
     home, _ = captured
     graph = SqliteStore(str(home / "graph.db"))
     await graph.open()
-    records = AssociationStore(home / "associations")
+    records = AssociationStore(home / "associations", sources=ANYWHERE)
 
     async def pending() -> int:
         return 0

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from bench.truth.published import publish
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
@@ -96,7 +96,7 @@ def laboratory_in(folder: Path, *, budget: float) -> Iterator[Laboratory]:
     spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=budget)
-    store = AssociationStore(folder / "associations")
+    store = AssociationStore(folder / "associations", sources=ANYWHERE)
     try:
         yield Laboratory(spark, bridge, folder, store)
     finally:

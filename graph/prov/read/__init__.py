@@ -18,6 +18,7 @@ _PACKAGE: Mapping[ProvFormat, tuple[str, Mapping[str, str]]] = {
     ProvFormat.TRIG: ("rdf", {"rdf_format": "trig"}),
 }
 _RDF = re.compile(r"\s*(?:@?(?:prefix|base)\b|GRAPH\b|[<#_\[{(]|[\w.-]*:)", re.IGNORECASE)
+_DOCTYPE = re.compile(r"<!DOCTYPE\b", re.IGNORECASE)
 _PROVN = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*document\b", re.DOTALL)
 
 
@@ -84,6 +85,13 @@ def as_json(text: str, notation: ProvFormat) -> str:
         from prov.model import ProvDocument
     except ImportError:
         raise MissingExtraError(f"Reading PROV as {notation}", extra="prov") from None
+    if notation is ProvFormat.XML and (declared := _DOCTYPE.search(text)):
+        raise InvalidProvenanceError(
+            "it declares a document type, whose entities may stand for anything.",
+            line=text.count("\n", 0, declared.start()) + 1,
+            clause="PROV-XML",
+            hint="Remove <!DOCTYPE …>, and write out what its entities stand for.",
+        )
     name, options = _PACKAGE[notation]
     try:
         return str(ProvDocument.deserialize(content=text, format=name, **options).serialize(format="json"))

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from headwater.graph.records import FileBlock, block_of
+from headwater.graph.records import FileBlock, block_of, open_resolved
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.files import thrift
 from headwater.graph.trace.files.pages import Chunk, Entries, Levels, NotCuttableError
@@ -108,7 +108,7 @@ class Excerpts:
 
 
 def _read_footer(path: Path) -> _Footer:
-    with path.open("rb") as file:
+    with os.fdopen(open_resolved(path), "rb") as file:
         end = file.seek(0, os.SEEK_END)
         file.seek(end - 8)
         length = int.from_bytes(file.read(4), "little")
@@ -193,7 +193,7 @@ def _holding(footer: _Footer, rows: Longs) -> list[tuple[int, Longs]]:
 def _cut(footer: _Footer, path: Path, rows: Longs, columns: Sequence[str]) -> bytes:
     if len(rows) and int(rows[-1]) >= footer.groups[-1].before + footer.groups[-1].rows:
         raise NotCuttableError("a row is beyond the file")
-    file = os.open(path, os.O_RDONLY)
+    file = open_resolved(path)
     try:
         groups = []
         for number, wanted in _holding(footer, rows):

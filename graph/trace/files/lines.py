@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
 import threading
 import zlib
 from collections import OrderedDict
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import UnsupportedError
-from headwater.graph.records import FileBlock
+from headwater.graph.records import FileBlock, open_resolved
 
 _LF, _CR, _SPACE = 10, 13, 0x20
 _CHUNK = 1 << 24
@@ -171,12 +172,12 @@ def _content(path: Path) -> mmap | bytes:
     suffix = path.suffix.lower()
     if suffix in _PACKED:
         raise UnsupportedError(f"{path} is compressed in a way that records cannot be read from ({suffix}).")
-    try:
-        if suffix == ".gz":
-            return gzip.decompress(path.read_bytes())
-        if suffix == ".bz2":
-            return bz2.decompress(path.read_bytes())
-    except (ValueError, EOFError, zlib.error) as error:
-        raise OSError(f"{path} cannot be decompressed: {error}") from error
-    with path.open("rb") as file:
-        return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
+    with os.fdopen(open_resolved(path), "rb") as file:
+        try:
+            if suffix == ".gz":
+                return gzip.decompress(file.read())
+            if suffix == ".bz2":
+                return bz2.decompress(file.read())
+        except (ValueError, EOFError, zlib.error) as error:
+            raise OSError(f"{path} cannot be decompressed: {error}") from error
+        return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""

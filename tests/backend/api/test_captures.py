@@ -10,7 +10,7 @@ from hashlib import sha256
 import httpx
 import pytest
 
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from tests.backend.captures import ROWS, capture
 from tests.backend.service import ServiceProcess
 
@@ -30,7 +30,7 @@ def test_a_capture_is_kept_when_its_segments_and_manifest_are_here(client: httpx
     response = client.post(_PATH, json=manifest)
     assert (response.status_code, response.json()["duplicate"]) == (201, False)
     service.settled()
-    store = AssociationStore(service.home.associations)
+    store = AssociationStore(service.home.associations, sources=ANYWHERE)
     assert [file.rows for file in store.files("default", manifest["capture"])] == [ROWS, ROWS]
     store.close()
 

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.backend.replay.service import Replays
 from headwater.errors import InvalidQueryError
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
 from tests.graph.jobs import TENANT, Job, write_csv
 
@@ -17,7 +17,7 @@ COLUMNS = {"k": "string", "v": "int"}
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[AssociationStore]:
-    opened = AssociationStore(tmp_path / "associations")
+    opened = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     yield opened
     opened.close()
 

@@ -9,7 +9,7 @@ from prov.model import ProvDerivation, ProvEntity, ProvGeneration, ProvInfluence
 from headwater.backend.projection import WrittenFile, capture_stamp, fold, project_capture
 from headwater.graph.model import parse_id
 from headwater.graph.prov import ProvFormat, export_records, write
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from tests.graph.jobs import TENANT, Job
@@ -21,7 +21,7 @@ from tests.graph.trace.pipeline import build
 async def traced(tmp_path):
     """A pipeline that ran, its associations and its graph."""
     root = tmp_path / "data"
-    store = AssociationStore(tmp_path / "associations")
+    store = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     build(store, root, seed=5)
     graph = SqliteStore(str(tmp_path / "graph.db"))
     await graph.open()
@@ -143,7 +143,7 @@ async def test_values_never_leave(traced):
 
 async def test_a_job_that_overwrites_its_input_makes_no_circle(tmp_path):
     """The same path before and after are two files, so that no record derives from itself."""
-    store = AssociationStore(tmp_path / "associations")
+    store = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     first = Job(store, "first", 1)
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "a.csv").write_text("n\n1\n2\n3\n")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headwater.graph.associations import Manifest
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from tests.graph.jobs import Job, write_csv
 
 COLUMNS = {"k": "string", "v": "int"}
@@ -24,10 +24,10 @@ class Held(AssociationStore):
 @pytest.fixture
 def staged(tmp_path: Path):
     """A store in which one capture is staged and not published, and its manifest."""
-    held = Held(tmp_path / "associations")
+    held = Held(tmp_path / "associations", sources=ANYWHERE)
     run(held, tmp_path)
     held.close()
-    opened = AssociationStore(tmp_path / "associations")
+    opened = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     yield opened, held.held
     opened.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.errors import InvalidCaptureError, InvalidInputError, NotFoundError
 from headwater.graph.associations import Manifest
-from headwater.graph.records import AssociationStore, block_of
+from headwater.graph.records import ANYWHERE, AssociationStore, block_of
 from headwater.graph.records.staging import Staging
 from tests.graph.jobs import TENANT, Job, write_csv
 from tests.graph.records.conftest import COLUMNS, run
@@ -17,7 +17,7 @@ from tests.graph.records.conftest import COLUMNS, run
 
 @pytest.fixture
 def store(tmp_path: Path):
-    opened = AssociationStore(tmp_path / "associations")
+    opened = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     yield opened
     opened.close()
 
@@ -81,7 +81,7 @@ def test_a_crash_while_publishing_can_be_repaired_by_publishing_again(staged, mo
         patched.setattr(*target)
         with pytest.raises(KeyboardInterrupt):
             store.publish(TENANT, manifest)
-    again = AssociationStore(store.root)
+    again = AssociationStore(store.root, sources=ANYWHERE)
     again.publish(TENANT, manifest)
     assert again.count(TENANT) == 1
     assert pq.read_table(again.table(TENANT, manifest.capture, 0)).num_rows == 5

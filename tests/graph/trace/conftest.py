@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
 from tests.graph.jobs import TENANT, write_csv
@@ -14,7 +14,7 @@ from tests.graph.trace.small import COLUMNS, ROWS
 
 @pytest.fixture
 def store(tmp_path: Path):
-    opened = AssociationStore(tmp_path / "associations")
+    opened = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     yield opened
     opened.close()
 

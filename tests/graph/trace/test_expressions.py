@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Hop, TraceRequest, trace
 from tests.graph.jobs import TENANT
 from tests.graph.trace.pipeline import Oracle, build
@@ -15,7 +15,7 @@ from tests.graph.trace.pipeline import Oracle, build
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[AssociationStore, Oracle]]:
     root = tmp_path_factory.mktemp("pipeline")
-    store = AssociationStore(root / "associations")
+    store = AssociationStore(root / "associations", sources=ANYWHERE)
     yield store, build(store, root, 1)
     store.close()
 

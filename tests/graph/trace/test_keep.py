@@ -59,6 +59,7 @@ def _of_key(key: int) -> set[tuple[str, int]]:
 async def test_the_service_keeps_what_a_trace_found_at_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derive, "_AT_LENGTH", 0.0)
     async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
+        workspace.registry.add_roots([str(tmp_path)])
         made = _grouped(workspace.records, tmp_path)
         table = workspace.records.table(TENANT, made.capture, 0)
         worker = Worker(workspace, Metrics())
@@ -84,6 +85,7 @@ async def test_what_is_kept_for_speed_gives_way_to_captures(tmp_path: Path, monk
 
     monkeypatch.setattr(keep, "keep_wanted", keep_at_length)
     async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
+        workspace.registry.add_roots([str(tmp_path)])
         wanted = workspace.records.wanted
         wanted.add(Wanted(TENANT, "0190a6f2-0000-7000-8000-000000000000", 0))
         worker = Worker(workspace, Metrics())

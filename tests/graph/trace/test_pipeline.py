@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from headwater.graph.trace.tracer import _TRACERS, Tracer
 from tests.graph.jobs import TENANT, Job
@@ -22,7 +22,7 @@ REPORT = ["origin", "hours", "max_wind", "min_visib", "peak", "flights", "max_de
 def pipeline(request, tmp_path_factory):
     seed, held, numbered = request.param
     root = tmp_path_factory.mktemp("pipeline")
-    store = AssociationStore(root / "associations")
+    store = AssociationStore(root / "associations", sources=ANYWHERE)
     _TRACERS[store] = Tracer(store, held=held)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Job, "second_hashes", numbered)

@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from bench.truth.published import publish
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
 from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
@@ -178,7 +178,7 @@ class Traced(NamedTuple):
 @pytest.fixture
 def traced(segments: Path, tmp_path: Path) -> Iterator[Callable[..., Traced]]:
     """Trace every output row of a capture back, all in one walk and some also alone; forward from a source record of each of these."""
-    with closing(AssociationStore(tmp_path / "associations")) as store:
+    with closing(AssociationStore(tmp_path / "associations", sources=ANYWHERE)) as store:
 
         def run(captured: Captured, *columns: str, semantics: Semantics = Semantics.INFLUENCE, column: str | None = None) -> Traced:
             if not store.root.joinpath("default", captured.capture["capture"]).exists():

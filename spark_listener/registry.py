@@ -1,0 +1,179 @@
+"""The registry of a home: how its own programs are started, and which files and folders they read and wrote.
+
+What a replay executes, and what a trace may read, is decided by this file alone. It is written on this machine, by the process of a
+program that runs on the home or by an operator (`headwater jobs register`); never from an event, a manifest or anything else that may
+have come over the network. It must never hold a secret, and never stop the program that writes to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import ConfigurationError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS program (
+  id TEXT PRIMARY KEY, namespace TEXT NOT NULL, job TEXT NOT NULL, operator INTEGER NOT NULL, invocation TEXT NOT NULL, at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS program_job ON program (namespace, job);
+CREATE TABLE IF NOT EXISTS run (run TEXT PRIMARY KEY, program TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS root (path TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_SELECT = "SELECT p.namespace, p.job, p.operator, p.invocation, p.at"
+_PATIENCE = 10.0  # seconds to wait for another process that writes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """How the program of a job (of an application, a pipeline) is started. `operator`: registered by one, for every run of the job."""
+
+    namespace: str
+    job: str
+    argv: Sequence[str]
+    script: str
+    script_sha256: str
+    working_directory: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    operator: bool = False
+
+    @property
+    def id(self) -> str:
+        """What tells it from others: the same program, started in the same way, is registered once."""
+        return hashlib.sha256(json.dumps([self.namespace, self.job, self.operator, self.text()]).encode()).hexdigest()[:12]
+
+    def text(self) -> str:
+        """How it is started, as it is kept."""
+        parts = {
+            "argv": list(self.argv), "script": self.script, "script_sha256": self.script_sha256,
+            "working_directory": self.working_directory, "environment": dict(sorted(self.environment.items())),
+        }  # fmt: skip
+        return json.dumps(parts)
+
+
+class Registry:
+    """The registry in the file `registered.db` of a home. For several threads; several processes may write to it."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home.absolute() / "registered.db"
+        self._lock = threading.Lock()
+        self._reader: sqlite3.Connection | None = None
+        self._read_file = (0, 0)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._close()
+
+    def register(self, program: Program, run: str | None = None) -> None:
+        """Register a program; for one of its runs, or (an operator does) in place of what operators registered for the job before.
+
+        Raises:
+            ConfigurationError: the file cannot be written, or is not this user's alone.
+        """
+        with self._writing() as database:
+            if program.operator:
+                database.execute("DELETE FROM program WHERE namespace = ? AND job = ? AND operator = 1", [program.namespace, program.job])
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            row = [program.id, program.namespace, program.job, int(program.operator), program.text(), now]
+            database.execute("INSERT OR REPLACE INTO program VALUES (?, ?, ?, ?, ?, ?)", row)
+            if run is not None:
+                database.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [run.lower(), program.id])
+
+    def program(self, run: str, namespace: str, job: str) -> Program | None:
+        """What is registered for a run of a job: by an operator for the job, else by the run itself.
+
+        Raises:
+            ConfigurationError: the file cannot be read, or is not this user's alone.
+        """
+        found = self._read(f"{_SELECT} FROM program p WHERE operator = 1 AND namespace = ? AND job = ?", namespace, job)
+        found += self._read(f"{_SELECT} FROM run JOIN program p ON p.id = run.program WHERE run = ?", run.lower())
+        return _program(*found[0][:4]) if found else None
+
+    def programs(self) -> list[tuple[Program, str]]:
+        """All programs by job, each with the time at which it was registered."""
+        return [(_program(*row[:4]), row[4]) for row in self._read(f"{_SELECT} FROM program p ORDER BY namespace, job, at")]
+
+    def remove(self, identifier: str) -> bool:
+        """Forget a program; False if there is none of that id."""
+        if not self.path.exists():
+            return False
+        with self._writing() as database:
+            database.execute("DELETE FROM run WHERE program = ?", [identifier])
+            return database.execute("DELETE FROM program WHERE id = ?", [identifier]).rowcount > 0
+
+    def add_roots(self, paths: Iterable[str]) -> None:
+        """Note that a program of this home read or wrote these files and folders. Raises as `register` does."""
+        real = sorted({os.path.realpath(path) for path in paths})
+        if real and len(real) > len(self._roots_among(real)):
+            with self._writing() as database:
+                database.executemany("INSERT OR IGNORE INTO root VALUES (?)", [[path] for path in real])
+
+    def is_root(self, paths: Sequence[str]) -> bool:
+        """Whether one of the paths was noted. Raises as `program` does."""
+        return bool(self._roots_among(paths))
+
+    def _roots_among(self, paths: Sequence[str]) -> list[tuple[str]]:
+        return self._read(f"SELECT path FROM root WHERE path IN ({', '.join('?' * len(paths))})", *paths)
+
+    def _read(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        try:
+            with self._lock:
+                if (status := self._checked()) is None:
+                    return []
+                if self._reader is None or self._read_file != (status.st_dev, status.st_ino):
+                    self._close()
+                    uri = f"{self.path.as_uri()}?mode=ro"
+                    self._reader = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, check_same_thread=False)
+                    self._read_file = (status.st_dev, status.st_ino)
+                return self._reader.execute(query, values).fetchall()
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(str(error)) from error
+
+    def _close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            self._checked()
+            with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as database, database:
+                database.executescript(_SCHEMA)
+                yield database
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(str(error)) from error
+
+    def _checked(self) -> os.stat_result | None:
+        """The file's status; None where there is none. What the file says is executed, so nobody else may have written to it."""
+        try:
+            status = self.path.lstat()
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(status.st_mode) or status.st_uid not in (os.geteuid(), 0) or status.st_mode & 0o022:
+            raise ConfigurationError(
+                f"{self.path} may be written by others (mode {stat.filemode(status.st_mode)}, owner {status.st_uid}).",
+                hint="Remove it, unless you loosened it yourself: then chmod 600. Programs register themselves with their next run.",
+            )
+        return status
+
+    def _unusable(self, reason: str) -> ConfigurationError:
+        return ConfigurationError(
+            f"{self.path} cannot be used: {reason}.", hint="Remove it. Programs register themselves with their next run."
+        )
+
+
+def _program(namespace: str, job: str, operator: int, invocation: str) -> Program:
+    return Program(namespace=namespace, job=job, operator=bool(operator), **json.loads(invocation))
