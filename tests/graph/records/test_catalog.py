@@ -10,7 +10,7 @@ import pytest
 from headwater.errors import ConfigurationError
 from headwater.graph.associations import Manifest
 from headwater.graph.associations.parts import DatasetName, Derived
-from headwater.graph.records import AssociationStore, FileBlock
+from headwater.graph.records import ANYWHERE, AssociationStore, FileBlock
 from headwater.graph.records.layout import KeptFile
 from tests.graph.jobs import TENANT
 from tests.graph.records.conftest import run
@@ -37,7 +37,7 @@ PRAGMA user_version = 1;
 
 @pytest.fixture
 def store(tmp_path: Path):
-    opened = AssociationStore(tmp_path / "associations")
+    opened = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
     yield opened
     opened.close()
 
@@ -146,7 +146,7 @@ def test_readers_are_chosen_by_what_they_wrote(store, manifest) -> None:
 
 def test_a_catalog_of_an_earlier_release_is_filled_anew_from_what_is_kept(tmp_path) -> None:
     root = tmp_path / "associations"
-    first = AssociationStore(root)
+    first = AssociationStore(root, sources=ANYWHERE)
     manifest = run(first, tmp_path)
     files = first.files(TENANT, manifest.capture)
     folder = first.table(TENANT, manifest.capture, 0).parent
@@ -155,7 +155,7 @@ def test_a_catalog_of_an_earlier_release_is_filled_anew_from_what_is_kept(tmp_pa
     (root / "catalog.db").unlink()
     with sqlite3.connect(root / "catalog.db") as database:
         database.executescript(_VERSION_1)
-    store = AssociationStore(root)
+    store = AssociationStore(root, sources=ANYWHERE)
     assert [entry.capture for entry in store.catalog.captures(TENANT)] == [manifest.capture]
     assert store.count(TENANT) == 1
     assert store.catalog.writers(TENANT, [file.block for file in files]) == {file.block: manifest.capture for file in files}
@@ -167,7 +167,7 @@ def test_a_catalog_of_an_earlier_release_is_filled_anew_from_what_is_kept(tmp_pa
 
 def test_an_upgrade_that_is_killed_begins_again(tmp_path, monkeypatch) -> None:
     root = tmp_path / "associations"
-    first = AssociationStore(root)
+    first = AssociationStore(root, sources=ANYWHERE)
     manifest = run(first, tmp_path)
     first.close()
     (root / "catalog.db").unlink()
@@ -180,15 +180,15 @@ def test_an_upgrade_that_is_killed_begins_again(tmp_path, monkeypatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("headwater.graph.records.known.enter", killed)
         with pytest.raises(KeyboardInterrupt):
-            AssociationStore(root)
-    store = AssociationStore(root)
+            AssociationStore(root, sources=ANYWHERE)
+    store = AssociationStore(root, sources=ANYWHERE)
     assert [entry.capture for entry in store.catalog.captures(TENANT)] == [manifest.capture]
     store.close()
 
 
 def test_a_damaged_capture_does_not_hold_up_an_upgrade(tmp_path, caplog) -> None:
     root = tmp_path / "associations"
-    first = AssociationStore(root)
+    first = AssociationStore(root, sources=ANYWHERE)
     manifest = run(first, tmp_path)
     first.close()
     damaged = root / TENANT / "0198a1b2-0000-7000-8000-000000000009"
@@ -197,15 +197,15 @@ def test_a_damaged_capture_does_not_hold_up_an_upgrade(tmp_path, caplog) -> None
     (root / "catalog.db").unlink()
     with sqlite3.connect(root / "catalog.db") as database:
         database.executescript(_VERSION_1)
-    store = AssociationStore(root)
+    store = AssociationStore(root, sources=ANYWHERE)
     assert store.count(TENANT) == 1
     assert damaged.name in caplog.text
     store.close()
 
 
 def test_a_catalog_of_a_newer_release_is_refused(tmp_path) -> None:
-    AssociationStore(tmp_path).close()
+    AssociationStore(tmp_path, sources=ANYWHERE).close()
     with sqlite3.connect(tmp_path / "catalog.db") as database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(ConfigurationError, match="newer Headwater"):
-        AssociationStore(tmp_path)
+        AssociationStore(tmp_path, sources=ANYWHERE)
