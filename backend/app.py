@@ -15,12 +15,14 @@ from fastapi import FastAPI, Request
 
 import headwater
 from headwater.backend.api import captures, columns, declarations, errors, health, impact, lineage, page, provenance, sessions
+from headwater.backend.api.attended import Attended
 from headwater.backend.api.context import Service, principal
 from headwater.backend.api.credentials import Credentials
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.intake.declarations import DeclarationIntake
+from headwater.backend.questions import QuestionPool
 from headwater.backend.replay import Replays
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.worker import Worker
@@ -31,8 +33,11 @@ from headwater.graphql.schema import build_router
 _SEGMENTS = "/api/v1/captures/"
 
 
-def create_app(settings: Settings, *, credentials: Credentials | None = None, built_page: Path = page.PAGE) -> FastAPI:
-    """The ASGI application of one home. The workspace is open between start-up and shut-down."""
+def create_app(settings: Settings, *, credentials: Credentials | None = None, built_page: Path = page.PAGE, warm: bool = False) -> FastAPI:
+    """The ASGI application of one home. The workspace is open between start-up and shut-down.
+
+    `warm`: a process for questions starts at once, so that the first question need not wait for it.
+    """
     known = credentials or Credentials(settings.key(), tenant=DEFAULT_TENANT)
     metrics = Metrics()
 
@@ -40,12 +45,18 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await Workspace.open(settings, without_graph=True, indexed=True) as workspace:
             worker = Worker(workspace, metrics)
-            app.state.service = Service(settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker)
-            app.state.replays = Replays(workspace.home.replays, workspace.graph, workspace.trace)
+            questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
+            app.state.service = Service(
+                settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions
+            )
+            app.state.replays = Replays(workspace.home.replays, workspace.graph, questions.of("replays").trace)
             worker.start()
+            if warm:
+                questions.warm()
             try:
                 yield
             finally:
+                await questions.close()
                 await asyncio.to_thread(worker.stop)
 
     # No /docs: that page would load scripts of other sites beside the user's cookie.
@@ -57,6 +68,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
     app.include_router(build_router(_graphql_context))
     app.include_router(page.build_router(built_page))
     errors.install(app)
+    app.add_middleware(Attended, seconds=settings.question_seconds)
     app.add_middleware(
         Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
         opened=settings.open_endpoints,
@@ -74,6 +86,7 @@ async def _graphql_context(request: Request) -> Context:
     workspace: Workspace = service.workspace
     return Context(
         tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=who.require,
+        questions=service.questions.of(f"{who.tenant} {who.method}"),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=request.app.state.replays,
         declarations=DeclarationIntake(workspace.log, workspace.graph),

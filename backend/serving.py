@@ -47,7 +47,7 @@ class LocalService:
         shown = "127.0.0.1" if ip_address(host).is_unspecified else f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{port}"
         self.exposed = settings.host not in _LOOPBACK
-        app = create_app(settings, credentials=self._credentials)
+        app = create_app(settings, credentials=self._credentials, warm=True)
         # uvicorn's own log set-up and proxy headers are off: ours says what happened, and nobody stands in front of loopback.
         self._server = uvicorn.Server(
             uvicorn.Config(

@@ -12,6 +12,7 @@ from strawberry.fastapi import BaseContext
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.trace.questions import DirectQuestions, Questions
 from headwater.graphql.access import Scope
 from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.loaders import Loaders
@@ -20,9 +21,9 @@ from headwater.graphql.replays import ReplayService
 
 @dataclass(kw_only=True)
 class Context(BaseContext):
-    """`require` raises where the caller has not a scope; `store` names the graph store.
+    """`questions` answers what is asked of records, in this process unless it is given. `require` raises where the caller has not a scope.
 
-    `pending` counts log entries that the graph has not taken in yet.
+    `pending` counts log entries that the graph has not taken in yet; `store` names the graph store.
     """
 
     tenant: str
@@ -31,6 +32,7 @@ class Context(BaseContext):
     require: Callable[[Scope], None]
     store: str
     pending: Callable[[], Awaitable[int]]
+    questions: Questions | None = None
     replays: ReplayService | None = None
     declarations: DeclarationService | None = None
     loaders: Loaders = field(init=False)
@@ -38,3 +40,8 @@ class Context(BaseContext):
     def __post_init__(self) -> None:
         super().__init__()
         self.loaders = Loaders(self.graph, self.tenant)
+
+    @property
+    def asked(self) -> Questions:
+        """Where to ask about records."""
+        return self.questions or DirectQuestions(self.graph, self.records)

@@ -11,7 +11,6 @@ from headwater.errors import InvalidQueryError
 from headwater.graph import views as domain
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import TraceRequest
-from headwater.graph.trace.engine import trace as run_trace
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.limits import MAX_HOPS, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.record_types import RowRef, references
@@ -98,5 +97,5 @@ async def impact_page(
     request = TraceRequest(
         dataset=records.dataset, where=records.where, rows=references(records.rows), forward=forward, limit=MAX_RECORDS, values=False
     )
-    answer = await run_trace(context.graph, context.records, context.tenant, request)
+    answer = await context.asked.trace(context.tenant, request)
     return await ImpactPage.of(info, domain.impact_of_records(context.graph, context.tenant, answer, forward=forward), start, size)

@@ -16,8 +16,7 @@ from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.quality import quality_of
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import Semantics, TraceRequest
-from headwater.graph.trace.engine import trace as run_trace
-from headwater.graph.trace.preview import preview
+from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
@@ -111,8 +110,8 @@ class Query(ViewQuery):
         context = info.context
         size = bounded(first, "first", low=0, high=MAX_PAGE)
         skipped = bounded(offset, "offset", low=0, high=2**31 - 1)
-        page = await preview(context.graph, context.records, context.tenant, dataset, where=where or None, first=size, offset=skipped)
-        return RowPage.of(page)
+        request = RowsRequest(dataset, where=where or None, first=size, offset=skipped)
+        return RowPage.of(await context.asked.rows(context.tenant, request))
 
     @strawberry.field(description="Where records came from, or went. They are those that the predicate selects, or `rows`.")
     async def trace(
@@ -141,7 +140,7 @@ class Query(ViewQuery):
             values=asks(info, "records", _READ),
             selected_values=asks(info, "selected", _READ),
         )
-        answer = await run_trace(context.graph, context.records, context.tenant, request)
+        answer = await context.asked.trace(context.tenant, request)
         return Trace.of(answer, column=request.column, forward=forward)
 
     @strawberry.field(description="A replay as it stands; null where there is none of that id.")

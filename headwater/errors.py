@@ -41,6 +41,10 @@ class HeadwaterError(Exception):
     def __str__(self) -> str:
         return f"{self.message} {self.hint}" if self.hint else self.message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by what the error holds: its constructor may ask for more than its message."""
+        return _restored, (type(self), self.args), self.__dict__
+
 
 class ConfigurationError(HeadwaterError):
     """A setting, a file or an optional dependency is missing or wrong."""
@@ -115,3 +119,9 @@ class UnavailableError(HeadwaterError):
     """A store or a service that does not answer now."""
 
     transient = True
+
+
+def _restored(kind: type[HeadwaterError], args: tuple[object, ...]) -> HeadwaterError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error

@@ -11,6 +11,7 @@ from fastapi import Request
 
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
+from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings
 from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
@@ -26,6 +27,7 @@ class Service:
     credentials: Credentials
     metrics: Metrics
     worker: Worker
+    questions: QuestionPool
 
 
 async def service(request: Request) -> Service:

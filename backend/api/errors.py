@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.backend.intake.captures import MissingSegmentsError
+from headwater.backend.questions import QuestionEndedError, TooManyQuestionsError
 from headwater.errors import (
     DamagedError,
     HeadwaterError,
@@ -66,6 +67,8 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (SourceChangedError, 409),
     (UnsupportedError, 422),
     (DamagedError, 503),
+    (TooManyQuestionsError, 429),
+    (QuestionEndedError, 504),
     (UnavailableError, 503),
 )
 
@@ -84,7 +87,7 @@ def error_response(error: HeadwaterError) -> Response:
         content |= {"line": error.line, "clause": error.clause}
     if isinstance(error, MissingSegmentsError):
         content["missing"] = list(error.missing)
-    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(status)
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}.get(status)
     return JSONResponse(content, status, headers=headers)
 
 

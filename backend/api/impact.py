@@ -46,7 +46,7 @@ async def get_impact(
     if records is not None:
         forward = direction is Direction.DOWNSTREAM
         request = TraceRequest(dataset=records, where=where, forward=forward, limit=_RECORDS, values=False)
-        found = impact_of_records(workspace.graph, owner, await workspace.trace(owner, request), forward=forward)
+        found = impact_of_records(workspace.graph, owner, await parts.questions.of(owner).trace(owner, request), forward=forward)
     elif focus:
         found = await impact(workspace.graph, owner, focus, direction=direction, depth=depth)
     else:

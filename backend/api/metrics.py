@@ -19,10 +19,18 @@ class Metrics:
         self.projected = Counter("headwater_projected_entries", "Log entries projected by this process.", registry=registry)
         self.pending = Gauge("headwater_pending_entries", "Log entries that wait for the projector.", registry=registry)
         self.dead_letters = Gauge("headwater_dead_letters", "Documents in the dead-letter area.", registry=registry)
+        self._questions = Histogram(
+            "headwater_question_seconds", "Time of a question about records, by how it ended.", ["outcome"], registry=registry,
+            buckets=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30),
+        )  # fmt: skip
         self.requests = Histogram(
             "headwater_request_seconds", "Time to answer a request.", ["method", "route", "status"], registry=registry,
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
         )  # fmt: skip
+
+    def asked(self, outcome: str, seconds: float) -> None:
+        """Count a question about records: `outcome` is answered, refused or ended."""
+        self._questions.labels(outcome).observe(seconds)
 
     def exposition(self) -> bytes:
         """The measures in Prometheus' text format."""

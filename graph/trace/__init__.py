@@ -2,7 +2,8 @@
 
 `trace` and `preview` load DuckDB with their first use; the terms of an answer do not. Which module to open:
 
-    a question and its answer     answer, engine; preview for rows to pick from; selection and predicate for those that are meant;
+    a question and its answer     answer, engine; preview for rows to pick from; questions for both as a service asks them; selection and
+                                  predicate for those that are meant, with the functions that a predicate may use;
                                   datasets for the files of one; pairs for which record came from which
     what stays between traces     tracer, session
     from capture to capture       upstream, downstream, links, hops, path, expressions (on the way); lift where only datasets are known

@@ -1,7 +1,7 @@
 """A user's predicate: DuckDB SQL over the columns of one dataset, and nothing else.
 
-It is parsed before it is used, and refused where it holds more than an expression over columns: a subquery could read any file of
-this machine.
+It is parsed before it is used, and refused where it holds more than a condition on one record: a subquery could read any file of this
+machine, and a function such as `repeat` or `range` could fill its memory. Only the functions listed in `functions` may stand in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ import duckdb
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.functions import FUNCTIONS
 
+_LONGEST = 10_000  # characters
+# The parts of an expression that depend on one record alone. Not here: subqueries, aggregates over windows, lambdas, parameters, `*`.
+_PARTS = frozenset(
+    {"BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR", "TYPE"}
+)
+_NAMED = {"SUBQUERY": "a subquery", "WINDOW": "a window function", "LAMBDA": "a lambda", "PARAMETER": "a parameter", "STAR": "a *"}
 _FRAME = "SELECT 1 FROM t WHERE (\n{}\n)"
 
 
@@ -23,8 +30,14 @@ def checked(database: Database, where: str) -> str:
     """The predicate, in parentheses.
 
     Raises:
-        InvalidQueryError: it does not parse, or is more than a predicate.
+        InvalidQueryError: it does not parse, is too long, is more than a predicate, or uses a function that predicates may not.
     """
+    if len(where) > _LONGEST:
+        raise InvalidQueryError(
+            f"The predicate has {len(where):,} characters.",
+            field="where",
+            hint=f"It may have {_LONGEST:,}; name many records by file and row.",
+        )
     row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(where)]).fetchone()
     tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True, "error_message": "nothing came back"}
     if tree.get("error"):
@@ -38,10 +51,12 @@ def checked(database: Database, where: str) -> str:
     plain = node.get("type") == "SELECT_NODE" and (node.get("from_table") or {}).get("type") == "BASE_TABLE" and not node.get("modifiers")
     condition = node.get("where_clause")
     others = any(node.get(key) for key in ("group_expressions", "having", "qualify", "sample"))
-    if not plain or others or condition is None or _holds_query(condition):
+    if not plain or others or condition is None:
         raise InvalidQueryError(
-            f"The predicate {where!r} is more than a condition on one record.", field="where", hint="Leave out subqueries."
+            f"The predicate {where!r} is more than a condition on one record.", field="where", hint="Write one condition."
         )
+    for part in _parts(condition):
+        _check_part(part, where)
     return f"(\n{where}\n)"
 
 
@@ -59,17 +74,36 @@ def explained(error: duckdb.Error, where: str, columns: Sequence[str]) -> Invali
     )
 
 
-def _holds_query(tree: Any) -> bool:
-    if isinstance(tree, dict):
-        return tree.get("class") == "SUBQUERY" or any(_holds_query(value) for value in tree.values())
-    return isinstance(tree, list) and any(_holds_query(value) for value in tree)
+def _check_part(part: dict[str, Any], where: str) -> None:
+    kind = str(part["class"])
+    if kind not in _PARTS:
+        what = _NAMED.get(kind, kind.lower().replace("_", " "))
+        raise InvalidQueryError(
+            f"The predicate {where!r} is more than a condition on one record: it holds {what}.", field="where", hint="Leave that out."
+        )
+    if kind != "FUNCTION":
+        return
+    name = str(part.get("function_name")).lower()
+    if name not in FUNCTIONS or part.get("schema") not in (None, "", "main") or part.get("catalog"):
+        raise InvalidQueryError(
+            f"A predicate may not use {name}.", field="where", hint="docs/guide/asking.md lists the functions of predicates."
+        )
+
+
+def _parts(tree: Any) -> Iterator[dict[str, Any]]:
+    """Every part of an expression, itself first. Without recursion, as a thousand levels may be nested."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if "class" in part:
+                yield part
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
 
 
 def _names(tree: Any) -> Iterator[str]:
-    if isinstance(tree, dict):
-        if tree.get("class") == "COLUMN_REF":
-            yield from tree["column_names"]
-        tree = list(tree.values())
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _names(part)
+    for part in _parts(tree):
+        if part["class"] == "COLUMN_REF":
+            yield from part["column_names"]

@@ -124,8 +124,8 @@ def _where(session: Session, shape: Shape, files: Sequence[KnownFile], query: st
         _check_meant(session, predicate, alike)
     try:
         return session.table(f"SELECT * FROM ({query}) WHERE {predicate}", parameters)
-    except duckdb.IOException:
-        raise  # of a file, not of the predicate
+    except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise  # of a file, or of the process: not of the predicate
     except duckdb.Error as error:
         raise explained(error, where, [column[0] for column in described if column[0] not in {FILE, ROW, LINE}]) from None
 

@@ -43,6 +43,12 @@ class Tracer:
         self._reader = Reader()
         self._kept_tables = KeptTables()
         self._captures: dict[str, dict[str, Capture]] = {}
+        self._sessions: set[Session] = set()
+
+    def interrupt(self) -> None:
+        """End the statements that its sessions are at, from another thread: they raise."""
+        for session in list(self._sessions):
+            session.database.interrupt()
 
     def close(self) -> None:
         """Close the database."""
@@ -63,12 +69,14 @@ class Tracer:
             with self._database.cursor() as cursor:
                 cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
                 session = Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
+                self._sessions.add(session)
                 try:
                     yield session
                 except duckdb.Error:
                     session.check_scanned()
                     raise
                 finally:
+                    self._sessions.discard(session)
                     session.database.close()
         finally:
             self._spilled = self._spilled or self._spill.exists()

@@ -7,7 +7,7 @@ import pytest
 
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores.sqlite import SqliteStore
-from headwater.graph.trace import trace
+from headwater.graph.trace.questions import DirectQuestions
 from headwater.graphql.access import unrestricted
 from headwater.graphql.context import Context
 from headwater.graphql.schema import schema
@@ -96,15 +96,14 @@ _SPREAD = "fragment Read on TracedRecord { values }"
     ],
 )
 async def test_values_are_read_where_they_are_asked_for_alone(captured, answered, monkeypatch, asked, fragments, expected):
-    from headwater.graphql import query
-
     requests = []
+    answer_trace = DirectQuestions.trace
 
-    async def noted(graph, store, tenant, request):
+    async def noted(self, tenant, request):
         requests.append(request)
-        return await trace(graph, store, tenant, request)
+        return await answer_trace(self, tenant, request)
 
-    monkeypatch.setattr(query, "run_trace", noted)
+    monkeypatch.setattr(DirectQuestions, "trace", noted)
     document = f"query ($dataset: String!) {{ trace(dataset: $dataset, where: \"origin = 'A'\") {{ total {asked} }} }} {fragments}"
     answer = await answered(document, dataset=str(captured[1].root / "report"))
     assert answer.errors is None

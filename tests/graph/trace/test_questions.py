@@ -1,11 +1,13 @@
 """How datasets, records and columns are named in a question, and what is answered where one makes no sense."""
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.trace import Semantics
+from headwater.graph.trace.functions import FUNCTIONS
 from tests.graph.jobs import Job
 from tests.graph.trace.conftest import records
 from tests.graph.trace.small import copy
@@ -66,6 +68,21 @@ async def test_an_ambiguous_name_lists_the_ids(store, ask, raw, tmp_path) -> Non
         ("v = 'x'", "cannot be used"),
         ("CAST(k AS INTEGER) = 1", "cannot be used"),
         ("strptime(k, '%Y') IS NULL", "cannot be used"),
+        ("length(repeat(k, 1000000000)) > 0", "may not use repeat"),
+        ("list_sum(range(20000000)) > 0", "may not use list_sum|may not use range"),
+        ("sleep_ms(60000) IS NULL", "may not use sleep_ms"),
+        ("random() < 0.5", "may not use random"),
+        ("getenv('HOME') <> ''", "may not use getenv"),
+        ("current_setting('home_directory') <> ''", "may not use current_setting"),
+        ("read_text('/etc/hostname') IS NULL", "may not use read_text"),
+        ("system.main.lower(k) = 'a'", "may not use lower"),
+        ("sum(v) > 1", "may not use sum"),
+        ("row_number() OVER () = 1", "a window function"),
+        ("list_filter([v], x -> x > 1) = [2]", "may not use list_filter"),
+        ("$1 = v", "a parameter"),
+        ("COLUMNS('v') = 1", r"a \*"),
+        (f"k = '{'x' * 10_000}'", "10,006 characters"),
+        (f"{'NOT ' * 2_000}true", "does not parse"),
     ],
 )
 async def test_a_predicate_that_cannot_be_used_says_why(store, ask, raw, tmp_path, where, message) -> None:
@@ -117,3 +134,20 @@ async def test_the_limit_cuts_the_list_and_the_total_counts_on(store, ask, raw, 
     copy(store, raw, tmp_path / "out", 1)
     answer = await ask(dataset="out", limit=2)
     assert ([record.row for record in answer.records], answer.total) == ([0, 1], 6)
+
+
+def test_predicates_may_use_functions_that_exist_and_give_one_result() -> None:
+    with duckdb.connect() as database:
+        known = database.execute("SELECT lower(function_name), list(DISTINCT stability) FROM duckdb_functions() GROUP BY 1").fetchall()
+    volatile = {name for name, stability in known if "VOLATILE" in stability}
+    assert FUNCTIONS - {name for name, _ in known} == set()
+    assert FUNCTIONS & volatile == set()
+
+
+async def test_a_predicate_may_use_the_usual_functions(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    where = """
+        k IN ('a', 'b') AND k || 'x' NOT LIKE 'c%' AND coalesce(abs(v), 0) BETWEEN 1 AND 5 AND regexp_matches(k, '^a') AND [v][1] = v::INT
+        AND CASE WHEN v > 2 THEN upper(k) ELSE k END = 'A' AND date_trunc('month', DATE '2024-02-03') + INTERVAL 1 DAY IS NOT NULL
+    """
+    assert (await ask(dataset=str(tmp_path / "out"), where=where)).total == 1

@@ -1,0 +1,95 @@
+"""Questions end when nobody waits for them: at their deadline, and when the client goes.
+
+Starlette lets a handler run on after its client has gone. What asks (GraphQL, and every GET below `/api`) is cancelled instead, and has
+until the deadline to begin its answer. What brings data is left alone: its acknowledgement is the sender's to ask for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.backend.api.errors import error_response
+from headwater.backend.questions import QuestionEndedError
+
+_AFTER = 0.5  # seconds: a question that is ended by itself says better why
+
+
+class Attended:
+    """ASGI middleware. An answer begins within `seconds`, or the request is ended."""
+
+    def __init__(self, app: ASGIApp, *, seconds: float) -> None:
+        self._app = app
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _asks(scope["method"], scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        client = _Client(receive, send)
+        work = asyncio.ensure_future(self._app(scope, client.receive, client.send))
+        gone = asyncio.ensure_future(client.gone())
+        try:
+            done, _ = await asyncio.wait({work, gone}, timeout=self._seconds + _AFTER, return_when=asyncio.FIRST_COMPLETED)
+            if not done and client.has_begun:
+                done, _ = await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if work in done:
+                work.result()
+            elif not done:
+                await _ended(work)
+                await error_response(_too_long(self._seconds))(scope, receive, send)
+        finally:
+            gone.cancel()
+            await _ended(work)
+
+
+class _Client:
+    """The client's side of a request, which hears when the client goes: once the whole body is here, nothing else can come."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._all_here = asyncio.Event()
+        self._left = asyncio.Event()
+        self.has_begun = False
+
+    async def receive(self) -> Message:
+        if self._all_here.is_set():
+            await self._left.wait()
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._left.set()
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            self._all_here.set()
+        return message
+
+    async def send(self, message: Message) -> None:
+        self.has_begun = True
+        await self._send(message)
+
+    async def gone(self) -> None:
+        """Wait until the client has gone."""
+        await self._all_here.wait()
+        while not self._left.is_set():
+            if (await self._receive())["type"] == "http.disconnect":
+                self._left.set()
+
+
+def _asks(method: str, path: str) -> bool:
+    return path == "/graphql" or (method == "GET" and path.startswith("/api/"))
+
+
+async def _ended(work: asyncio.Future[None]) -> None:
+    """Cancel what is at work, and wait for it. What it raises was told or is the cancellation."""
+    work.cancel()
+    await asyncio.wait({work})
+    if not work.cancelled():
+        work.exception()
+
+
+def _too_long(seconds: float) -> QuestionEndedError:
+    return QuestionEndedError(
+        f"The request took more than {seconds:g} s and was ended.", hint="Ask for less at once, or raise HEADWATER_QUESTION_SECONDS."
+    )

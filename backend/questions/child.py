@@ -1,0 +1,141 @@
+"""The process that answers questions: one at a time, until its standard input ends.
+
+For the pool, which starts it as `python -m headwater.backend.questions.child`. It reads the stores of a home and never writes what others
+read. Its memory has a limit of its own, so that a question which takes too much ends here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from headwater.backend.questions.errors import QuestionEndedError
+from headwater.backend.questions.wire import Ask, Cancel, Reply, packed, read
+from headwater.backend.settings import Settings
+from headwater.backend.workspace import graph_store
+from headwater.errors import HeadwaterError
+from headwater.graph.records import AssociationStore, Wanted
+from headwater.graph.stores import GraphStore
+from headwater.graph.trace.answer import TraceAnswer
+from headwater.graph.trace.preview import RowPage
+from headwater.graph.trace.questions import DirectQuestions, RowsRequest
+from headwater.graph.trace.tracer import Tracer, tracer_of
+
+_REPEAT_SECONDS = 0.02  # how often a question that nobody waits for is interrupted: it may be between two statements
+_log = logging.getLogger("headwater.questions")
+
+
+class Answerer:
+    """Answers questions from `requests` and writes the replies to `replies`."""
+
+    def __init__(self, settings: Settings, requests: BinaryIO, replies: BinaryIO) -> None:
+        self._requests = requests
+        self._replies = replies
+        self._graph: GraphStore = graph_store(settings)
+        self._is_open = False
+        self._records = AssociationStore(settings.folder.associations)
+        self._tracer: Tracer = tracer_of(self._records)  # so that the first question finds a database
+        self._memory = settings.question_bytes
+        self._cancelled: set[int] = set()
+        self._asked: asyncio.Queue[Ask] = asyncio.Queue()
+        self._ended = threading.Event()
+
+    async def run(self) -> None:
+        """Answer until the process is ended, which the end of `requests` does."""
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._listen, args=[loop], name="headwater-questions", daemon=True).start()
+        self._send(Reply(0))
+        while True:
+            ask = await self._asked.get()
+            self._ended.clear()
+            reply = await self._answer(ask)
+            self._ended.set()
+            self._send(reply)
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        while (message := read(self._requests)) is not None:
+            if isinstance(message, Cancel):
+                self._cancelled.add(message.number)
+                threading.Thread(target=self._interrupt, name="headwater-interrupt", daemon=True).start()
+            else:
+                loop.call_soon_threadsafe(self._asked.put_nowait, message)
+        os._exit(0)  # the service is gone, and nobody waits for what is at work
+
+    def _interrupt(self) -> None:
+        while not self._ended.wait(_REPEAT_SECONDS):
+            self._tracer.interrupt()
+
+    async def _answer(self, ask: Ask) -> Reply:
+        try:
+            if not self._is_open:
+                await self._graph.open()
+                self._is_open = True
+            questions = DirectQuestions(self._graph, self._records)
+            answer: TraceAnswer | RowPage | None = None
+            if ask.number in self._cancelled:
+                pass  # nobody waits for it any more
+            elif isinstance(ask.request, RowsRequest):
+                answer = await questions.rows(ask.tenant, ask.request)
+            else:
+                answer = await questions.trace(ask.tenant, ask.request)
+        except HeadwaterError as error:
+            return Reply(ask.number, error=error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next question must be answered
+            return Reply(ask.number, error=self._fault(ask, error))
+        return Reply(ask.number, answer, wanted=self._wanted())
+
+    def _fault(self, ask: Ask, error: Exception) -> Exception:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+            gigabytes = self._memory / 2**30
+            return QuestionEndedError(
+                f"The question needs more than {gigabytes:g} GiB of memory.",
+                hint="Ask for fewer records, or raise HEADWATER_QUESTION_BYTES.",
+            )
+        if ask.number not in self._cancelled:
+            _log.error("a question failed", exc_info=error)
+        return RuntimeError(f"{type(error).__name__}: {error}")
+
+    def _wanted(self) -> list[Wanted]:
+        found = []
+        while (wanted := self._records.wanted.take()) is not None:
+            self._records.wanted.forget(wanted)  # the service knows what it has tried
+            found.append(wanted)
+        return found
+
+    def _send(self, reply: Reply) -> None:
+        self._replies.write(packed(reply))
+        self._replies.flush()
+
+
+def limit_memory(more: int) -> None:
+    """Let this process take `more` bytes of address space beside what it has now, and be the first to go where the machine has no more."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * resource.getpagesize() + more
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def main() -> None:
+    """Serve the parent."""
+    requests: BinaryIO = os.fdopen(os.dup(0), "rb")
+    replies: BinaryIO = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not stand among the replies
+    settings: Any = read(requests)
+    if settings is None:
+        return
+    answerer = Answerer(settings, requests, replies)
+    if sys.platform == "linux":
+        limit_memory(settings.question_bytes)
+    asyncio.run(answerer.run())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""The question processes of a service, and who may ask them how much.
+
+A question ends by its answer, at its deadline, or when its caller leaves; then its process is asked to give up, and is ended and replaced
+where it does not within a second. Processes start when they are needed and stay warm. The first that is free is asked, so that one
+caller at a time meets one warm process. All methods are for the service's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+from headwater.backend.questions.errors import QuestionEndedError
+from headwater.backend.questions.process import QuestionProcess
+from headwater.backend.questions.turns import Turns
+from headwater.backend.questions.wire import Reply
+from headwater.backend.settings import Settings
+from headwater.graph.records.wanted import WantedTables
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+from headwater.graph.trace.preview import RowPage
+from headwater.graph.trace.questions import Questions, RowsRequest
+
+_WAITING = 32  # questions of one caller that may wait
+_log = logging.getLogger("headwater.questions")
+
+
+class QuestionPool:
+    """See the module's docstring. What the processes find missing is added to `wanted`; `told` hears how long each question took."""
+
+    def __init__(self, settings: Settings, wanted: WantedTables, told: Callable[[str, float], None] = lambda _, __: None) -> None:
+        self._settings = settings
+        self._wanted = wanted
+        self._told = told
+        places = settings.question_processes
+        self._turns = Turns(places, each=max(1, places * 2 // 3), waiting=_WAITING)
+        self._processes: list[QuestionProcess | None] = [None] * places
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def of(self, caller: str) -> Questions:
+        """Questions of one caller."""
+        return _CallersQuestions(self, caller)
+
+    def warm(self) -> None:
+        """Start the first process, so that the first question need not wait for it."""
+        self._later(self._process(0))
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that there are."""
+        return [process.pid for process in self._processes if process is not None]
+
+    async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest) -> Any:
+        """Ask a question.
+
+        Raises:
+            QuestionEndedError: it took too long, or too much memory.
+            TooManyQuestionsError, UnavailableError: it could not be begun.
+            HeadwaterError: as the question itself raises.
+        """
+        seconds = self._settings.question_seconds
+        began = time.perf_counter()
+        place = await self._turns.take(caller, seconds)
+        outcome = "ended"
+        try:
+            reply = await self._reply(caller, place, tenant, request, seconds)
+            outcome = "refused" if reply.error else "answered"
+        finally:
+            self._told(outcome, time.perf_counter() - began)
+        if reply.error is not None:
+            raise reply.error
+        for wanted in reply.wanted:
+            self._wanted.add(wanted)
+        return reply.answer
+
+    async def close(self) -> None:
+        """End all processes."""
+        self._is_closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(process.close() for process in self._processes if process is not None))
+
+    async def _reply(self, caller: str, place: int, tenant: str, request: TraceRequest | RowsRequest, seconds: float) -> Reply:
+        try:
+            process = await self._process(place)
+        except BaseException:
+            self._turns.give_back(caller, place)
+            raise
+        try:
+            async with asyncio.timeout(seconds):
+                reply = await process.ask(tenant, request)
+        except QuestionEndedError:
+            self._later(self._replace(caller, place, process))
+            raise
+        except BaseException as error:  # the deadline, or the caller has left
+            self._later(self._give_up(caller, place, process))
+            if isinstance(error, TimeoutError):
+                raise _too_long(seconds) from None
+            raise
+        if isinstance(reply.error, QuestionEndedError):  # of memory: what it still holds nobody knows
+            self._later(self._replace(caller, place, process))
+        else:
+            self._turns.give_back(caller, place)
+        return reply
+
+    async def _process(self, place: int) -> QuestionProcess:
+        process = self._processes[place]
+        if process is not None and not process.is_alive:
+            process = self._processes[place] = None
+        if process is None:
+            process = await QuestionProcess.start(self._settings)
+            known = self._processes[place]
+            if known is not None or self._is_closed:  # another start was quicker, or the service ends
+                await process.close()
+                if known is None:
+                    raise QuestionEndedError("The service is ending.")
+                return known
+            self._processes[place] = process
+        return process
+
+    async def _give_up(self, caller: str, place: int, process: QuestionProcess) -> None:
+        if await process.give_up():
+            self._turns.give_back(caller, place)
+        else:
+            _log.warning("a question did not end when it was told to; its process %d is replaced", process.pid)
+            await self._replace(caller, place, process)
+
+    async def _replace(self, caller: str, place: int, process: QuestionProcess) -> None:
+        self._processes[place] = None
+        try:
+            await process.close()
+            await self._process(place)
+        finally:
+            self._turns.give_back(caller, place)
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not self._is_closed:
+            _log.error("a question process did not start: %s", error)
+
+
+class _CallersQuestions:
+    """The `Questions` of one caller."""
+
+    def __init__(self, pool: QuestionPool, caller: str) -> None:
+        self._pool = pool
+        self._caller = caller
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """See `Questions`."""
+        return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, request))
+
+    async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
+        """See `Questions`."""
+        return cast("RowPage", await self._pool.ask(self._caller, tenant, request))
+
+
+def _too_long(seconds: float) -> QuestionEndedError:
+    return QuestionEndedError(
+        f"The question took more than {seconds:g} s and was ended.", hint="Ask for fewer records, or raise HEADWATER_QUESTION_SECONDS."
+    )

@@ -1,0 +1,65 @@
+"""Messages between the service and its question processes: a length of eight bytes, then a pickle.
+
+Both ends are this program, over a pipe that nobody else holds. Nothing that came over the network is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from headwater.graph.records import Wanted
+from headwater.graph.trace.answer import TraceRequest
+from headwater.graph.trace.questions import RowsRequest
+
+LENGTH = struct.Struct(">Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question. Numbers tell questions of one process apart."""
+
+    number: int
+    tenant: str
+    request: TraceRequest | RowsRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Nobody waits for the answer to this question any more."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The end of a question: its answer, or the error. `wanted` are tables that the process had to find again at length."""
+
+    number: int
+    answer: Any = None
+    error: Exception | None = None
+    wanted: Sequence[Wanted] = ()
+
+
+def packed(message: object) -> bytes:
+    """The bytes of a message."""
+    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(body)) + body
+
+
+def unpacked(body: bytes) -> Any:
+    """The message of bytes without their length."""
+    return pickle.loads(body)  # noqa: S301 - from our own process, see above
+
+
+def read(stream: BinaryIO) -> Any | None:
+    """The next message of a blocking stream; None at its end."""
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(head)
+    body = stream.read(length)
+    return unpacked(body) if len(body) == length else None

@@ -1,0 +1,54 @@
+"""The two questions about records: where they came from or went, and which there are.
+
+For GraphQL, REST and replays, which must not care where an answer is worked out: in this process (`DirectQuestions`) or in one that can
+be ended (the service's pool).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+from headwater.graph.trace.engine import trace
+from headwater.graph.trace.preview import RowPage, preview
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRequest:
+    """A page of a dataset's rows: `first` of them, from the 0-based `offset` on, of those that the predicate `where` selects."""
+
+    dataset: str
+    where: str | None = None
+    first: int = 50
+    offset: int = 0
+
+
+class Questions(Protocol):
+    """Answers questions about the records of a tenant. Both methods raise as `trace` and `preview` do."""
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """Where records came from, or where they went."""
+
+    async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
+        """A page of rows."""
+
+
+class DirectQuestions:
+    """Answers in this process."""
+
+    def __init__(self, graph: GraphStore, records: AssociationStore) -> None:
+        self._graph = graph
+        self._records = records
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """See `Questions`."""
+        return await trace(self._graph, self._records, tenant, request)
+
+    async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
+        """See `Questions`."""
+        return await preview(
+            self._graph, self._records, tenant, request.dataset, where=request.where, first=request.first, offset=request.offset
+        )
