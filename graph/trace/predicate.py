@@ -38,8 +38,7 @@ def checked(database: Database, where: str) -> str:
             field="where",
             hint=f"It may have {_LONGEST:,}; name many records by file and row.",
         )
-    row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(where)]).fetchone()
-    tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True, "error_message": "nothing came back"}
+    tree = _parsed(database, where)
     if tree.get("error"):
         raise InvalidQueryError(
             f"The predicate {where!r} does not parse: {tree.get('error_message')}.",
@@ -62,8 +61,17 @@ def checked(database: Database, where: str) -> str:
 
 def mentioned(database: Database, predicate: str) -> frozenset[str]:
     """The names in a predicate that was `checked` which may be those of columns, in lower case."""
-    row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(predicate)]).fetchone()
-    return frozenset(name.lower() for name in _names(json.loads(row[0]) if row else None))
+    return frozenset(name.lower() for name in _names(_parsed(database, predicate)))
+
+
+def _parsed(database: Database, where: str) -> dict[str, Any]:
+    """A predicate in its frame, as DuckDB's JSON of the syntax tree."""
+    row = database.execute("SELECT json_serialize_sql(?)", [_FRAME.format(where)]).fetchone()
+    try:
+        tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True, "error_message": "nothing came back"}
+    except RecursionError:
+        return {"error": True, "error_message": "it is nested too deeply"}
+    return tree
 
 
 def explained(error: duckdb.Error, where: str, columns: Sequence[str]) -> InvalidQueryError:

@@ -83,6 +83,7 @@ async def test_an_ambiguous_name_lists_the_ids(store, ask, raw, tmp_path) -> Non
         ("COLUMNS('v') = 1", r"a \*"),
         (f"k = '{'x' * 10_000}'", "10,006 characters"),
         (f"{'NOT ' * 2_000}true", "does not parse"),
+        (f"k = {' || '.join(['k'] * 900)}", "nested too deeply"),
     ],
 )
 async def test_a_predicate_that_cannot_be_used_says_why(store, ask, raw, tmp_path, where, message) -> None:
