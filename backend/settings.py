@@ -54,7 +54,7 @@ class Settings(BaseSettings):
         default=512, ge=16, description="Most connections at once; beyond, the one that has waited longest for its client is closed."
     )
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
-    question_bytes: int = Field(default=4096 * _MB, ge=256 * _MB, description="Memory that one question may take before it is ended.")
+    question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level of the service's own log lines."

@@ -85,11 +85,12 @@ async def test_a_question_whose_caller_leaves_is_ended(opened: Opened) -> None:
 
 
 async def test_too_much_memory_ends_the_question_and_nothing_else(opened: Opened) -> None:
-    # Each || makes a longer text: 600 MB together.
+    # Each || makes a longer text: 3 GB together.
     long = " || ".join(["k"] * 250)
-    async with opened(question_bytes=256 << 20) as pool:
+    longer = " + ".join(f"length({long})" for _ in range(5))
+    async with opened(question_bytes=1 << 30) as pool:
         with pytest.raises(QuestionEndedError, match="memory"):
-            await pool.of("ann").rows(TENANT, RowsRequest("out", where=f"length({long}) > 1"))
+            await pool.of("ann").rows(TENANT, RowsRequest("out", where=f"{longer} > 1"))
         assert (await pool.of("ann").rows(TENANT, RowsRequest("out"))).total == 7
 
 
