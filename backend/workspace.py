@@ -75,7 +75,7 @@ class Workspace:
         registry = home.registry
         try:
             log = IngestLog(home.log)
-            records = AssociationStore(home.associations, sources=_data_roots(settings, registry))
+            records = association_store(settings, registry)
         except HeadwaterError:
             await graph.close()
             raise
@@ -127,6 +127,11 @@ class Workspace:
                     self.role.release()
             else:
                 await asyncio.sleep(_POLL)
+
+
+def association_store(settings: Settings, registry: Registry) -> AssociationStore:
+    """The association store of a home, which reads data below the home's data roots alone."""
+    return AssociationStore(settings.folder.associations, sources=_data_roots(settings, registry))
 
 
 def _data_roots(settings: Settings, registry: Registry) -> DataRoots:

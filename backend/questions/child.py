@@ -19,9 +19,9 @@ from typing import Any, BinaryIO
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.wire import Ask, Cancel, Reply, packed, read
 from headwater.backend.settings import Settings
-from headwater.backend.workspace import graph_store
+from headwater.backend.workspace import association_store, graph_store
 from headwater.errors import HeadwaterError
-from headwater.graph.records import AssociationStore, Wanted
+from headwater.graph.records import Wanted
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import TraceAnswer
 from headwater.graph.trace.preview import RowPage
@@ -40,7 +40,7 @@ class Answerer:
         self._replies = replies
         self._graph: GraphStore = graph_store(settings)
         self._is_open = False
-        self._records = AssociationStore(settings.folder.associations)
+        self._records = association_store(settings, settings.folder.registry)
         self._tracer: Tracer = tracer_of(self._records)  # so that the first question finds a database
         self._memory = settings.question_bytes
         self._cancelled: set[int] = set()

@@ -12,6 +12,7 @@ import pytest
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings, load_settings
 from headwater.graph.records import AssociationStore
+from headwater.graph.records.roots import ANYWHERE
 from headwater.graph.records.wanted import WantedTables
 from tests.graph.trace.small import ROWS, copy
 
@@ -28,7 +29,7 @@ def home(tmp_path: Path) -> Path:
     raw = tmp_path / "data" / "raw.csv"
     raw.parent.mkdir()
     raw.write_text("k,v\n" + "".join(f"{k},{'NA' if v is None else v}\n" for k, v in [*ROWS, ["a" * 20_000, 0]]))
-    store = AssociationStore(settings.folder.create().associations)
+    store = AssociationStore(settings.folder.create().associations, sources=ANYWHERE)
     copy(store, raw, tmp_path / "data" / "out", 1)
     store.close()
     return tmp_path / "home"
@@ -40,7 +41,7 @@ def opened(home: Path) -> Opened:
 
     @asynccontextmanager
     async def open_pool(**options: Any) -> AsyncIterator[QuestionPool]:
-        settings: Settings = load_settings(home=home, **options)
+        settings: Settings = load_settings(home=home, data_roots=[home.parent / "data"], **options)
         pool = QuestionPool(settings, WantedTables())
         try:
             yield pool
