@@ -22,6 +22,8 @@ from headwater.backend.api.guard import Guard
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.intake.declarations import DeclarationIntake
+from headwater.backend.intake.documents import read_document
+from headwater.backend.intake.scan import QUERY
 from headwater.backend.questions import QuestionPool
 from headwater.backend.replay import Replays
 from headwater.backend.settings import DEFAULT_TENANT, Settings
@@ -65,7 +67,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
     )
     for part in (lineage, impact, columns, declarations, captures, provenance, sessions, health):
         app.include_router(part.router)
-    app.include_router(build_router(_graphql_context))
+    app.include_router(build_router(_graphql_context, lambda body: read_document(body, QUERY)))
     app.include_router(page.build_router(built_page))
     errors.install(app)
     app.add_middleware(Attended, seconds=settings.question_seconds)
@@ -78,6 +80,8 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
 
 
 def _limit(settings: Settings, path: str) -> int:
+    if path == "/graphql":
+        return min(settings.max_body_bytes, QUERY.size)
     return settings.max_segment_bytes if path.startswith(_SEGMENTS) else settings.max_body_bytes
 
 

@@ -34,7 +34,7 @@ COSTLY = frozenset({
 
 # What is left of a text when strings and comments are passed over: its brackets.
 _BRACKETS = re.compile(
-    r'"""(?:[^"\\]|\\(?:""")?|"{1,2}(?!"))*+(?:"""|\Z)|"(?:[^"\\\n]|\\.)*+(?:"|$)|\#[^\n\r]*+|([\[{(])|([\]})])', re.MULTILINE
+    r'"""(?:[^"\\]|\\(?:""")?|"{1,2}(?!"))*(?:"""|\Z)|"(?:[^"\\\n]|\\.)*(?:"|\\?$)|\#[^\n\r]*|([\[{(])|([\]})])', re.MULTILINE
 )
 
 

@@ -16,7 +16,6 @@ MAX_NESTING = 100  # brackets within brackets, and fragments within fragments
 MAX_FIELDS = 800  # with fragments in place
 MAX_ARGUMENTS = 200  # fields that have arguments
 MAX_COSTLY = 10  # fields that walk the graph or read files
-MAX_BODY = 4 * 1024 * 1024  # bytes of a request, variables and all
 MAX_NODES = 50_000
 MAX_PAGE = 1_000
 MAX_RECORDS = 100_000

@@ -49,11 +49,22 @@ schema: strawberry.Schema = _Schema(
 )
 
 
-def build_router(context_getter: Callable[..., Context | Awaitable[Context]]) -> GraphQLRouter[Context, Any]:
+class _Router(GraphQLRouter[Context, Any]):
+    read: Callable[[bytes], Any]
+
+    def decode_json(self, data: str | bytes) -> object:
+        """The body, variables and all, by the service's own reader."""
+        return self.read(data.encode() if isinstance(data, str) else data)
+
+
+def build_router(context_getter: Callable[..., Context | Awaitable[Context]], read: Callable[[bytes], Any]) -> GraphQLRouter[Context, Any]:
     """The router of `POST /graphql`. `context_getter` is a FastAPI dependency that makes the context from the request's credential.
 
-    Queries come by POST alone, so that no link can cause one; there is no console, since it would load scripts of others.
+    `read` parses a body, and raises what it refuses. Queries come by POST alone, so that no link can cause one; there is no console, since
+    it would load scripts of others.
     """
-    return GraphQLRouter(
+    router = _Router(
         schema, path="/graphql", context_getter=context_getter, graphql_ide=None, allow_queries_via_get=False, subscription_protocols=()
     )
+    router.read = read
+    return router

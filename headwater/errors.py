@@ -4,6 +4,7 @@
     ├── ConfigurationError             a setting, file or optional dependency is missing or wrong
     │   └── MissingExtraError          … an optional dependency: names the pip command
     ├── InvalidInputError              what the caller sent cannot be used; says which field, what was there, what to do
+    │   ├── InvalidJsonError           … a body that is not JSON as every parser reads it, or is too large or too deep
     │   ├── InvalidEventError          … an OpenLineage event
     │   ├── InvalidCaptureError        … an association manifest or segment
     │   ├── InvalidProvenanceError     … a PROV document: malformed, or it breaks a constraint; says the line and the clause
@@ -64,6 +65,10 @@ class InvalidInputError(HeadwaterError):
     def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.field = field
+
+
+class InvalidJsonError(InvalidInputError):
+    """A body that is not JSON, names a member twice, holds half a character, or is too large or too deep to read."""
 
 
 class InvalidEventError(InvalidInputError):

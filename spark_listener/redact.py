@@ -1,60 +1,37 @@
 """Keeps secrets out of what leaves the process: arguments, environment, descriptions, configuration, paths, messages.
 
-For everything that becomes part of an event. It knows secrets by the names they go by and by their form; intake applies its own
-rules again. What it takes out it replaces by `[redacted]`, so that nobody mistakes the rest for the whole.
+For everything that becomes part of an event, and for intake, which goes through all of it again. It knows secrets by the names they go by
+and by their form (`secrets`). What it takes out it replaces by `[redacted]`, so that nobody mistakes the rest for the whole.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-REDACTED = "[redacted]"
+from headwater.spark_listener.secrets import MARK, is_secret_name, name_without_secrets, without_secrets, without_userinfo
 
-_NAME = (
-    r"(?:pass(?:word|wd|phrase)|secret|token(?![a-z])|api[-_.]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key|credentials?"
-    r"|authorization|(?<![a-z])(?:pwd|pass|sas|sig|signature)(?![a-z]))"
-)
-_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
-_USERINFO = re.compile(r"(?P<head>[a-z][a-z0-9+.\-]*://)[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
-_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (_USERINFO, rf"\g<head>{REDACTED}@"),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL), REDACTED),
-    (re.compile(r"(?P<head>\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~\-]{8,}", re.IGNORECASE), rf"\g<head>{REDACTED}"),
-    # key=value and key: value, quoted or not, as in queries of URLs, JDBC addresses, options and JSON
-    (
-        re.compile(
-            rf"(?P<head>[\"']?[\w.\-]{{0,64}}{_NAME}[\w.\-]{{0,64}}[\"']?\s*[=:]\s*)(?P<quote>[\"']?)[^\s\"'&;,}})]+(?P=quote)",
-            re.IGNORECASE,
-        ),
-        rf"\g<head>\g<quote>{REDACTED}\g<quote>",
-    ),
-    # tokens that announce themselves by their prefix
-    (
-        re.compile(
-            r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+|\bhw_[\w-]{20,}"
-        ),
-        REDACTED,
-    ),
-)
+REDACTED = MARK
+
+# Members that hold names and addresses: a secret goes from an address, and what tells the name from others stays.
+_IDENTITIES = frozenset({"name", "namespace", "field", "path"})
+# Objects of name and value, as of settings and tags.
+_NAMED_BY = ("key", "name", "property", "option", "param", "parameter", "variable", "header", "setting", "field")
+_VALUED_BY = frozenset({"value", "values", "val", "default", "defaultvalue", "default_value", "content", "data", "setting", "text"})
+# What an object about a column holds: beneath these names of members are those of columns.
+_COLUMNS = {"fields": "inputFields", "columnMetrics": None}
+_LONGEST_JSON = 1 << 20
 
 
 def redact(text: str) -> str:
     """`text` with every secret that shows replaced."""
-    for pattern, replacement in _RULES:
-        text = pattern.sub(replacement, text)
-    return text
+    return without_secrets(without_userinfo(text, f"{MARK}@"))
 
 
 def redact_address(address: str) -> str:
     """A path or URI without userinfo. Names are identities, so nothing else goes: a partition folder `token=7` is no secret."""
-    return _USERINFO.sub(r"\g<head>", address)
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a setting, option or variable of this name holds a secret."""
-    return bool(_SECRET_NAME.search(name))
+    return without_userinfo(address, "")
 
 
 def redact_mapping(values: Mapping[str, str]) -> dict[str, str]:
@@ -67,21 +44,121 @@ def redact_arguments(arguments: Sequence[str]) -> list[str]:
     kept: list[str] = []
     secret_follows = False
     for argument in arguments:
-        if secret_follows and not argument.startswith("-"):
+        if secret_follows and not argument.startswith("--"):
             kept.append(REDACTED)
             secret_follows = False
             continue
-        secret_follows = argument.startswith("-") and "=" not in argument and is_secret_name(argument)
+        secret_follows = _is_secret_option(argument)
         kept.append(redact(argument))
     return kept
 
 
 def redact_deep(value: Any) -> Any:
-    """Any JSON value: texts are searched, values under secret names go."""
+    """Any JSON value without its secrets, wherever they stand; the very same object where there is none."""
     if isinstance(value, str):
-        return redact(value)
+        return _redact_text(value)
     if isinstance(value, Mapping):
-        return {key: REDACTED if isinstance(item, str) and is_secret_name(str(key)) else redact_deep(item) for key, item in value.items()}
+        return _redact_object(value)
     if isinstance(value, (list, tuple)):
-        return [redact_deep(item) for item in value]
+        return _redact_list(value)
     return value
+
+
+def _redact_text(text: str) -> str:
+    if text[:1] in ("{", "[") and len(text) <= _LONGEST_JSON and is_secret_name(text):
+        # JSON within a text: as a value it is looked through, which rules for texts cannot do.
+        try:
+            inner = json.loads(text)
+        except (ValueError, RecursionError):
+            return without_secrets(text)
+        clean = redact_deep(inner)
+        return text if clean is inner else json.dumps(clean, ensure_ascii=False)
+    return without_secrets(text)
+
+
+def _redact_object(members: Mapping[str, Any]) -> Mapping[str, Any]:
+    clean: dict[str, Any] = {}
+    changed = False
+    secret_value = _names_a_secret(members)
+    for name, child in members.items():
+        kept_name = name_without_secrets(name) if "=" not in name else without_secrets(name)
+        while kept_name is not name and kept_name in clean:
+            kept_name += "'"  # two names that differ in their secret alone
+        kept = _mask(child) if secret_value and name.lower() in _VALUED_BY else _redact_member(name, child)
+        changed = changed or kept is not child or kept_name != name
+        clean[kept_name] = kept
+    return clean if changed else members
+
+
+def _redact_member(name: str, child: Any) -> Any:
+    if child is None or child == MARK:
+        return child
+    if isinstance(child, str):
+        if name in _IDENTITIES:
+            return name_without_secrets(child)
+        return MARK if child and is_secret_name(name) else _redact_text(child)
+    if name in _COLUMNS and isinstance(child, Mapping):
+        return _redact_columns(child, _COLUMNS[name])
+    if is_secret_name(name, of_text=False):
+        return _mask(child)
+    if isinstance(child, (list, tuple)) and is_secret_name(name):
+        return _same(child, [MARK if isinstance(item, str) and item else redact_deep(item) for item in child])
+    return redact_deep(child)
+
+
+def _redact_columns(columns: Mapping[str, Any], mark: str | None) -> Mapping[str, Any]:
+    """Objects by the names of columns: a column `password` is no secret, and what is said of it stays."""
+    clean = {
+        name: redact_deep(child) if isinstance(child, Mapping) and _is_of_column(child, mark) else _redact_member(name, child)
+        for name, child in columns.items()
+    }
+    return clean if any(clean[name] is not child for name, child in columns.items()) else columns
+
+
+def _is_of_column(child: Mapping[str, Any], mark: str | None) -> bool:
+    if mark is not None:
+        return mark in child and isinstance(child[mark], list)
+    return not any(isinstance(item, str) for item in child.values())
+
+
+def _redact_list(items: Sequence[Any]) -> Sequence[Any]:
+    if items and all(isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[0], str) for item in items):
+        # Pairs of name and value, as of settings.
+        return _same(items, [[item[0], _mask(item[1])] if _is_setting(item[0]) else redact_deep(item) for item in items])
+    clean: list[Any] = []
+    secret_follows = False
+    for item in items:
+        hidden = secret_follows and not (isinstance(item, str) and item.startswith("--"))
+        clean.append(_mask(item) if hidden else redact_deep(item))
+        secret_follows = not hidden and isinstance(item, str) and _is_secret_option(item)
+    return _same(items, clean)
+
+
+def _same(before: Sequence[Any], after: list[Any]) -> Sequence[Any]:
+    changed = any(_differs(new, old) for new, old in zip(after, before, strict=True))
+    return after if changed else before
+
+
+def _differs(new: Any, old: Any) -> bool:
+    return new is not old and new != old
+
+
+def _mask(value: Any) -> Any:
+    return value if value is None or value in ("", MARK) else MARK
+
+
+def _names_a_secret(members: Mapping[str, Any]) -> bool:
+    """Whether an object is a secret's name beside its value, as `{"key": "password", "value": …}`."""
+    for name in _NAMED_BY:
+        named = members.get(name)
+        if isinstance(named, str) and _is_setting(named):
+            return True
+    return False
+
+
+def _is_setting(name: str) -> bool:
+    return len(name) <= 200 and " " not in name and is_secret_name(name)
+
+
+def _is_secret_option(argument: str) -> bool:
+    return argument.startswith("-") and "=" not in argument and " " not in argument and is_secret_name(argument)

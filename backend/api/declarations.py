@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -12,6 +12,8 @@ from starlette.responses import JSONResponse, Response
 from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.intake.bodies import unpack
 from headwater.backend.intake.declarations import DeclarationIntake
+from headwater.backend.intake.documents import read_document
+from headwater.backend.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.model.descriptions import descriptions_of
 
@@ -31,10 +33,7 @@ async def post_declaration(
 ) -> Response:
     """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
     body = unpack(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
-    try:
-        document = json.loads(body)
-    except ValueError as error:
-        raise InvalidInputError(f"The body is no JSON: {error}.", field="$", hint='Send {"descriptions": […]}.') from error
+    document = await asyncio.to_thread(read_document, body, DECLARATION)
     if not isinstance(document, dict):
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
     workspace = parts.workspace

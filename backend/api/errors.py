@@ -19,6 +19,7 @@ from headwater.errors import (
     HeadwaterError,
     InvalidEventError,
     InvalidInputError,
+    InvalidJsonError,
     InvalidProvenanceError,
     KeyRequiredError,
     NotFoundError,
@@ -28,6 +29,7 @@ from headwater.errors import (
 )
 
 _CLIENT_GONE = 499  # for the log alone, as proxies write it: nobody is there to read it
+_LONGEST = 2_000  # characters of a message: it may quote what was sent
 _log = structlog.get_logger("headwater.api")
 
 
@@ -57,6 +59,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (MissingSegmentsError, 409),
     (NotAcceptableError, 406),
     (HeadTooLargeError, 431),
+    (InvalidJsonError, 422),
     (InvalidEventError, 422),
     (InvalidProvenanceError, 422),
     (InvalidInputError, 400),
@@ -78,8 +81,8 @@ def error_response(error: HeadwaterError) -> Response:
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     content: dict[str, Any] = {
         "error": type(error).__name__.removesuffix("Error"),
-        "message": error.message,
-        "field": error.field if isinstance(error, InvalidInputError) else None,
+        "message": error.message[:_LONGEST],
+        "field": error.field[:_LONGEST] if isinstance(error, InvalidInputError) and error.field else None,
         "hint": error.hint,
         "transient": error.transient,
     }

@@ -18,7 +18,7 @@ from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.errors import AmbiguousLengthError, ForbiddenError, HeadTooLargeError, MethodNotAllowedError, error_response
 from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
-from headwater.errors import HeadwaterError, KeyRequiredError, NotFoundError
+from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError, NotFoundError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _RESPONSE_HEADERS = {
@@ -84,7 +84,12 @@ class Guard:
 
     def _check_host(self, headers: Headers) -> None:
         host = headers.get("host", "")
-        name = (urlsplit(f"//{host}").hostname or "") if host else ""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "") if host else ""
+        except ValueError:
+            raise InvalidInputError(
+                f"Host is {host[:200]!r}, which is no name.", field="Host", hint="Send the name that the service is called by."
+            ) from None
         if name.rstrip(".") not in self._hosts:
             raise ForbiddenError(
                 f"This service is not called {name!r}; it is called {', '.join(sorted(self._hosts))}.",
@@ -94,7 +99,7 @@ class Guard:
     @staticmethod
     def _check_origin(headers: Headers, method: str, path: str) -> None:
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower():
+        if origin is not None and _netloc(origin) != headers["host"].lower():
             raise ForbiddenError(f"Pages of {origin} may not call this service.", hint="Open the page that this service serves.")
         # A link of another site may lead to the page, and to nothing else.
         if rule_of(method, path) is not PAGE and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
@@ -103,7 +108,7 @@ class Guard:
     def _check_length(self, headers: Headers, path: str) -> int:
         limit = self._limit(path)
         stated = headers.get("content-length", "0")
-        if not stated.isdigit() or int(stated) > limit:
+        if not (stated.isascii() and stated.isdecimal()) or len(stated) > 18 or int(stated) > limit:
             raise _too_large(limit)
         return limit
 
@@ -124,6 +129,13 @@ def _unnamed(method: str, path: str) -> HeadwaterError:
     if (named := named_path(path)) is None:
         return NotFoundError(f"There is no {path}.", hint="See docs/reference/service.md.")
     return MethodNotAllowedError(f"{path} takes {' and '.join(methods_of(named))}, not {method}.", hint="See docs/reference/service.md.")
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # `http://[::1`: no name of anything
+        return ""
 
 
 def _bounded(receive: Receive, limit: int) -> Receive:

@@ -13,7 +13,7 @@ from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.intake.bodies import BodyTooLargeError, unpack
 from headwater.errors import InvalidInputError
 
-_INLINE = 128 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
+_INLINE, _ARRAY_INLINE = 32 * 1024, 4 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
 
 router = APIRouter(prefix="/api/v1", tags=["intake"])
 
@@ -27,7 +27,10 @@ _EVENT = {
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     201: {"description": "All events are durable: `{accepted, duplicates, rejected: []}`. Events sent again change nothing."},
-    422: {"description": "Some events are refused; `rejected` names the field of each. They are dead letters now; the others are durable."},
+    422: {
+        "description": "Some events are refused; `rejected` names the field of each of the first hundred, which are dead letters now, and "
+        "`more_rejected` counts the rest. The others are durable."
+    },
     413: {"description": "The body is too large, packed or unpacked."},
     503: {"description": "Nothing is acknowledged; send again."},
 }
@@ -47,16 +50,20 @@ async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)],
         parts.metrics.events.labels("rejected").inc()
         raise
     events = parts.workspace.events
-    submission = events.submit(owner, body) if len(body) < _INLINE else await asyncio.to_thread(events.submit, owner, body)
+    # An array may hold thousands of documents in a few kilobytes.
+    inline = _ARRAY_INLINE if body.lstrip()[:1] == b"[" else _INLINE
+    submission = events.submit(owner, body) if len(body) < inline else await asyncio.to_thread(events.submit, owner, body)
     report = await submission.durable()
     parts.metrics.events.labels("accepted").inc(report.accepted - report.duplicates)
     parts.metrics.events.labels("duplicate").inc(report.duplicates)
-    parts.metrics.events.labels("rejected").inc(len(report.rejected))
+    parts.metrics.events.labels("rejected").inc(len(report.rejected) + report.more_rejected)
     return JSONResponse(_content(asdict(report)), 422 if report.rejected else 201)
 
 
 def _content(report: dict[str, Any]) -> dict[str, Any]:
     """The report; where something was refused, with the first refusal in the form of every other error."""
+    if not report["more_rejected"]:
+        del report["more_rejected"]
     if not report["rejected"]:
         return report
     first = report["rejected"][0]

@@ -8,16 +8,20 @@ can send those and try again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt, Stage
-from headwater.backend.intake.documents import Document, document_key, read_documents
+from headwater.backend.ingest_log import Draft, EntryKind, IngestLog, Receipt
+from headwater.backend.intake.documents import document_key, read_document
+from headwater.backend.intake.receive import dead_letter
 from headwater.backend.intake.redaction import redact, redact_text
+from headwater.backend.intake.scan import MANIFEST
+from headwater.backend.projection.rehearsal import rehearse_capture
 from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore
+from headwater.spark_listener.secrets import is_secret_name
 
 
 class MissingSegmentsError(InvalidCaptureError):
@@ -56,52 +60,67 @@ class CaptureIntake:
         """
         try:
             document = _single(body)
-            Manifest.from_json(document.value)
-            clean = _redacted(document.value)
-            drafted = _draft(document, clean)
+            Manifest.from_json(document)
+            clean = _redacted(document)
+            drafted = _draft(document, body, clean)
+            manifest = Manifest.from_json(clean)
+            rehearse_capture(clean)
         except InvalidInputError as error:
             self.refuse(tenant, body, error)
             raise
         # Asked of the redacted manifest: it is what the log keeps, and so what is published.
-        if missing := self._associations.missing_segments(tenant, Manifest.from_json(clean)):
+        if missing := self._associations.missing_segments(tenant, manifest):
             raise MissingSegmentsError(missing)
         return self._log.append(tenant, [drafted]).result()[0]
 
     def refuse(self, tenant: str, body: bytes, error: InvalidInputError) -> None:
-        """Keep a manifest that can never be taken, byte for byte."""
-        self._log.bury(tenant, [DeadLetter(Stage.INTAKE, error.message, body, error.field)]).result()
+        """Keep a manifest that can never be taken, without its secrets."""
+        self._log.bury(tenant, [dead_letter(body, error)]).result()
 
 
-def _single(body: bytes) -> Document:
-    documents = read_documents(body)
-    if len(documents) != 1 or documents[0].path != "$":
+def _single(body: bytes) -> dict[str, Any]:
+    document = read_document(body, MANIFEST)
+    if isinstance(document, list):
         raise InvalidCaptureError("The body is an array; a manifest comes alone.", field="$", hint="Send one manifest a request.")
-    return documents[0]
+    if not isinstance(document, dict):
+        raise InvalidCaptureError("The body is no object.", field="$", hint="Send one manifest a request.")
+    return document
 
 
-def _draft(document: Document, clean: Mapping[str, Any]) -> Draft:
-    body = document.body if clean == document.value else json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    return Draft(EntryKind.CAPTURE, document_key(clean), body)
+def _draft(document: Mapping[str, Any], body: bytes, clean: Mapping[str, Any]) -> Draft:
+    kept = body if clean == document else json.dumps(clean, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return Draft(EntryKind.CAPTURE, document_key(clean), kept)
 
 
 def _redacted(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Options and the texts of the plan, without secrets. Paths, names and partition values stay: traces find records by them."""
-    clean = dict(manifest)
-    clean["sources"] = [
-        {**source, "options": redact(source["options"])} if "options" in source else source for source in manifest["sources"]
-    ]
-    if isinstance(manifest.get("sink"), dict) and "options" in manifest["sink"]:
-        clean["sink"] = {**manifest["sink"], "options": redact(manifest["sink"]["options"])}
-    clean["operators"] = [_in_texts(operator, redact_text) for operator in manifest["operators"]]
+    """The manifest without secrets. Values of partitions and of the plan's expressions stay: traces find records by them."""
+    clean = dict(redact({name: part for name, part in manifest.items() if name not in ("sources", "operators")}))
+    clean["sources"] = [_source(source) for source in manifest["sources"]]
+    clean["operators"] = [_operator(operator) for operator in manifest["operators"]]
     return clean
 
 
-def _in_texts(value: Any, change: Callable[[str], str]) -> Any:
+def _source(source: Mapping[str, Any]) -> dict[str, Any]:
+    partitions = [file.get("partition") for file in source["files"]]
+    bare = [{name: part for name, part in file.items() if name != "partition"} for file in source["files"]]
+    clean = dict(redact({**source, "files": bare}))
+    clean["files"] = [
+        file if partition is None else {**file, "partition": partition} for file, partition in zip(clean["files"], partitions, strict=True)
+    ]
+    return clean
+
+
+def _operator(value: Any) -> Any:
     if isinstance(value, list):
-        return [_in_texts(child, change) for child in value]
+        return [_operator(child) for child in value]
     if isinstance(value, dict):
-        return {
-            name: change(child) if name in ("text", "sql") and isinstance(child, str) else _in_texts(child, change)
-            for name, child in value.items()
-        }
+        return {name: _part_of_operator(name, child) for name, child in value.items()}
     return value
+
+
+def _part_of_operator(name: str, child: Any) -> Any:
+    if isinstance(child, str) and name in ("text", "sql"):
+        return redact_text(child)
+    if name == "options" or is_secret_name(name, of_text=False):
+        return redact({name: child})[name]
+    return _operator(child)

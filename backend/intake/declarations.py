@@ -15,6 +15,7 @@ from typing import Any
 from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
 from headwater.backend.intake.documents import document_key
 from headwater.backend.intake.redaction import redact
+from headwater.backend.projection.rehearsal import rehearse_declaration
 from headwater.errors import InvalidInputError
 from headwater.graph.integrity import check_declaration
 from headwater.graph.model.declaration import Declaration
@@ -49,9 +50,12 @@ class DeclarationIntake:
         """
         _require_known(document)
         declared = {**redact(dict(document)), "declared": datetime.now(UTC).isoformat(timespec="microseconds")}
-        await check_declaration(self._graph, tenant, Declaration.from_json(declared))
+        key = document_key(declared)
+        declaration = Declaration.from_json(declared)
+        rehearse_declaration(declaration)
+        await check_declaration(self._graph, tenant, declaration)
         body = json.dumps(declared, ensure_ascii=False, separators=(",", ":")).encode()
-        future = self._log.append(tenant, [Draft(EntryKind.DECLARATION, document_key(declared), body)])
+        future = self._log.append(tenant, [Draft(EntryKind.DECLARATION, key, body)])
         return (await asyncio.wrap_future(future))[0].offset
 
 

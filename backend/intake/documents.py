@@ -1,55 +1,83 @@
 """Bytes to JSON documents, and a document's key.
 
-A body is one document or an array of them; of an array each element keeps its own bytes, so that the log holds what was sent. A
-document must be I-JSON (RFC 7493): UTF-8, no NaN, no lone surrogates. Its key is the SHA-256 of its canonical form (RFC 8785).
+For every door that takes JSON. A body is one document or an array of them; of an array each element keeps its own bytes, so that the log
+holds what was sent, and is read when it is asked for, so that memory holds one of them at a time. A document must be I-JSON (RFC 7493):
+UTF-8, no NaN, no lone surrogates, no member twice. Its key is the SHA-256 of its canonical form (RFC 8785). Nothing is parsed that is
+beyond its bounds.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 import rfc8785
 
-from headwater.errors import InvalidEventError
+from headwater.backend.intake.scan import EVENT, MAX_DEPTH, Bounds, value_end
+from headwater.errors import InvalidJsonError
 
+MAX_DOCUMENTS = 50_000
 _SAFE_INTEGER = 2**53 - 1
-_BLANK = re.compile(r"[ \t\r\n]*")
+_BLANK = re.compile(rb"[ \t\r\n]*")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON value, its bytes as they came, and the path of it in the body: `$`, or `$[n]` in an array."""
+    """A JSON value, its bytes as they came, and its path in the body: `$`, or `$[n]` in an array. `fault`: it is JSON, and not I-JSON."""
 
     value: Any
     body: bytes
     path: str
+    fault: InvalidJsonError | None = None
 
 
-def read_documents(body: bytes) -> list[Document]:
-    """The documents of a body, in order.
+def read_documents(body: bytes, bounds: Bounds = EVENT) -> Iterator[Document]:
+    """The documents of a body, in order, each parsed when it is asked for.
 
     Raises:
-        InvalidEventError: the body is not JSON; the message says where it breaks.
+        InvalidJsonError: the body is not JSON (the message says where it breaks), holds too many documents, or one that is too large.
     """
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidEventError(
-            f"The body is not UTF-8: byte {error.start} is {body[error.start]:#04x}.", field="$", hint="Send JSON in UTF-8."
-        ) from error
-    try:
-        return _array(text) if text.lstrip()[:1] == "[" else [Document(_DECODER.decode(text), body, "$")]
-    except json.JSONDecodeError as error:
-        raise InvalidEventError(f"The body is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.", field="$") from error
-    except RecursionError as error:
-        raise InvalidEventError("The body is nested too deeply.", field="$") from error
-    except ValueError as error:
-        raise InvalidEventError(f"The body is not I-JSON: {error}.", field="$") from error
+    place = _skip(body, 0)
+    if body[place : place + 1] != b"[":
+        value_end(body, place, bounds, "$")
+        yield _document(body, 0, len(body), "$")
+        return
+    place, number = _skip(body, place + 1), 0
+    if body[place : place + 1] == b"]":
+        _require_end(body, place)
+        return
+    while True:
+        if number == MAX_DOCUMENTS:
+            raise InvalidJsonError(f"The body holds more than {MAX_DOCUMENTS:,} documents.", field="$", hint="Send fewer at once.")
+        end = value_end(body, place, bounds, f"$[{number}]")
+        yield _document(body, place, end, f"$[{number}]")
+        place, number = _skip(body, end), number + 1
+        mark = body[place : place + 1]
+        if mark == b"]":
+            _require_end(body, place)
+            return
+        if mark != b",":
+            raise _not_json(body, place, "Expecting ',' delimiter")
+        place = _skip(body, place + 1)
+
+
+def read_document(body: bytes, bounds: Bounds) -> Any:
+    """The one JSON value of a body, an array taken for a value.
+
+    Raises:
+        InvalidJsonError: it is not I-JSON, or is beyond its bounds.
+    """
+    value_end(body, _skip(body, 0), bounds, "$")
+    document = _document(body, 0, len(body), "$")
+    if document.fault is not None:
+        raise document.fault
+    return document.value
 
 
 def document_key(value: Any) -> bytes:
@@ -58,7 +86,7 @@ def document_key(value: Any) -> bytes:
     RFC 8785 has no integers beyond 2^53; Spark's statistics do. They enter as `{"integer": text}`: no two of them are taken for one.
 
     Raises:
-        InvalidEventError: a text holds a lone surrogate, or the document is nested too deeply.
+        InvalidJsonError: a text holds a lone surrogate, or the document is nested too deeply.
     """
     try:
         try:
@@ -66,45 +94,80 @@ def document_key(value: Any) -> bytes:
         except rfc8785.IntegerDomainError:
             canonical = rfc8785.dumps(_with_large_integers(value))
     except rfc8785.CanonicalizationError as error:
-        raise InvalidEventError(
+        raise InvalidJsonError(
             f"The document has no canonical form: {error}.", field="$", hint="Send text without lone surrogates."
         ) from error
     except RecursionError as error:
-        raise InvalidEventError("The document is nested too deeply.", field="$") from error
+        raise InvalidJsonError("The document is nested too deeply.", field="$") from error
     return sha256(canonical).digest()
 
 
-def _array(text: str) -> list[Document]:
-    documents: list[Document] = []
-    place = _skip(text, text.index("[") + 1)
-    if text[place : place + 1] == "]":
-        return _ended(text, place, documents)
-    while True:
-        value, end = _DECODER.raw_decode(text, place)
-        documents.append(Document(value, text[place:end].encode("utf-8"), f"$[{len(documents)}]"))
-        place = _skip(text, end)
-        mark = text[place : place + 1]
-        if mark == "]":
-            return _ended(text, place, documents)
-        if mark != ",":
-            raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
-        place = _skip(text, place + 1)
+def _document(body: bytes, start: int, end: int, path: str) -> Document:
+    raw = body if end - start == len(body) else body[start:end]
+    try:
+        value = _DECODER.decode(raw.decode("utf-8"))
+        if _SURROGATE.search(raw):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails at a surrogate that has lost its other half
+    except UnicodeDecodeError as error:
+        at = start + error.start
+        raise InvalidJsonError(f"The body is not UTF-8: byte {at} is {body[at]:#04x}.", field="$", hint="Send JSON in UTF-8.") from error
+    except json.JSONDecodeError as error:
+        raise _not_json(body, start + len(error.doc[: error.pos].encode("utf-8", "surrogatepass")), error.msg) from error
+    except UnicodeEncodeError as error:
+        return Document(None, raw, path, _fault(path, f"{path} holds a lone surrogate, \\u{ord(error.object[error.start]):04x}", None))
+    except RecursionError:
+        return Document(None, raw, path, _fault(path, f"{path} is nested too deeply: more than {MAX_DEPTH} levels", None))
+    except _TwiceError as error:
+        return Document(None, raw, path, _fault(path, f"{path} has the member {error.name!r} twice in one object", error.name))
+    except ValueError as error:
+        return Document(None, raw, path, _fault(path, f"{path} is not I-JSON: {error}", None))
+    return Document(value, raw, path)
 
 
-def _ended(text: str, bracket: int, documents: list[Document]) -> list[Document]:
-    rest = _skip(text, bracket + 1)
-    if rest != len(text):
-        raise json.JSONDecodeError("Extra data", text, rest)
-    return documents
+def _fault(path: str, what: str, name: str | None) -> InvalidJsonError:
+    return InvalidJsonError(f"{what}.", field=name or path, hint="Send JSON that every parser reads alike (RFC 7493).")
 
 
-def _skip(text: str, place: int) -> int:
-    match = _BLANK.match(text, place)
+class _TwiceError(ValueError):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name[:_LONGEST]
+
+
+def _not_json(body: bytes, place: int, reason: str) -> InvalidJsonError:
+    line = body.count(b"\n", 0, place) + 1
+    column = len(body[body.rfind(b"\n", 0, place) + 1 : place].decode("utf-8", "replace")) + 1
+    return InvalidJsonError(f"The body is not JSON: {reason} in line {line}, column {column}.", field="$")
+
+
+def _require_end(body: bytes, bracket: int) -> None:
+    rest = _skip(body, bracket + 1)
+    if rest != len(body):
+        raise _not_json(body, rest, "Extra data")
+
+
+def _skip(body: bytes, place: int) -> int:
+    match = _BLANK.match(body, place)
     return match.end() if match else place
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        raise _TwiceError(next(name for name, _ in pairs if name in seen or seen.add(name)))  # type: ignore[func-returns-value]
+    return members
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value - value != 0:
+        raise ValueError(f"{text[:_LONGEST]} is no number that a computer has")
+    return value
 
 
 def _with_large_integers(value: Any) -> Any:
@@ -117,4 +180,4 @@ def _with_large_integers(value: Any) -> Any:
     return value
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_members)

@@ -6,7 +6,7 @@ facets of their own. It must name the first field that is wrong, as a JSON path.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
@@ -22,6 +22,10 @@ def _instant(text: str) -> str:
         parsed = datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError("not a date and time of RFC 3339, as 2013-02-12T03:00:00Z") from error
+    try:
+        parsed.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("outside of the years 1 to 9999 in UTC") from error
     if parsed.tzinfo is None:
         raise ValueError("a time without its zone; end it in Z or an offset as +01:00")
     return text

@@ -1,7 +1,7 @@
 """PROV documents at the door: read, held against every constraint, and kept in the log as one entry.
 
 What is kept is the document as PROV-JSON in one form, without secrets, so that the same document in another notation, or sent again, is the
-same entry. What is refused is kept as a dead letter, byte for byte, with the line and the clause.
+same entry. What is refused is kept as a dead letter without its secrets, with the line and the clause.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Stage
+from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
 from headwater.backend.intake.documents import document_key
+from headwater.backend.intake.receive import dead_letter
 from headwater.backend.intake.redaction import redact
+from headwater.backend.intake.scan import MANIFEST, value_end
 from headwater.backend.projection.prov import project_prov, prov_stamp
 from headwater.errors import InvalidInputError
 from headwater.graph.prov import ProvFormat
@@ -46,6 +48,8 @@ class ProvIntake:
             UnavailableError: the log cannot be written now.
         """
         try:
+            if body.lstrip()[:1] in (b"{", b"["):
+                value_end(body, 0, MANIFEST, "$")
             document = read(body, notation)
             require_valid(document)
             kept = canonical_json(document, _clean)
@@ -54,7 +58,7 @@ class ProvIntake:
             batch, left_out = project_prov(stated, prov_stamp(stated, ""))
             key = document_key(json.loads(kept))
         except InvalidInputError as error:
-            self._log.bury(tenant, [DeadLetter(Stage.INTAKE, error.message, body, error.field)]).result()
+            self._log.bury(tenant, [dead_letter(body, error)]).result()
             raise
         (receipt,) = self._log.append(tenant, [Draft(EntryKind.PROV, key, kept.encode())]).result()
         nodes = {node.id for node in batch.nodes} | {end for edge in batch.edges for end in (edge.src, edge.dst)}

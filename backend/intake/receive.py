@@ -1,7 +1,8 @@
 """The intake: the one way into the log, for the service's endpoints and for the spool of an application on this machine.
 
 For anything that sends events, manifests and segments. It must keep nothing that it cannot vouch for, must refuse with the name of the
-field, must keep what it refused byte for byte, and must say "accepted" only of what is durable.
+field, must keep what it refused as a dead letter without its secrets, and must say "accepted" only of what is durable. Of a body with many
+faults it tells and keeps the first hundred and counts the others.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from dataclasses import dataclass, field
 from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Receipt, Stage
 from headwater.backend.intake.documents import Document, document_key, read_documents
 from headwater.backend.intake.events import check_event
-from headwater.backend.intake.redaction import redact
-from headwater.errors import InvalidEventError, InvalidInputError
+from headwater.backend.intake.redaction import kept_of, redact, redact_text
+from headwater.backend.projection.rehearsal import rehearse_event
+from headwater.errors import InvalidInputError, InvalidJsonError
+
+MAX_REJECTED = 100
+_LONGEST = 500  # characters of a field or message that are told of a refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +36,15 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class EventsReport:
-    """What became of a body. `accepted` counts what is durable now, `duplicates` those of them that were known already."""
+    """What became of a body. `accepted` counts what is durable now, `duplicates` those of them that were known already.
+
+    `rejected` has the first hundred that were refused, `more_rejected` counts the others.
+    """
 
     accepted: int
     duplicates: int
     rejected: Sequence[Rejection]
+    more_rejected: int = 0
 
 
 @dataclass(slots=True)
@@ -43,6 +52,7 @@ class Submission:
     """A body on its way to the disk. `result` and `durable` wait for it, in a thread or on the loop; both may raise `UnavailableError`."""
 
     rejected: list[Rejection] = field(default_factory=list)
+    more_rejected: int = 0
     appended: Future[Sequence[Receipt]] | None = None
     buried: Future[None] | None = None
 
@@ -59,7 +69,7 @@ class Submission:
         return self._report(await asyncio.wrap_future(self.appended) if self.appended is not None else [])
 
     def _report(self, receipts: Sequence[Receipt]) -> EventsReport:
-        return EventsReport(len(receipts), sum(receipt.duplicate for receipt in receipts), self.rejected)
+        return EventsReport(len(receipts), sum(receipt.duplicate for receipt in receipts), self.rejected, self.more_rejected)
 
 
 class EventIntake:
@@ -74,28 +84,30 @@ class EventIntake:
         drafts: list[Draft] = []
         letters: list[DeadLetter] = []
         try:
-            documents = read_documents(body)
-        except InvalidEventError as error:
+            for index, document in enumerate(read_documents(body)):
+                try:
+                    drafts.append(_checked(document))
+                except InvalidInputError as error:
+                    self._reject(submission, letters, document.body, index, error)
+        except InvalidJsonError as error:  # of the body as a whole: nothing of it is taken
+            submission, drafts, letters = Submission(), [], []
             self._reject(submission, letters, body, 0, error)
-            documents = []
-        for index, document in enumerate(documents):
-            try:
-                check_event(document)
-                drafts.append(draft(EntryKind.EVENT, document))
-            except InvalidEventError as error:
-                self._reject(submission, letters, document.body, index, error)
         submission.buried = self._log.bury(tenant, letters) if letters else None
         submission.appended = self._log.append(tenant, drafts) if drafts else None
         return submission
 
     def refuse(self, tenant: str, body: bytes, error: InvalidInputError) -> Future[None]:
         """Keep a body that could not even be unpacked."""
-        return self._log.bury(tenant, [_letter(body, error)])
+        return self._log.bury(tenant, [dead_letter(body, error)])
 
     @staticmethod
     def _reject(submission: Submission, letters: list[DeadLetter], body: bytes, index: int, error: InvalidInputError) -> None:
-        submission.rejected.append(Rejection(index, error.field, error.message, error.hint))
-        letters.append(_letter(body, error))
+        if len(submission.rejected) == MAX_REJECTED:
+            submission.more_rejected += 1
+            return
+        letter = dead_letter(body, error)
+        submission.rejected.append(Rejection(index, letter.field, letter.reason, error.hint and error.hint[:_LONGEST]))
+        letters.append(letter)
 
 
 def draft(kind: EntryKind, document: Document) -> Draft:
@@ -109,5 +121,17 @@ def draft(kind: EntryKind, document: Document) -> Draft:
     return Draft(kind, document_key(clean), body)
 
 
-def _letter(body: bytes, error: InvalidInputError) -> DeadLetter:
-    return DeadLetter(Stage.INTAKE, error.message, body, error.field)
+def dead_letter(body: bytes, error: InvalidInputError) -> DeadLetter:
+    """What is kept of a refused body, and why it was: without secrets, and in bounds."""
+    return DeadLetter(
+        Stage.INTAKE, redact_text(error.message)[:_LONGEST], kept_of(body), error.field and redact_text(error.field)[:_LONGEST]
+    )
+
+
+def _checked(document: Document) -> Draft:
+    if document.fault is not None:
+        raise document.fault
+    check_event(document)
+    taken = draft(EntryKind.EVENT, document)
+    rehearse_event(document.value, document.body, document.path)
+    return taken

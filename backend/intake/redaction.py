@@ -1,84 +1,82 @@
 """Secrets taken out at intake, whatever the sender did about them.
 
-For events of any producer: Spark properties, JDBC addresses, command lines. A secret is known by the name that it stands under or
-by its own shape. Only text is replaced, and only the secret part of it, so that an address still names its dataset. It must give the
-same result for the same input, since names are identities; and it cannot know a password that looks like a word.
+For everything that is kept: events of any producer, manifests, declarations, PROV, and what was refused of them. The rules are those of the
+Spark side (`spark_listener/redact.py`). It must give the same result for the same input, since names are identities; and it cannot know a
+password that stands alone and looks like a word.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+import zlib
 from typing import Any
 
-MARK = "[redacted]"
+from headwater.backend.intake.scan import EVENT, value_end
+from headwater.errors import InvalidJsonError
+from headwater.spark_listener.redact import redact_deep
+from headwater.spark_listener.secrets import MARK, secret_name_in, without_secrets, without_userinfo
 
-_SECRET_NAME = re.compile(
-    r"passw(or)?d|passphrase|secret|api[_.-]?key|access[_.-]?key|account[_.-]?key|private[_.-]?key|credential|authorization|auth[_.-]?token|"
-    r"(access|session|refresh|bearer|id|sas)[_.-]?token|^token$|[_.-]token$|connection[_.-]?string|cookie",
-    re.IGNORECASE,
-)
-_NAMES = (
-    r"(password|passwd|pwd|secret|sig|signature|access_?key|account_?key|secret_?key|api_?key|token|x-amz-signature|x-amz-security-token)"
-)
-# What may be taken out of a name without making two names one: a partition folder `token=7` is no secret.
-_SECRET_ADDRESS = (
-    # user:password@ in an address
-    (re.compile(r"(?<=://)([^/\s:@?#]*):[^/\s@]+@"), rf"\1:{MARK}@"),
-    # ?password=…, ;sig=… of an address
-    (re.compile(rf"(?i)(?<=[?&;]){_NAMES}=[^&;,\s\"'\[]+"), rf"\1={MARK}"),
-)
-_SECRET_TEXT = (
-    *_SECRET_ADDRESS,
-    # password=… in a connection string or a command line
-    (re.compile(rf"(?i)\b{_NAMES}=[^&;,\s\"'\[]+"), rf"\1={MARK}"),
-    (re.compile(r"(?i)\b(bearer|basic) [a-z0-9._~+/=-]{12,}"), rf"\1 {MARK}"),
-    (re.compile(r"\b(AKIA|ASIA)[A-Z0-9]{16}\b"), MARK),
-    (re.compile(r"\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}\b"), MARK),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"), MARK),
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MARK),
-)
-_IDENTITIES = frozenset({"name", "namespace", "field", "path"})
-# No pattern above can match a text without one of these: most text is passed by one look.
-_SUSPECT = re.compile(r"@|=|(?i:bearer |basic )|AKIA|ASIA|gh[pousr]_|xox|eyJ|-----BEGIN")
+__all__ = ["MARK", "kept_of", "redact", "redact_text"]
+
+_EXCERPT = 2_000  # characters that are kept of what cannot be read
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+_UNSEEN = re.compile(r"[^\t\n\r -~\u00a0-\ud7ff\ue000-\U0010ffff]")
+_LEFT_OUT = "[the rest is left out]"
 
 
 def redact(value: Any) -> Any:
     """The value without its secrets; the very same object where there is none."""
-    if isinstance(value, str):
-        return redact_text(value)
-    if isinstance(value, Mapping):
-        return _redact_mapping(value)
-    if isinstance(value, list):
-        children = [redact(child) for child in value]
-        return children if any(new is not old for new, old in zip(children, value, strict=True)) else value
-    return value
+    return redact_deep(value)
 
 
 def redact_text(text: str) -> str:
     """A text without the secrets that are known by their shape."""
-    if not _SUSPECT.search(text):
-        return text
-    return _replaced(text, _SECRET_TEXT)
+    return without_secrets(without_userinfo(text))
 
 
-def _replaced(text: str, patterns: Sequence[tuple[re.Pattern[str], str]]) -> str:
-    redacted = text
-    for pattern, replacement in patterns:
-        redacted = pattern.sub(replacement, redacted)
-    return text if redacted == text else redacted
+def kept_of(refused: bytes) -> bytes:
+    """What is kept of a body that was refused.
+
+    Its bytes where no secret shows, else the document without its secrets. Of what cannot be read: the beginning, up to where something
+    bears a secret's name.
+    """
+    try:
+        value_end(refused, 0, EVENT, "$")
+        value = json.loads(refused, object_pairs_hook=_every_member)
+        clean = redact(value)
+        if clean is value:
+            return refused
+        return json.dumps(clean, separators=(",", ":")).encode()
+    except (ValueError, RecursionError, InvalidJsonError):
+        return _beginning(refused)
 
 
-def _redact_mapping(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-    children = {name: _redact_member(name, child) for name, child in mapping.items()}
-    return children if any(children[name] is not child for name, child in mapping.items()) else mapping
+def _beginning(body: bytes) -> bytes:
+    if body[:2] == b"\x1f\x8b":
+        # Packed text shows no secret, and whoever unpacks it does.
+        try:
+            body = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(body, 8 * _EXCERPT)
+        except zlib.error:
+            return _LEFT_OUT.encode()
+    try:
+        text = whole = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text, whole = body[: 8 * _EXCERPT].decode("utf-8", "replace"), ""
+    # A name may be written in escapes, or in an encoding of two bytes a letter.
+    text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _UNSEEN.sub("", text[: 8 * _EXCERPT]))[:_EXCERPT]
+    named = secret_name_in(text)
+    shown = redact_text(text if named is None else text[:named])
+    if shown == whole:
+        return body
+    return f"{_UNSEEN.sub('', shown)}{_LEFT_OUT}".encode("utf-8", "replace")
 
 
-def _redact_member(name: str, child: Any) -> Any:
-    if not isinstance(child, str):
-        return redact(child)
-    if name in _IDENTITIES:
-        return _replaced(child, _SECRET_ADDRESS)
-    if child and child != MARK and _SECRET_NAME.search(name):
-        return MARK
-    return redact_text(child)
+def _every_member(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose members are all there; those of a name that stands twice get names of their own."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        members = {}
+        for place, (name, value) in enumerate(pairs):
+            members[f"{name} ({place})" if name in members else name] = value
+    return members

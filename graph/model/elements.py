@@ -78,7 +78,12 @@ class Stamp:
                     f"{instant!r} is not an instant.", hint="Write it as 2026-01-31T23:59:59.123Z (ISO 8601)."
                 ) from None
         zoned = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-        return cls(zoned.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"), key)
+        try:
+            return cls(zoned.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"), key)
+        except OverflowError:
+            raise InvalidInputError(
+                f"{zoned.isoformat()!r} lies outside of the years 1 to 9999 in UTC.", hint="Write an instant within them."
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -144,8 +145,8 @@ class _Outline:
     def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            self._fail(self.at, f"{next(name for name in names if names.count(name) > 1)!r} stands twice in a statement")
+            twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+            self._fail(self.at, f"{twice!r} stands twice in a statement")
         return found
 
 

@@ -73,7 +73,7 @@ def test_what_cannot_be_answered_is_refused(filled: Any, path: str, asked: dict[
 @pytest.mark.parametrize(
     ("body", "status", "field"),
     [
-        (b"{", 400, "$"),
+        (b"{", 422, "$"),
         (b"[]", 400, "$"),
         (b'{"instances": [{"id": "actor:planet:earth"}]}', 400, "$.instances[0].id"),
         (b'{"descriptions": [{"id": "dataset:file:/nowhere", "aspect": "tag", "value": "x"}]}', 404, None),

@@ -90,10 +90,61 @@ def test_of_an_array_the_valid_are_taken_and_the_others_named(
     assert [json.loads(letter.body) for letter in letters()] == [bad]
 
 
-@pytest.mark.parametrize("sent", [b"", b"{", b"\xff\xfe", b'{"a": NaN}', b"[" * 50_000])
-def test_what_is_not_json_is_kept_too(client: httpx.Client, letters: Callable[[], list[DeadLetter]], sent: bytes) -> None:
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (b"", b""),
+        (b"{", b"{"),
+        (b"\xff\xfe", "\ufffd\ufffd[the rest is left out]".encode()),
+        (b'{"a": NaN}', b'{"a": NaN}'),
+        (b"[" * 50_000, b"[" * 2_000 + b"[the rest is left out]"),
+        (b'{"a": 1, "password": "hunter2", ', b'{"a": 1, "[the rest is left out]'),
+        (b'{"a": 1, "a": 2}', b'{"a": 1, "a": 2}'),
+        (b'{"secret": 5, "secret": null}', b'{"secret":"[redacted]","secret (1)":null}'),
+    ],
+)
+def test_what_is_not_json_is_kept_too(client: httpx.Client, letters: Callable[[], list[DeadLetter]], sent: bytes, kept: bytes) -> None:
     assert client.post(_PATH, content=sent).status_code == 422
-    assert [letter.body for letter in letters()] == [sent]
+    assert [letter.body for letter in letters()] == [kept]
+
+
+def test_of_many_refusals_a_hundred_are_told_and_the_others_counted(client: httpx.Client, letters: Callable[[], list[DeadLetter]]) -> None:
+    response = client.post(_PATH, content=json.dumps([run_event(1045), *({"number": number} for number in range(250))]))
+    told = response.json()
+    assert (response.status_code, told["accepted"], len(told["rejected"]), told["more_rejected"]) == (422, 1, 100, 150)
+    assert len(letters()) == 100
+    assert len(response.content) < 50_000
+
+
+@pytest.mark.parametrize("path", [_PATH, "/api/v1/captures", "/api/v1/declarations", "/graphql"])
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (b'{"query": "{ service { version } }", "a": 1, "a": 2}', "'a' twice"),
+        (b'{"query": "{ service { version } }", "a": "\\ud800"}', "lone surrogate"),
+        (b'{"query": ' + b"[" * 90_000 + b"]" * 90_000 + b"}", "nested too deeply"),
+        (b'{"query": 1e999}', "no number"),
+    ],
+)
+def test_every_door_refuses_what_parsers_read_differently(client: httpx.Client, path: str, sent: bytes, message: str) -> None:
+    response = client.post(path, content=sent, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
+    assert message in response.text
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"eventTime": "0001-01-01T00:00:00+14:00"}, "$.eventTime"),
+        ({"eventTime": "9999-12-31T23:59:59-14:00"}, "$.eventTime"),
+        ({"job": {"namespace": "tests", "name": "x" * 5_000}}, "$"),
+        ({"inputs": [{"namespace": "é" * 350, "name": "ü" * 350}]}, "$"),
+    ],
+)
+def test_what_no_store_holds_is_refused_at_the_door(client: httpx.Client, change: dict[str, Any], field: str) -> None:
+    response = client.post(_PATH, json=run_event(1046, **change))
+    assert (response.status_code, response.json()["accepted"]) == (422, 0)
+    assert response.json()["field"].startswith(field)
 
 
 def test_broken_gzip_is_refused_and_kept(client: httpx.Client, letters: Callable[[], list[DeadLetter]]) -> None:
@@ -101,7 +152,8 @@ def test_broken_gzip_is_refused_and_kept(client: httpx.Client, letters: Callable
     response = client.post(_PATH, content=sent, headers={"Content-Encoding": "gzip"})
     assert response.status_code == 400
     assert "cut short" in response.json()["message"]
-    assert [letter.body for letter in letters()] == [sent]
+    (letter,) = letters()
+    assert letter.body.startswith(b'{"eventType": "COMPLETE"')
 
 
 def test_a_gzip_bomb_is_refused(client: httpx.Client) -> None:

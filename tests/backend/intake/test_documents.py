@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.backend.intake.documents import document_key, read_documents
-from headwater.errors import InvalidEventError
+from headwater.backend.intake.documents import MAX_DOCUMENTS, Document, document_key
+from headwater.backend.intake.documents import read_document as read_one
+from headwater.backend.intake.documents import read_documents as read_in_turn
+from headwater.backend.intake.scan import DECLARATION, EVENT, MAX_DEPTH, Bounds
+from headwater.errors import InvalidJsonError
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _JSON = st.recursive(
@@ -17,6 +20,15 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXT, inner, max_size=4),
     max_leaves=12,
 )
+
+
+def read_documents(body: bytes) -> list[Document]:
+    """All documents of a body; raises the fault of one."""
+    documents = list(read_in_turn(body))
+    for document in documents:
+        if document.fault is not None:
+            raise document.fault
+    return documents
 
 
 def test_one_document_is_the_body_itself() -> None:
@@ -60,9 +72,9 @@ def test_an_array_reads_as_json_does(values: list[object]) -> None:
     ],
 )
 def test_what_is_not_json_is_refused_with_the_place(body: bytes, message: str) -> None:
-    with pytest.raises(InvalidEventError, match=message) as caught:
+    with pytest.raises(InvalidJsonError, match=message) as caught:
         read_documents(body)
-    assert caught.value.field == "$"
+    assert caught.value.field in ("$", "$[0]")
 
 
 @given(_JSON)
@@ -85,5 +97,77 @@ def test_large_integers_are_told_apart() -> None:
 
 
 def test_a_lone_surrogate_is_refused() -> None:
-    with pytest.raises(InvalidEventError, match="canonical form"):
+    with pytest.raises(InvalidJsonError, match="canonical form"):
         document_key(json.loads('{"a": "\\ud800"}'))
+
+
+@pytest.mark.parametrize("body", [b'{"a": "\\ud800"}', b'{"\\udfff": 1}', b'["x", {"a": ["\\uDC00\\uD800"]}]'])
+def test_half_a_character_is_refused_wherever_it_stands(body: bytes) -> None:
+    with pytest.raises(InvalidJsonError, match="lone surrogate"):
+        read_documents(body)
+
+
+def test_a_whole_character_in_two_escapes_is_read() -> None:
+    assert read_documents(b'{"a": "\\ud83c\\udf0a"}')[0].value == {"a": "\N{WATER WAVE}"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"password": 1, "password": 2}',
+        b'[{}, {"a": [{"b": {"password": 1, "x": 2, "password": 1}}]}]',
+        b'{"pass\\u0077ord":1,"password":2}',
+    ],
+)
+def test_a_member_that_stands_twice_is_refused_by_its_name(body: bytes) -> None:
+    with pytest.raises(InvalidJsonError, match="the member 'password' twice") as caught:
+        read_documents(body)
+    assert caught.value.field == "password"
+
+
+def test_of_an_array_only_the_document_with_the_fault_is_refused() -> None:
+    documents = list(read_in_turn(b'[{"a": 1}, {"a": 1, "a": 2}, {"b": 1e999}, {"c": 3}]'))
+    assert [document.value for document in documents] == [{"a": 1}, None, None, {"c": 3}]
+    assert [document.path for document in documents if document.fault] == ["$[1]", "$[2]"]
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_nesting_is_bounded_before_anything_is_parsed(opening: bytes, closing: bytes) -> None:
+    within = opening * MAX_DEPTH + b"1" + closing * MAX_DEPTH
+    assert read_one(within, DECLARATION) is not None
+    with pytest.raises(InvalidJsonError, match="nested too deeply"):
+        read_one(opening + within + closing, DECLARATION)
+
+
+def test_brackets_and_quotes_within_texts_count_for_nothing() -> None:
+    text = "[{" * 5_000 + '\\"' * 5_000 + "\\"
+    (document,) = read_documents(json.dumps([{"a": text}]).encode())
+    assert document.value == {"a": text}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "body", "message"),
+    [
+        (Bounds(1 << 20), b'"' + b"x" * (1 << 20) + b'"', "more than 1 MB"),
+        (Bounds(1 << 20), b'{"a": "' + b"x" * (1 << 20) + b'"}', "more than 1 MB"),
+        (Bounds(1 << 20), b'{"a": [' + b"1.5, " * (1 << 18), "more than 1 MB"),
+        (Bounds(1 << 20, containers=1_000), b"[" + b"{}," * 1_000 + b"{}]", "more than 1,000 objects and arrays"),
+        (Bounds(1 << 20, values=1_000), b"[" + b"1," * 1_001 + b"1]", "more than 1,000 values"),
+    ],
+)
+def test_a_document_that_is_too_large_is_refused_before_it_is_parsed(bounds: Bounds, body: bytes, message: str) -> None:
+    with pytest.raises(InvalidJsonError, match=message):
+        read_one(body, bounds)
+
+
+def test_the_documents_of_a_body_are_counted() -> None:
+    with pytest.raises(InvalidJsonError, match="more than 50,000 documents"):
+        list(read_in_turn(b"[" + b"{}," * MAX_DOCUMENTS + b"{}]"))
+
+
+@given(st.lists(_JSON, min_size=1, max_size=4), st.integers(1, 40))
+def test_where_a_document_ends_does_not_depend_on_the_window(values: list[object], window: int) -> None:
+    text = json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("headwater.backend.intake.scan._WINDOW", window)
+        assert [document.value for document in read_in_turn(text, EVENT)] == json.loads(text)

@@ -55,7 +55,7 @@ def test_secrets_are_known_by_their_name(name: str) -> None:
         {"columnLineage": {"fields": {"token": {"inputFields": [{"namespace": "file", "name": "/a", "field": "secret"}]}}}},
         {"keys": ["a"], "key": "b", "partition_key": "c", "tokens": 7},
         {"path": "s3://bucket/a=1/b=2"},
-        {"password": None, "secret": 5},
+        {"password": None, "secret": ""},
     ],
 )
 def test_names_stay(value: object) -> None:

@@ -1,0 +1,110 @@
+"""Where a JSON value ends, and that it is not too large, before anything is made of it.
+
+For the reader of bodies. A scan takes linear time and next to no memory, however the text is made, and gives the interpreter to other
+threads every few milliseconds. It looks at strings and brackets alone; whether the text is JSON is for the parser to say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from headwater.errors import InvalidJsonError
+
+MAX_DEPTH = 150
+_MB = 1024 * 1024
+_WINDOW = 1 << 18  # bytes that one match may go through: a match holds the interpreter
+# Without possessive quantifiers, which are wrong in early releases of Python 3.11. Nothing follows the stars, so nothing is tried twice.
+_OUTSIDE = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]*")*')
+_INSIDE = re.compile(rb'(?:[^"\\]+|\\.)*', re.DOTALL)
+_SCALAR = re.compile(rb"[^\s,\[\]{}\"]*")
+_QUOTE, _BACKSLASH = b'"\\'
+_OPENING = frozenset(b"[{")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How large one document may be. An empty object takes 64 bytes of memory, a value of a list 8 and what it is."""
+
+    size: int
+    containers: int = 250_000
+    values: int = 2_000_000
+
+
+EVENT = Bounds(8 * _MB)
+MANIFEST = Bounds(32 * _MB, containers=500_000)
+DECLARATION = Bounds(4 * _MB, containers=100_000)
+QUERY = Bounds(2 * _MB, containers=50_000, values=200_000)
+
+
+def value_end(body: bytes, start: int, bounds: Bounds, path: str) -> int:
+    """The place behind the value that begins at `start`; the end of the body where it is not closed.
+
+    Raises:
+        InvalidJsonError: it is beyond the bounds; the message names `path`.
+    """
+    first = body[start] if start < len(body) else 0
+    if first == _QUOTE:
+        end = min(_string_end(body, start), len(body))
+    elif first in _OPENING:
+        end = _container_end(body, start, bounds, path)
+    else:
+        found = _SCALAR.match(body, start)
+        end = max(found.end() if found else start, min(start + 1, len(body)))
+    if end - start > bounds.size:
+        raise _too_large(path, f"has more than {bounds.size // _MB} MB")
+    if body.count(b",", start, end) > bounds.values:
+        raise _too_large(path, f"has more than {bounds.values:,} values")
+    return end
+
+
+def _container_end(body: bytes, start: int, bounds: Bounds, path: str) -> int:
+    place, size, depth, containers = start, len(body), 0, 0
+    last = start + bounds.size
+    match = _OUTSIDE.match
+    while place <= last:
+        window = place + _WINDOW
+        found = match(body, place, window)
+        place = found.end() if found else place
+        if place >= size:
+            return size
+        if place >= window:
+            continue
+        mark = body[place]
+        if mark == _QUOTE:  # a string with an escape, or one that goes on behind the window
+            place = _string_end(body, place)
+            if place > size:
+                return size
+            continue
+        place += 1
+        if mark in _OPENING:
+            containers += 1
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise InvalidJsonError(f"{path} is nested too deeply: more than {MAX_DEPTH} levels.", field=path, hint="Send it flatter.")
+            if containers > bounds.containers:
+                raise _too_large(path, f"has more than {bounds.containers:,} objects and arrays")
+        else:
+            depth -= 1
+            if depth <= 0:
+                return place
+    raise _too_large(path, f"has more than {bounds.size // _MB} MB")
+
+
+def _string_end(body: bytes, quote: int) -> int:
+    """The place behind the string that begins at `quote`; beyond the body where it does not end."""
+    place, size = quote + 1, len(body)
+    while place < size:
+        found = _INSIDE.match(body, place, place + _WINDOW)
+        place = found.end() if found else place
+        if place >= size:
+            break
+        if body[place] == _QUOTE:
+            return place + 1
+        if body[place] == _BACKSLASH:  # an escape that the window cut in two
+            place += 2
+    return size + 1
+
+
+def _too_large(path: str, what: str) -> InvalidJsonError:
+    return InvalidJsonError(f"{path} {what}.", field=path, hint="Send it in parts.")

@@ -1,0 +1,58 @@
+"""What projection would refuse, found at the door: ids that no store holds, and times that have no UTC.
+
+For intake. A document that is acknowledged must not become a dead letter for what could be known before. The whole projection is rehearsed
+only where something in the document is unusual, so that an honest event pays for one search of its bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.backend.projection.capture import capture_stamp, project_capture
+from headwater.backend.projection.declaration import declaration_stamp, project_declaration
+from headwater.backend.projection.event import event_stamp, project_event
+from headwater.errors import InvalidCaptureError, InvalidEventError, InvalidInputError
+from headwater.graph.model.changes import collect
+from headwater.graph.model.declaration import Declaration
+
+# A byte becomes three characters of an id, and an id has four parts: shorter texts make no id that is too long.
+_LONG_TEXT = re.compile(rb'"(?:[^"\\]|\\.){300}', re.DOTALL)
+_EDGE_OF_TIME = re.compile(rb'"(?:0000|0001|9999)-')
+
+
+def rehearse_event(event: Mapping[str, Any], body: bytes, path: str) -> None:
+    """Accept an event that can be projected.
+
+    Raises:
+        InvalidEventError: it cannot.
+    """
+    if not _LONG_TEXT.search(body) and not _EDGE_OF_TIME.search(body):
+        return
+    try:
+        collect([project_event(event, event_stamp(event, ""))])
+    except InvalidInputError as error:
+        field = path + (error.field or "$").removeprefix("$") if (error.field or "$").startswith("$") else path
+        raise InvalidEventError(f"{path}: {error.message}", field=field, hint=error.hint) from error
+
+
+def rehearse_capture(manifest: Mapping[str, Any]) -> None:
+    """Accept a manifest that can be projected.
+
+    Raises:
+        InvalidCaptureError: it cannot.
+    """
+    try:
+        collect([project_capture(manifest, capture_stamp(manifest, ""), [])])
+    except InvalidInputError as error:
+        raise InvalidCaptureError(error.message, field=error.field, hint=error.hint) from error
+
+
+def rehearse_declaration(declaration: Declaration) -> None:
+    """Accept a declaration that can be projected.
+
+    Raises:
+        InvalidInputError: it cannot.
+    """
+    collect([project_declaration(declaration, declaration_stamp(declaration, ""))])
