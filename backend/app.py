@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,11 +17,13 @@ from fastapi import FastAPI, Request
 import headwater
 from headwater.backend.api import captures, columns, declarations, errors, health, impact, lineage, page, provenance, sessions
 from headwater.backend.api.attended import Attended
+from headwater.backend.api.audit import auditor, note_refusal
 from headwater.backend.api.context import Service, principal
-from headwater.backend.api.credentials import Credentials
+from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.requests import RequestLog
+from headwater.backend.audit_log import AuditLog
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
@@ -29,6 +32,8 @@ from headwater.backend.replay import Replays
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
+from headwater.errors import HeadwaterError
+from headwater.graphql.access import Scope
 from headwater.graphql.context import Context
 from headwater.graphql.schema import build_router
 
@@ -42,6 +47,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
     """
     known = credentials or Credentials(settings.key(), tenant=DEFAULT_TENANT)
     metrics = Metrics()
+    audit = AuditLog(settings.folder.audit)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -49,8 +55,9 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
             worker = Worker(workspace, metrics)
             questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
             app.state.service = Service(
-                settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions
+                settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit
             )
+            audit.start()
             app.state.replays = Replays(workspace.home.replays, workspace.graph, questions.of("replays").trace)
             worker.start()
             if warm:
@@ -60,6 +67,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
             finally:
                 await questions.close()
                 await asyncio.to_thread(worker.stop)
+                await asyncio.to_thread(audit.close)
 
     # No /docs: that page would load scripts of other sites beside the user's cookie.
     app = FastAPI(
@@ -69,11 +77,11 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
         app.include_router(part.router)
     app.include_router(build_router(_graphql_context, lambda body: read_document(body, QUERY)))
     app.include_router(page.build_router(built_page))
-    errors.install(app)
+    errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
     app.add_middleware(Attended, seconds=settings.question_seconds)
     app.add_middleware(
         Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
-        opened=settings.open_endpoints,
+        opened=settings.open_endpoints, audit=audit,
     )  # fmt: skip
     app.add_middleware(RequestLog, metrics=metrics)
     return app
@@ -85,12 +93,20 @@ def _limit(settings: Settings, path: str) -> int:
     return settings.max_segment_bytes if path.startswith(_SEGMENTS) else settings.max_body_bytes
 
 
+def _require(request: Request, who: Principal, scope: Scope) -> None:
+    try:
+        who.require(scope)
+    except HeadwaterError as error:
+        note_refusal(request.app.state.service.audit, request.scope, who, error.message, operation=f"graphql.{scope}")
+        raise
+
+
 async def _graphql_context(request: Request) -> Context:
     who, service = await principal(request), request.app.state.service
     workspace: Workspace = service.workspace
     return Context(
-        tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=who.require,
-        questions=service.questions.of(f"{who.tenant} {who.method}"),
+        tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=partial(_require, request, who),
+        auditor=await auditor(request), questions=service.questions.of(f"{who.tenant} {who.method}"),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=request.app.state.replays,
         declarations=DeclarationIntake(workspace.log, workspace.graph),

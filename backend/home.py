@@ -76,6 +76,10 @@ class Home:
         return Registry(self.path)
 
     @property
+    def audit(self) -> Path:
+        return self.path / "audit.jsonl"
+
+    @property
     def projector_lock(self) -> Path:
         return self.path / "projector.lock"
 

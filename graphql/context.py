@@ -6,6 +6,7 @@ Made anew for every request by the service, from the credential; the schema must
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 from strawberry.fastapi import BaseContext
@@ -14,6 +15,7 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.questions import DirectQuestions, Questions
 from headwater.graphql.access import Scope
+from headwater.graphql.audit import Act, Auditor, Unaudited, audited
 from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
@@ -33,9 +35,14 @@ class Context(BaseContext):
     store: str
     pending: Callable[[], Awaitable[int]]
     questions: Questions | None = None
+    auditor: Auditor = field(default_factory=Unaudited)
     replays: ReplayService | None = None
     declarations: DeclarationService | None = None
     loaders: Loaders = field(init=False)
+
+    def audited(self, operation: str, *subjects: str, changes: bool = False) -> AbstractAsyncContextManager[Act]:
+        """Audit what is done within, for who asks: every resolver that tells of records or changes something goes through here."""
+        return audited(self.auditor, operation, *subjects, changes=changes)
 
     def __post_init__(self) -> None:
         super().__init__()

@@ -97,5 +97,7 @@ async def impact_page(
     request = TraceRequest(
         dataset=records.dataset, where=records.where, rows=references(records.rows), forward=forward, limit=MAX_RECORDS, values=False
     )
-    answer = await context.asked.trace(context.tenant, request)
+    async with context.audited("impact", records.dataset) as act:
+        answer = await context.asked.trace(context.tenant, request)
+        act.met(answer.selected, answer.records)
     return await ImpactPage.of(info, domain.impact_of_records(context.graph, context.tenant, answer, forward=forward), start, size)

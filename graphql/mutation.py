@@ -10,6 +10,7 @@ from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graphql.audit import subjects_of
 from headwater.graphql.record_types import RowRef, references
 from headwater.graphql.replays import Replay, ReplayService
 from headwater.graphql.types import Info
@@ -40,7 +41,8 @@ class Mutation:
         if not where and not rows:
             raise InvalidQueryError("Neither rows nor where is given.", field="where", hint="Say which records the replay leaves out.")
         replays = replay_service(info)
-        identifier = await replays.start(info.context.tenant, dataset, where or None, references(rows), output or None)
+        async with info.context.audited("replay.start", *filter(None, (dataset, output)), changes=True):
+            identifier = await replays.start(info.context.tenant, dataset, where or None, references(rows), output or None)
         started = await replays.get(info.context.tenant, identifier)
         if started is None:
             raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")
@@ -57,4 +59,5 @@ class Mutation:
             raise InvalidQueryError(
                 "The declaration is no object.", field="declaration", hint="Write it as {types: […], descriptions: […]}."
             )
-        return await info.context.declarations.declare(info.context.tenant, declaration)
+        async with info.context.audited("declare", *subjects_of(declaration), changes=True):
+            return await info.context.declarations.declare(info.context.tenant, declaration)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import strawberry
 from strawberry import UNSET
@@ -22,7 +23,7 @@ from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.mutation import replay_service
 from headwater.graphql.record_types import RowPage, RowRef, Trace, references
-from headwater.graphql.replays import Replay
+from headwater.graphql.replays import Replay, ReplayView
 from headwater.graphql.selected import asks
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.view_query import ViewQuery
@@ -111,7 +112,11 @@ class Query(ViewQuery):
         size = bounded(first, "first", low=0, high=MAX_PAGE)
         skipped = bounded(offset, "offset", low=0, high=2**31 - 1)
         request = RowsRequest(dataset, where=where or None, first=size, offset=skipped)
-        return RowPage.of(await context.asked.rows(context.tenant, request))
+        async with context.audited("rows", dataset) as act:
+            page = await context.asked.rows(context.tenant, request)
+            act.subjects.append(page.dataset)
+            act.records = len(page.rows)
+        return RowPage.of(page)
 
     @strawberry.field(description="Where records came from, or went. They are those that the predicate selects, or `rows`.")
     async def trace(
@@ -140,17 +145,30 @@ class Query(ViewQuery):
             values=asks(info, "records", _READ),
             selected_values=asks(info, "selected", _READ),
         )
-        answer = await context.asked.trace(context.tenant, request)
+        async with context.audited("trace", dataset) as act:
+            answer = await context.asked.trace(context.tenant, request)
+            act.met(answer.selected, answer.records)
         return Trace.of(answer, column=request.column, forward=forward)
 
     @strawberry.field(description="A replay as it stands; null where there is none of that id.")
     async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
         """Of the tenant."""
         found = await replay_service(info).get(info.context.tenant, id)
+        await _audit_differences(info, [found] if found else [])
         return Replay.of(found) if found else None
 
     @strawberry.field(description="The latest replays, newest first.")
     async def replays(self, info: Info, first: int = 20) -> list[Replay]:
         """Of the tenant."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
-        return [Replay.of(found) for found in await replay_service(info).list(info.context.tenant, size)]
+        found = await replay_service(info).list(info.context.tenant, size)
+        await _audit_differences(info, found)
+        return [Replay.of(replay) for replay in found]
+
+
+async def _audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:
+    """Audit that rows which replays changed are told, where there are any."""
+    changed = [difference for replay in replays for difference in replay.differences]
+    if changed:
+        async with info.context.audited("replay.read") as act:
+            act.met(changed)

@@ -13,6 +13,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
 from headwater.graphql.access import close_mutations
+from headwater.graphql.audit import Act, Decision
 from headwater.graphql.context import Context
 from headwater.graphql.document import DocumentLimits
 from headwater.graphql.errors import DomainErrors, is_internal, logger
@@ -27,11 +28,14 @@ class _Schema(strawberry.Schema):
         if (mutations := self._schema.mutation_type) is not None:
             close_mutations(mutations)
 
-    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:  # noqa: ARG002 - strawberry's signature
-        """Log what is a fault of ours; what the caller did wrong is told to the caller alone."""
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+        """Log what is a fault of ours, and audit a document that is over a bound; what else the caller did wrong is told to the caller."""
+        context = execution_context.context if execution_context else None
         for error in errors:
             if is_internal(error):
                 logger.error("GraphQL field %s failed", error.path, exc_info=error.original_error)
+            elif error.path is None and error.extensions.get("code") and isinstance(context, Context):
+                context.auditor.note(Act("graphql"), Decision.REFUSED, error.message)
 
 
 _JSON = strawberry.scalar(

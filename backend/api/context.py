@@ -11,6 +11,7 @@ from fastapi import Request
 
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
+from headwater.backend.audit_log import AuditLog
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings
 from headwater.backend.worker import Worker
@@ -28,6 +29,7 @@ class Service:
     metrics: Metrics
     worker: Worker
     questions: QuestionPool
+    audit: AuditLog
 
 
 async def service(request: Request) -> Service:

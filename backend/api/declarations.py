@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
+from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.intake.bodies import unpack
 from headwater.backend.intake.declarations import DeclarationIntake
@@ -16,6 +17,7 @@ from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import DECLARATION
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.model.descriptions import descriptions_of
+from headwater.graphql.audit import audited, subjects_of
 
 router = APIRouter(prefix="/api/v1", tags=["descriptions"])
 
@@ -29,7 +31,10 @@ _TAKEN: dict[int | str, dict[str, Any]] = {
 
 @router.post("/declarations", status_code=201, openapi_extra=_DOCUMENT, responses=_TAKEN)
 async def post_declaration(
-    request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]
+    request: Request,
+    owner: Annotated[str, Depends(tenant)],
+    parts: Annotated[Service, Depends(service)],
+    log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
     """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
     body = unpack(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
@@ -37,7 +42,8 @@ async def post_declaration(
     if not isinstance(document, dict):
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
     workspace = parts.workspace
-    offset = await DeclarationIntake(workspace.log, workspace.graph).declare(owner, document)
+    async with audited(log, "declare", *subjects_of(document), changes=True):
+        offset = await DeclarationIntake(workspace.log, workspace.graph).declare(owner, document)
     return JSONResponse({"offset": offset}, 201)
 
 

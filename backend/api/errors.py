@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -28,6 +29,7 @@ from headwater.errors import (
     UnsupportedError,
 )
 
+_REFUSED = frozenset({401, 403, 413, 429})
 _CLIENT_GONE = 499  # for the log alone, as proxies write it: nobody is there to read it
 _LONGEST = 2_000  # characters of a message: it may quote what was sent
 _log = structlog.get_logger("headwater.api")
@@ -94,11 +96,14 @@ def error_response(error: HeadwaterError) -> Response:
     return JSONResponse(content, status, headers=headers)
 
 
-def install(app: FastAPI) -> None:
-    """Give every error this form; what is not ours is logged whole and told as one sentence."""
+def install(app: FastAPI, *, refused: Callable[[Request, str], None]) -> None:
+    """Give every error this form; what is not ours is logged whole and told as one sentence. `refused` audits a refusal."""
 
-    async def ours(_: Request, error: HeadwaterError) -> Response:
-        return error_response(error)
+    async def ours(request: Request, error: HeadwaterError) -> Response:
+        response = error_response(error)
+        if response.status_code in _REFUSED:
+            refused(request, error.message)
+        return response
 
     async def http(_: Request, error: HTTPException) -> Response:
         return JSONResponse(

@@ -14,8 +14,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.backend.api.access import PAGE, methods_of, named_path, rule_of
+from headwater.backend.api.audit import note_refusal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.errors import AmbiguousLengthError, ForbiddenError, HeadTooLargeError, MethodNotAllowedError, error_response
+from headwater.backend.audit_log import AuditLog
 from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError, NotFoundError
@@ -39,13 +41,15 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, *, credentials: Credentials, hosts: Collection[str], limit: Callable[[str], int], opened: Collection[str] = ()
-    ) -> None:
+        self, app: ASGIApp, *, credentials: Credentials, hosts: Collection[str], limit: Callable[[str], int], opened: Collection[str],
+        audit: AuditLog,
+    ) -> None:  # fmt: skip
         self._app = app
         self._credentials = credentials
         self._hosts = frozenset(name.lower() for name in (*_LOOPBACK, *hosts))
         self._limit = limit
         self._opened = frozenset(opened)
+        self._audit = audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # lifespan; there are no web sockets, and a handshake for one ends here
@@ -53,15 +57,18 @@ class Guard:
                 await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        principal: Principal | None = None
         try:
             _check_head(scope, headers)
+            principal = self._credentials.principal(headers)
             self._check_host(headers)
             self._check_origin(headers, str(scope["method"]), scope["path"])
             limit = self._check_length(headers, scope["path"])
-            principal = self._credentials.principal(headers)
             self._check_rule(scope["method"], scope["path"], principal)
         except HeadwaterError as error:
             response = error_response(error)
+            if not isinstance(error, NotFoundError | MethodNotAllowedError):
+                note_refusal(self._audit, scope, principal, error.message)
             if isinstance(error, AmbiguousLengthError | HeadTooLargeError):
                 response.headers["Connection"] = "close"
             await response(scope, receive, _with_headers(send))

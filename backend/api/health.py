@@ -37,7 +37,8 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
         pending = await parts.workspace.projector.pending(DEFAULT_TENANT)
     except HeadwaterError as error:
         checks["graph"] = error.message
-    ready = checks["log"] == checks["graph"] == "ok" and not checks["projector"].startswith("failed")
+    checks["audit"] = parts.audit.state
+    ready = checks["log"] == checks["graph"] == checks["audit"] == "ok" and not checks["projector"].startswith("failed")
     content: dict[str, Any] = {"status": "ready" if ready else "unavailable", "checks": checks, "pending": pending}
     return JSONResponse(content, 200 if ready else 503)
 

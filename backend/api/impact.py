@@ -9,11 +9,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
+from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, service, tenant
 from headwater.errors import InvalidQueryError
 from headwater.graph.stores import Direction
 from headwater.graph.trace import TraceRequest
 from headwater.graph.views import Affected, Impact, impact, impact_of_records
+from headwater.graphql.audit import audited
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
 
@@ -35,6 +37,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def get_impact(
     owner: Annotated[str, Depends(tenant)],
     parts: Annotated[Service, Depends(service)],
+    log: Annotated[RequestAuditor, Depends(auditor)],
     focus: Annotated[list[str] | None, Query(description="Ids of datasets, jobs, versions or runs; or of columns. Repeatable.")] = None,
     records: Annotated[str | None, Query(description="Instead: a dataset, of which `where` selects records.")] = None,
     where: Annotated[str | None, Query(description="DuckDB SQL over the columns of `records`.")] = None,
@@ -46,7 +49,10 @@ async def get_impact(
     if records is not None:
         forward = direction is Direction.DOWNSTREAM
         request = TraceRequest(dataset=records, where=where, forward=forward, limit=_RECORDS, values=False)
-        found = impact_of_records(workspace.graph, owner, await parts.questions.of(owner).trace(owner, request), forward=forward)
+        async with audited(log, "impact", records) as act:
+            answer = await parts.questions.of(owner).trace(owner, request)
+            act.met(answer.selected, answer.records)
+        found = impact_of_records(workspace.graph, owner, answer, forward=forward)
     elif focus:
         found = await impact(workspace.graph, owner, focus, direction=direction, depth=depth)
     else:

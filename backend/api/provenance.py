@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.api.errors import NotAcceptableError
 from headwater.backend.api.view_options import view_options
@@ -18,8 +19,10 @@ from headwater.backend.intake.bodies import unpack
 from headwater.backend.provenance import Exported, chunks_of, open_export
 from headwater.errors import InvalidQueryError
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
+from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.views import ViewOptions
+from headwater.graphql.audit import Act, Decision, audited
 
 router = APIRouter(prefix="/api/v1", tags=["provenance"])
 
@@ -37,6 +40,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def get_prov(
     owner: Annotated[str, Depends(tenant)],
     parts: Annotated[Service, Depends(service)],
+    log: Annotated[RequestAuditor, Depends(auditor)],
     options: Annotated[ViewOptions, Depends(view_options)],
     target: Annotated[
         list[str] | None,
@@ -63,9 +67,23 @@ async def get_prov(
         trace = TraceRequest(dataset=_one(target), where=where, column=column, semantics=semantics, forward=forward, to=to)
         request = _unmixed(trace, options)
     stack = AsyncExitStack()
-    # Opened before the answer begins, so that what is refused is refused with a status.
-    export = await stack.enter_async_context(open_export(parts.workspace.graph, parts.workspace.records, owner, request))
-    return StreamingResponse(_body(stack, export, chosen), media_type=NOTATIONS[chosen].media_type)
+    # Opened, and audited, before the answer begins, so that what is refused is refused with a status.
+    async with audited(log, "export.prov", *(target or ())):
+        export = await stack.enter_async_context(open_export(parts.workspace.graph, parts.workspace.records, owner, request))
+    ended = Act("export.prov.end", list(target or ()))
+    return StreamingResponse(_body(stack, _counted(export, ended), chosen, log, ended), media_type=NOTATIONS[chosen].media_type)
+
+
+def _counted(export: Export, act: Act) -> Export:
+    """The export; the records that it tells are counted as they are read."""
+
+    def count(records: Iterator[Statement]) -> Iterator[Statement]:
+        act.records = 0
+        for statement in records:
+            act.records += statement.kind is Kind.ENTITY
+            yield statement
+
+    return export if export.records is None else replace(export, records=count(export.records))
 
 
 def _one(targets: list[str] | None) -> str:
@@ -129,7 +147,12 @@ async def post_prov(
     return JSONResponse(asdict(report), 201)
 
 
-async def _body(stack: AsyncExitStack, export: Export, notation: ProvFormat) -> AsyncIterator[bytes]:
+async def _body(stack: AsyncExitStack, export: Export, notation: ProvFormat, log: RequestAuditor, act: Act) -> AsyncIterator[bytes]:
     async with stack:
-        async for chunk in chunks_of(export, notation):
-            yield chunk
+        try:
+            async for chunk in chunks_of(export, notation):
+                yield chunk
+        except BaseException as error:
+            log.note(act, Decision.FAILED, type(error).__name__)
+            raise
+        await log.write(act)

@@ -34,6 +34,7 @@ class RequestLog:
             return
         stated = Headers(scope=scope).get("x-request-id", "")
         request_id = stated if _ID.fullmatch(stated) else uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
         status, began = 500, time.perf_counter()
 
         async def with_id(message: Message) -> None:

@@ -30,6 +30,7 @@ _COMMANDS = {
     "import": LazyCommand("headwater.backend.cli.imports", "Take in lineage that other tools wrote as W3C PROV.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
+    "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
     "store": LazyCommand(
         "headwater.backend.cli.store", "Keep the graph: migrate, check, rebuild, back up, restore, export, import.", group=True

@@ -1,0 +1,66 @@
+"""The auditor of one request: adds who asks, from where and under which request id to what is written.
+
+It must never write a key, a ticket, a predicate or a value of a record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.types import Scope
+
+from headwater.backend.api.access import rule_of
+from headwater.backend.api.credentials import Principal
+from headwater.backend.audit_log import AuditLog
+from headwater.graphql.audit import Act, Decision
+
+_MOST_SUBJECTS = 50
+_LONGEST = 500
+
+
+class RequestAuditor:
+    """An `Auditor` of the schema, for one request."""
+
+    def __init__(self, log: AuditLog, scope: Scope, principal: Principal | None) -> None:
+        self._log = log
+        self._known = principal is not None
+        client = scope.get("client")
+        self._caller = {
+            "who": principal.name if principal else "nobody",
+            "from": client[0] if client else None,
+            "request": scope.get("state", {}).get("request_id"),
+        }
+
+    async def write(self, act: Act) -> None:
+        """Write what was allowed.
+
+        Raises:
+            UnavailableError: it cannot be written.
+        """
+        await self._log.write(self._entry(act, Decision.ALLOWED))
+
+    def note(self, act: Act, decision: Decision, reason: str) -> None:
+        """Write what was refused or failed."""
+        self._log.note(self._entry(act, decision) | {"reason": reason[:_LONGEST]}, known=self._known)
+
+    def _entry(self, act: Act, decision: Decision) -> dict[str, Any]:
+        subjects = list(dict.fromkeys(act.subjects))
+        entry: dict[str, Any] = {**self._caller, "what": act.operation, "on": [subject[:_LONGEST] for subject in subjects[:_MOST_SUBJECTS]]}
+        if len(subjects) > _MOST_SUBJECTS:
+            entry["more"] = len(subjects) - _MOST_SUBJECTS
+        if act.records is not None:
+            entry["records"] = act.records
+        return entry | {"decision": str(decision)}
+
+
+def note_refusal(log: AuditLog, scope: Scope, principal: Principal | None, reason: str, *, operation: str | None = None) -> None:
+    """Write that a request was refused before it did anything."""
+    rule = rule_of(scope["method"], scope["path"])
+    what = operation or (rule.operation if rule else "unknown")
+    RequestAuditor(log, scope, principal).note(Act(what), Decision.REFUSED, reason)
+
+
+async def auditor(request: Request) -> RequestAuditor:
+    """The auditor of a request, for endpoints."""
+    return RequestAuditor(request.app.state.service.audit, request.scope, request.state.principal)

@@ -1,0 +1,77 @@
+"""Reads the audit log of a home, latest line first, without reading more of it than is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+_BLOCK = 1 << 16
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries to list. `who` and `dataset` are parts of names; times have a zone."""
+
+    who: str | None = None
+    dataset: str | None = None
+    decision: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def fits(self, entry: Entry) -> bool:
+        """Whether an entry is one of them."""
+        return (
+            (self.who is None or self.who in str(entry.get("who", "")))
+            and (self.dataset is None or any(self.dataset in str(subject) for subject in entry.get("on", ())))
+            and (self.decision is None or self.decision == entry.get("decision"))
+            and (self.until is None or datetime.fromisoformat(entry["at"]) <= self.until)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The latest entries that fit, earliest first, and how many lines on the way to them are damaged."""
+
+    entries: tuple[Entry, ...]
+    damaged: int
+
+
+def latest(path: Path, wanted: Wanted, most: int) -> Found:
+    """The latest entries of an audit log; none where there is no log."""
+    found: list[Entry] = []
+    damaged = 0
+    for line in _backward(path) if path.exists() else ():
+        if len(found) >= most:
+            break
+        try:
+            entry = json.loads(line)
+            at = datetime.fromisoformat(entry["at"])
+        except (ValueError, KeyError, TypeError):
+            damaged += 1
+            continue
+        if wanted.since is not None and at < wanted.since:
+            break  # lines are in the order of their times
+        if wanted.fits(entry):
+            found.append(entry)
+    return Found(tuple(reversed(found)), damaged)
+
+
+def _backward(path: Path) -> Iterator[bytes]:
+    """The lines of a file, last first, without the empty ones."""
+    with path.open("rb") as file:
+        place = file.seek(0, os.SEEK_END)
+        rest = b""
+        while place > 0:
+            size = min(_BLOCK, place)
+            place -= size
+            file.seek(place)
+            rest, *lines = (file.read(size) + rest).split(b"\n")
+            yield from filter(None, reversed(lines))
+        if rest:
+            yield rest

@@ -1,0 +1,188 @@
+"""The audit log: who asked what, of which data, how many records were told, and what was decided; one JSON object a line.
+
+For everything that the service tells of records, exports, changes or refuses. Lines are only ever appended, to `audit.jsonl` of the home,
+mode 0600. A line is with the operating system before its answer leaves, so that the end of the process loses none; it is on the disk within
+a second. Where a line cannot be written, the answer is not given. What is refused to strangers is counted when there is too much of it,
+since a stranger must not be able to fill the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import queue
+import stat
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from headwater.errors import UnavailableError
+
+VERSION = 1
+_SYNC_SECONDS = 1.0
+_REFUSALS_AT_ONCE = 100
+_REFUSALS_A_SECOND = 5.0
+_log = logging.getLogger("headwater.audit")
+
+_Waiting = tuple[bytes, "Future[None]"]
+
+
+class AuditLog:
+    """Appends lines from a thread of its own. Safe to use from any thread."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._clock = clock
+        self._file: int | None = None
+        self._torn = False  # the last line may have no end
+        self._unsynced_since: float | None = None
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._refusals = {known: _Bucket(clock) for known in (False, True)}
+        self.state = "ok"  # for /readyz
+        self._thread = Thread(target=self._run, name="headwater-audit", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write; what was handed in before waits for this. A first line shows at once whether the log can be written."""
+        self._append({"what": "service.start"})
+        self._thread.start()
+
+    async def write(self, entry: Mapping[str, Any]) -> None:
+        """Append a line; returns when it is written.
+
+        Raises:
+            UnavailableError: it cannot be written.
+        """
+        await asyncio.wrap_future(self._append(entry))
+
+    def note(self, entry: Mapping[str, Any], *, known: bool) -> None:
+        """Append a line without waiting. Too many at once are counted, and the next line that is written says how many.
+
+        Callers that are not `known` are counted apart, so that they hide nothing of those that are.
+        """
+        left_out = self._refusals[known].take()
+        if left_out is not None:
+            self._append({**entry, "left_out": left_out} if left_out else entry)
+
+    def close(self) -> None:
+        """Write what waits and that the service ended, and put it on the disk."""
+        self._append({"what": "service.end"})
+        self._queue.put(None)
+        self._thread.join()
+
+    def _append(self, entry: Mapping[str, Any]) -> Future[None]:
+        written: Future[None] = Future()
+        self._queue.put((_line(entry), written))
+        return written
+
+    def _run(self) -> None:
+        ended = False
+        while not ended:
+            waiting, ended = self._wait()
+            if self.state != "ok" and not waiting:
+                waiting = [(_line({"what": "audit.resumed"}), Future())]
+            for line, written in waiting:
+                is_awaited = written.set_running_or_notify_cancel()  # else who asked has gone; it is written all the same
+                try:
+                    self._write(line)
+                except OSError as error:
+                    self._fail(error)
+                    if is_awaited:
+                        written.set_exception(self._unwritten(error))
+                else:
+                    self.state = "ok"
+                    if is_awaited:
+                        written.set_result(None)
+            self._sync(at_once=ended)
+        self._close()
+
+    def _unwritten(self, error: OSError) -> UnavailableError:
+        return UnavailableError(
+            f"The audit log {self._path} cannot be written ({error.strerror}), so no records are told.",
+            hint="Make room on its disk, or make it writable.",
+        )
+
+    def _wait(self) -> tuple[list[_Waiting], bool]:
+        """What is to be written now; whether it is the last."""
+        found: list[_Waiting] = []
+        try:
+            idle = self._unsynced_since is None and self.state == "ok"
+            item = self._queue.get(timeout=None if idle else _SYNC_SECONDS)
+            while item is not None:
+                found.append(item)
+                item = self._queue.get_nowait()
+        except queue.Empty:
+            return found, False
+        return found, True
+
+    def _write(self, line: bytes) -> None:
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            status = os.fstat(self._file)
+            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+                os.fchmod(self._file, 0o600)
+            end = status.st_size
+            self._torn = end > 0 and os.pread(self._file, 1, end - 1) != b"\n"
+        whole = b"\n" + line if self._torn else line
+        self._torn = True
+        written = os.write(self._file, whole)
+        if written < len(whole):
+            os.write(self._file, whole[written:])  # says why it was short
+        self._torn = False
+        if self._unsynced_since is None:
+            self._unsynced_since = self._clock()
+
+    def _sync(self, *, at_once: bool) -> None:
+        if self._file is None or self._unsynced_since is None:
+            return
+        if at_once or self._clock() - self._unsynced_since >= _SYNC_SECONDS:
+            self._unsynced_since = None
+            try:
+                os.fdatasync(self._file)
+            except OSError as error:
+                self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        if self.state == "ok":
+            _log.error("the audit log %s cannot be written: %s", self._path, error)
+        self.state = f"cannot be written: {error.strerror}"
+        self._close()  # the next line opens it again, should it be on another disk by then
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    whole = {"v": VERSION, "at": datetime.now(UTC).isoformat(timespec="microseconds"), **entry}
+    return json.dumps(whole, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+class _Bucket:
+    """Lets so many through at once and so many a second, and counts the others."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._left = float(_REFUSALS_AT_ONCE)
+        self._seen = clock()
+        self._left_out = 0
+
+    def take(self) -> int | None:
+        """None where one more is too many, else how many were left out before it."""
+        with self._lock:
+            now = self._clock()
+            self._left = min(_REFUSALS_AT_ONCE, self._left + (now - self._seen) * _REFUSALS_A_SECOND)
+            self._seen = now
+            if self._left < 1:
+                self._left_out += 1
+                return None
+            self._left -= 1
+            left_out, self._left_out = self._left_out, 0
+            return left_out

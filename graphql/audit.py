@@ -1,0 +1,90 @@
+"""What a request tells the audit log: one function for all that reads records or changes something.
+
+The service gives every context an `Auditor` that knows who asks. An answer leaves only after its line is written: where the log cannot be
+written, whoever asked is told so and gets no records. Outside of the service nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Decision(StrEnum):
+    """What became of a request."""
+
+    ALLOWED = "allowed"
+    REFUSED = "refused"  # the caller may not
+    FAILED = "failed"  # the caller may, and got no answer
+
+
+class _OfDataset(Protocol):
+    @property
+    def dataset(self) -> str: ...
+
+
+@dataclass(slots=True)
+class Act:
+    """One thing that somebody did: `subjects` are ids, names or paths of datasets and nodes, `records` counts those that were told."""
+
+    operation: str
+    subjects: list[str] = field(default_factory=list)
+    records: int | None = None
+
+    def met(self, *told: Sequence[_OfDataset]) -> None:
+        """Count records that are told, and name their datasets."""
+        self.subjects += dict.fromkeys(record.dataset for records in told for record in records)
+        self.records = (self.records or 0) + sum(map(len, told))
+
+
+class Auditor(Protocol):
+    """Writes for one caller."""
+
+    async def write(self, act: Act) -> None:
+        """Write what was allowed; returns when it is written.
+
+        Raises:
+            UnavailableError: it cannot be written.
+        """
+
+    def note(self, act: Act, decision: Decision, reason: str) -> None:
+        """Write what was refused or failed, without waiting for it: nothing was told."""
+
+
+class Unaudited:
+    """The auditor of whoever works on a home without the service."""
+
+    async def write(self, act: Act) -> None: ...
+
+    def note(self, act: Act, decision: Decision, reason: str) -> None: ...
+
+
+@asynccontextmanager
+async def audited(auditor: Auditor, operation: str, *subjects: str, changes: bool = False) -> AsyncIterator[Act]:
+    """Audit what is done within; the work adds what it met and how many records it found.
+
+    What `changes` something is written before it is done, since it cannot be taken back; what reads, before its answer leaves.
+
+    Raises:
+        UnavailableError: the audit log cannot be written.
+    """
+    act = Act(operation, list(subjects))
+    if changes:
+        await auditor.write(act)
+    try:
+        yield act
+    except BaseException as error:
+        auditor.note(act, Decision.FAILED, type(error).__name__)
+        raise
+    if not changes:
+        await auditor.write(act)
+
+
+def subjects_of(declaration: Mapping[str, Any]) -> list[str]:
+    """The nodes that a declaration speaks of, whatever else is wrong with it."""
+    parts = [part for part in declaration.values() if isinstance(part, list)]
+    entries = [entry for part in parts for entry in part if isinstance(entry, dict)]
+    return [str(entry[name]) for entry in entries for name in ("id", "container", "child", "from", "to", "name") if name in entry]

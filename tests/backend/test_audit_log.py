@@ -1,0 +1,117 @@
+"""The audit log by itself: what is written, what a damaged file or a full disk does, and how the latest lines are found."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.backend.audit_lines import Wanted, latest
+from headwater.backend.audit_log import AuditLog
+from headwater.errors import UnavailableError
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines() if line]
+
+
+def _asked(path: Path) -> list[str]:
+    return [entry["what"] for entry in _lines(path) if not entry["what"].startswith("service.")]
+
+
+def test_a_line_is_written_when_the_answer_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path)
+    log.start()
+    asyncio.run(log.write({"what": "trace", "on": ["dataset:x\n\ud800"], "records": 3}))
+    (entry,) = (entry for entry in _lines(path) if entry["what"] == "trace")
+    assert (entry["v"], entry["records"]) == (1, 3)
+    assert datetime.fromisoformat(entry["at"]).tzinfo == UTC
+    log.close()
+    assert [entry["what"] for entry in _lines(path)] == ["service.start", "trace", "service.end"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_an_older_log_goes_on_and_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.write_text('{"what":"before","at":"2026-01-01T00:00:00+00:00"}\n{"what":"cut off')
+    path.chmod(0o644)
+    log = AuditLog(path)
+    log.start()
+    log.close()
+    assert path.read_text().splitlines()[1] == '{"what":"cut off'
+    found = latest(path, Wanted(), 10)
+    assert ([entry["what"] for entry in found.entries], found.damaged) == (["before", "service.start", "service.end"], 1)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_full_disk_is_told_and_passes(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.symlink_to("/dev/full")
+    log = AuditLog(path)
+    log.start()
+    with pytest.raises(UnavailableError, match="No space left on device"):
+        asyncio.run(log.write({"what": "trace"}))
+    assert log.state == "cannot be written: No space left on device"
+    path.unlink()
+    asyncio.run(log.write({"what": "rows"}))
+    assert log.state == "ok"
+    log.close()
+    assert "rows" in _asked(path)
+
+
+def test_refusals_of_strangers_fill_no_disk_and_hide_no_other(tmp_path: Path) -> None:
+    now = 0.0
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, clock=lambda: now)
+    for _ in range(10_000):
+        log.note({"what": "stranger"}, known=False)
+    log.note({"what": "known"}, known=True)
+    now = 10.0
+    log.note({"what": "later"}, known=False)
+    log.start()
+    log.close()
+    assert _asked(path) == ["stranger"] * 100 + ["known", "later"]
+    assert [entry["left_out"] for entry in _lines(path) if "left_out" in entry] == [9_900]
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.jsonl"
+    with path.open("w") as file:
+        for number in range(5_000):
+            entry = {
+                "at": f"2026-01-{1 + number // 200:02}T00:00:00+00:00",
+                "who": f"key:{number % 2}",
+                "what": "rows",
+                "on": [f"dataset:file:/{number}"],
+                "decision": ("allowed", "refused")[number % 10 == 0],
+                "n": number,
+            }
+            file.write(json.dumps(entry) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        (Wanted(), [4997, 4998, 4999]),
+        (Wanted(who="key:1"), [4995, 4997, 4999]),
+        (Wanted(dataset="file:/17"), [1797, 1798, 1799]),
+        (Wanted(decision="refused"), [4970, 4980, 4990]),
+        (Wanted(until=datetime(2026, 1, 1, tzinfo=UTC)), [197, 198, 199]),
+        (Wanted(since=datetime(2026, 1, 25, tzinfo=UTC), decision="refused", dataset="/480"), [4800]),
+        (Wanted(who="nobody"), []),
+    ],
+)
+def test_the_latest_lines_that_fit_are_found(long: Path, wanted: Wanted, numbers: list[int]) -> None:
+    assert [entry["n"] for entry in latest(long, wanted, 3).entries] == numbers
+
+
+def test_there_may_be_no_log(tmp_path: Path) -> None:
+    assert latest(tmp_path / "none", Wanted(), 3).entries == ()
