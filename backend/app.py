@@ -30,6 +30,7 @@ from headwater.backend.intake.scan import QUERY
 from headwater.backend.questions import QuestionPool
 from headwater.backend.replay import Replays
 from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.watch import Watch
 from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError
@@ -54,9 +55,11 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
         async with await Workspace.open(settings, without_graph=True, indexed=True) as workspace:
             worker = Worker(workspace, metrics)
             questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
+            watch = Watch(settings, known.is_key)
             app.state.service = Service(
-                settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit
-            )
+                settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit,
+                watch=watch,
+            )  # fmt: skip
             audit.start()
             app.state.replays = Replays(workspace.home.replays, workspace.graph, questions.of("replays").trace)
             worker.start()
@@ -65,6 +68,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
             try:
                 yield
             finally:
+                watch.close()
                 await questions.close()
                 await asyncio.to_thread(worker.stop)
                 await asyncio.to_thread(audit.close)

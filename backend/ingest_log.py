@@ -151,6 +151,19 @@ class IngestLog:
 
         return self._writer.submit(write)
 
+    def go_on_after(self, offset: int) -> Future[None]:
+        """Give the next entry a greater offset than this, where the log has lost its last ones."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = 'entry' AND seq < ?", [offset])
+            connection.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT 'entry', ? WHERE NOT EXISTS"
+                " (SELECT 1 FROM sqlite_sequence WHERE name = 'entry')",
+                [offset],
+            )
+
+        return self._writer.submit(write)
+
     def read(self, tenant: str, *, after: int, limit: int = 256) -> list[Entry]:
         """Entries of a tenant with an offset above `after`, in order."""
         rows = self._rows(
@@ -169,6 +182,10 @@ class IngestLog:
     def latest(self, tenant: str) -> int:
         """Offset of the tenant's last entry; 0 where there is none."""
         return int(self._rows("SELECT coalesce(max(offset), 0) FROM entry WHERE tenant = ?", tenant)[0][0])
+
+    def given(self) -> int:
+        """The last offset that was ever given, of any tenant, also where its entry was lost; 0 where there is none."""
+        return int(self._rows("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entry'")[0][0])
 
     def pending(self, tenant: str, *, after: int) -> int:
         """How many entries of a tenant lie above an offset."""

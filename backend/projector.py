@@ -72,6 +72,19 @@ class Projector:
         await self.retry(tenant)
         return done
 
+    async def refold(self, tenant: str) -> int:
+        """Project the whole log onto the graph as it is, which changes nothing that it has from there; the number of entries.
+
+        For a log that was repaired: entries that were accepted meanwhile may have offsets that the graph is past.
+        """
+        after = done = 0
+        while entries := self._ingest.read(tenant, after=after, limit=BATCH):
+            batches = [await self._batch(tenant, entry) for entry in entries]
+            for entry, batch in zip(entries, batches, strict=True):
+                await self._apply_alone(tenant, entry, batch, passed=True)
+            after, done = entries[-1].offset, done + len(entries)
+        return done
+
     async def retry(self, tenant: str) -> int:
         """Project the dead letters of a tenant once more, in order; how many are dead no longer.
 
@@ -121,9 +134,9 @@ class Projector:
     async def _offset(self, tenant: str) -> int:
         """How far the graph is."""
         offset = await self._graph.offset(tenant)
-        if offset and offset > (latest := self._ingest.latest(tenant)):
+        if offset and offset > (given := self._ingest.given()):
             raise DamagedError(
-                f"The ingest log {self._ingest.path} ends at entry {latest}; the graph has what came up to entry {offset}.",
+                f"The ingest log {self._ingest.path} ends at entry {given}; the graph has what came up to entry {offset}.",
                 path=self._ingest.path,
                 hint=REPAIR,
             )
@@ -139,14 +152,16 @@ class Projector:
             for entry, batch in zip(entries, batches, strict=True):
                 await self._apply_alone(tenant, entry, batch)
 
-    async def _apply_alone(self, tenant: str, entry: Entry, batch: GraphBatch | None) -> None:
+    async def _apply_alone(self, tenant: str, entry: Entry, batch: GraphBatch | None, *, passed: bool = False) -> None:
+        """`passed`: the graph's offset stays, as it is past the entry or far before it."""
+        offset = None if passed else entry.offset
         try:
-            await fold(self._graph, tenant, [batch] if batch is not None else [], offset=entry.offset)
+            await fold(self._graph, tenant, [batch] if batch is not None else [], offset=offset)
         except Exception as error:
             if _is_transient(error) or is_of_disk(error):
                 raise
             await self._bury(tenant, entry, error)
-            await self._graph.apply(tenant, [], offset=entry.offset)
+            await self._graph.apply(tenant, [], offset=offset)
 
     async def _read(self, tenant: str, entry: Entry) -> GraphBatch:
         """What an entry states; a capture is published first."""

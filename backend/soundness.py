@@ -22,7 +22,7 @@ from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records import AssociationStore
-from headwater.graph.records.layout import CATALOG, MANIFEST, boundary_name, read_files, read_manifest
+from headwater.graph.records.layout import CATALOG, FILES, MANIFEST, boundary_name, read_files, read_manifest
 from headwater.graph.records.staging import FOLDER as STAGING
 
 SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
@@ -112,7 +112,7 @@ def database_faults(part: str, path: Path, *, pragma: str) -> Iterator[Fault]:
     if not path.exists():
         return
     try:
-        with closing(_open(path)) as database:
+        with closing(open_to_read(path)) as database:
             told = [row[0] for row in database.execute(f"PRAGMA {pragma}")]
             tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error as error:
@@ -129,9 +129,9 @@ def entry_faults(path: Path) -> Iterator[Fault]:
     if not path.exists():
         return
     try:
-        with closing(_open(path)) as database:
+        with closing(open_to_read(path)) as database:
             for offset, kind, key, body in database.execute("SELECT offset, kind, key, body FROM entry ORDER BY offset"):
-                if kind != "prov" and not _has_key(body, key):
+                if kind != "prov" and not has_key(body, key):
                     yield Fault("log", path, f"entry {offset} is not what was accepted")
     except sqlite3.Error as error:
         yield Fault("log", path, f"it cannot be read: {error}")
@@ -139,53 +139,68 @@ def entry_faults(path: Path) -> Iterator[Fault]:
 
 def capture_faults(root: Path) -> Iterator[Fault]:
     """Kept captures with a file that is damaged or missing."""
-    from headwater.graph.records.kept import check_table
-
     for _, folder in AssociationStore.kept_folders(root):
-        try:
-            manifest = read_manifest(folder)
-        except (HeadwaterError, FileNotFoundError) as error:
-            yield Fault("associations", folder / MANIFEST, _text(error))
-            continue
-        try:
-            read_files(folder)
-        except HeadwaterError as error:
-            yield Fault("associations", folder / "files.json", _text(error))
-        for boundary in manifest.boundaries:
-            path = folder / boundary_name(boundary.boundary)
-            if boundary.derived is not None and not path.exists():
-                continue  # found again by whoever asks
-            try:
-                check_table(path)
-            except HeadwaterError as error:
-                yield Fault("associations", path, _text(error))
+        yield from faults_of_capture(folder)
+
+
+def faults_of_capture(folder: Path) -> Iterator[Fault]:
+    """The files of one kept capture that are damaged or missing."""
+    if (fault := fault_of_file(folder / MANIFEST)) is not None:
+        yield fault
+        return
+    if (fault := fault_of_file(folder / FILES)) is not None:
+        yield fault
+    for boundary in read_manifest(folder).boundaries:
+        path = folder / boundary_name(boundary.boundary)
+        if boundary.derived is not None and not path.exists():
+            continue  # found again by whoever asks
+        if (fault := fault_of_file(path)) is not None:
+            yield fault
 
 
 def segment_faults(root: Path) -> Iterator[Fault]:
     """Staged segments that are damaged. They belong to captures that are not published yet."""
     for path in sorted(root.glob(f"*/{STAGING}/*/*.seg")):
-        try:
-            segment = Segment.open(path.name, memoryview(path.read_bytes()))
-            for _ in segment.blocks():
+        if (fault := fault_of_file(path)) is not None:
+            yield fault
+
+
+def fault_of_file(path: Path) -> Fault | None:
+    """What is wrong with one file of a capture by itself; None where nothing is."""
+    from headwater.graph.records.kept import check_table
+
+    part = "segments" if path.suffix == ".seg" else "associations"
+    try:
+        if path.suffix == ".seg":
+            for _ in Segment.open(path.name, memoryview(path.read_bytes())).blocks():
                 pass
-        except HeadwaterError as error:
-            yield Fault("segments", path, _text(error))
-        except OSError as error:
-            yield Fault("segments", path, f"it cannot be read: {error.strerror}")
+        elif path.name == MANIFEST:
+            read_manifest(path.parent)
+        elif path.name == FILES:
+            read_files(path.parent)
+        else:
+            check_table(path)
+    except (HeadwaterError, FileNotFoundError) as error:
+        return Fault(part, path, _text(error))
+    except OSError as error:
+        return Fault(part, path, f"it cannot be read: {error.strerror}")
+    return None
 
 
 def _text(error: Exception) -> str:
-    return error.message if isinstance(error, HeadwaterError) else str(error)
+    """What is wrong, without the name of the file, which a fault tells by itself."""
+    return (error.message if isinstance(error, HeadwaterError) else str(error)).partition(" is damaged: ")[2] or str(error)
 
 
-def _has_key(body: bytes, key: bytes) -> bool:
+def has_key(body: bytes, key: bytes) -> bool:
+    """Whether the bytes of an entry are those that its key was made of."""
     try:
         return document_key(json.loads(body)) == key
     except (ValueError, TypeError, RecursionError, HeadwaterError):
         return False
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_to_read(path: Path) -> sqlite3.Connection:
     """A reader that others may write beside; on a disk that takes no file, one that needs none."""
     address = f"file:{quote(str(path))}"
     database = sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=5, isolation_level=None)

@@ -83,17 +83,18 @@ async def check_store(workspace: Workspace, tenant: str) -> list[Finding]:
     counts, latest = log.counts(tenant), log.latest(tenant)
     return [
         Finding("log", ok=True, detail=_counted(counts)),
-        Finding("projected", ok=offset == latest, detail=_projected(offset, latest, log.path)),
+        Finding("projected", ok=latest <= offset <= max(latest, log.given()), detail=_projected(offset, log, tenant)),
         _refused(log, tenant),
         await _compare(workspace, tenant),
         await _integrity(workspace, tenant),
     ]
 
 
-def _projected(offset: int, latest: int, path: Path) -> str:
-    if offset <= latest:
-        return f"{offset} of {latest}"
-    return f"{offset} of {latest}: {path} lacks entries that the graph has; {_REPAIRS['log']}"
+def _projected(offset: int, log: IngestLog, tenant: str) -> str:
+    latest = log.latest(tenant)
+    if offset <= max(latest, log.given()):
+        return f"{offset} of {max(offset, latest)}"
+    return f"{offset} of {latest}: {log.path} lacks entries that the graph has; {_REPAIRS['log']}"
 
 
 def _refused(log: IngestLog, tenant: str) -> Finding:

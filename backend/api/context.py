@@ -14,6 +14,7 @@ from headwater.backend.api.metrics import Metrics
 from headwater.backend.audit_log import AuditLog
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings
+from headwater.backend.watch import Watch
 from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import KeyRequiredError
@@ -30,6 +31,7 @@ class Service:
     worker: Worker
     questions: QuestionPool
     audit: AuditLog
+    watch: Watch
 
 
 async def service(request: Request) -> Service:

@@ -84,7 +84,7 @@ class Credentials:
         """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None where nothing valid is shown."""
         shown = _shown_key(headers)
         if shown is not None:
-            return self._holder if self._is_key(shown) else None
+            return self._holder if self.is_key(shown) else None
         session = _cookie(headers.get("cookie", ""), self.cookie)
         return self._session(session, headers.get(_TOKEN, "")) if session else None
 
@@ -109,7 +109,8 @@ class Credentials:
         attributes = f"Path=/; Max-Age={_SESSION_SECONDS}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
         return f"{self.cookie}={stated}.{self._sign('session', stated)}; {attributes}"
 
-    def _is_key(self, shown: str) -> bool:
+    def is_key(self, shown: str) -> bool:
+        """Whether a text is the service's key."""
         return hmac.compare_digest(sha256(shown.encode("utf-8", "replace")).digest(), sha256(self._key).digest())
 
     def _session(self, session: str, shown: str) -> Principal | None:

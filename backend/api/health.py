@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -13,7 +16,8 @@ from starlette.responses import JSONResponse, Response
 import headwater
 from headwater.backend.api.context import Service, service
 from headwater.backend.settings import DEFAULT_TENANT
-from headwater.errors import HeadwaterError
+from headwater.backend.soundness import Fault
+from headwater.errors import DamagedError, HeadwaterError
 
 router = APIRouter(tags=["health"])
 
@@ -26,21 +30,32 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz", responses={503: {"description": "A part cannot work; `checks` says which."}})
 async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
-    """Log, graph store and projector can work."""
-    checks = {"log": "ok", "graph": "ok", "projector": parts.worker.state}
+    """Log, graph store, projector, catalog, key and disk can work. Of damaged captures it tells, and is ready all the same."""
+    home = parts.settings.folder.path
+    checks = {"log": "ok", "graph": "ok", "projector": parts.worker.state, "catalog": "ok", "key": "ok", "disk": "ok"}
+    checks |= {"associations": "ok", "segments": "ok"}
     pending: int | None = None
     try:
-        await asyncio.to_thread(parts.workspace.log.latest, DEFAULT_TENANT)
-    except Exception as error:  # noqa: BLE001 - any fault of the log means: not ready
-        checks["log"] = type(error).__name__
-    try:
         pending = await parts.workspace.projector.pending(DEFAULT_TENANT)
+    except DamagedError as error:
+        checks["log" if error.path == parts.workspace.home.log else "graph"] = error.message.replace(f"{home}/", "")
     except HeadwaterError as error:
         checks["graph"] = error.message
     checks["audit"] = parts.audit.state
-    ready = checks["log"] == checks["graph"] == checks["audit"] == "ok" and not checks["projector"].startswith("failed")
+    found = await asyncio.get_running_loop().run_in_executor(parts.watch.asking, parts.watch.faults)
+    for part, faults in groupby(sorted(found, key=lambda fault: fault.part), key=lambda fault: fault.part):
+        checks[part] = _told(list(faults), home)
+    unable = any(checks[part] != "ok" for part in ("log", "graph", "catalog", "key", "disk", "audit"))
+    ready = not unable and not checks["projector"].startswith("failed")
     content: dict[str, Any] = {"status": "ready" if ready else "unavailable", "checks": checks, "pending": pending}
     return JSONResponse(content, 200 if ready else 503)
+
+
+def _told(faults: Sequence[Fault], home: Path) -> str:
+    first = faults[0]
+    name = first.path.relative_to(home) if first.path != home and first.path.is_relative_to(home) else first.path.name
+    more = f"; and {len(faults) - 1:,} more files" if len(faults) > 1 else ""
+    return f"{name}: {first.detail}{more}"
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

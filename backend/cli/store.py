@@ -1,4 +1,4 @@
-"""`headwater store`: keep the graph and what belongs to it: migrate, check, rebuild, back up, restore, export, import."""
+"""`headwater store`: keep the graph and what belongs to it: migrate, check, repair, rebuild, back up, restore, export, import."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
 from headwater.backend.graph_file import export_graph, import_graph
+from headwater.backend.repair import repair as mend
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.backend.store_check import Finding, check_home
 from headwater.backend.workspace import Workspace, graph_store
@@ -25,7 +26,7 @@ app = typer.Typer(
     cls=NamingGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Keep the graph: migrate, check, rebuild, back up, restore, export, import.",
+    help="Keep the graph: migrate, check, repair, rebuild, back up, restore, export, import.",
 )
 
 
@@ -89,6 +90,30 @@ def rebuild(home: Home = None) -> None:
     entries, fingerprint = asyncio.run(_rebuild(load_settings(home=home)))
     note(f"Rebuilt from {entries} log entries.")
     typer.echo(fingerprint)
+
+
+@app.command()
+def repair(
+    from_: Annotated[
+        Path | None, typer.Option("--from", metavar="FOLDER", help="A backup, for what nothing else can bring back.", show_default=False)
+    ] = None,
+    home: Home = None,
+    format: OutputFormat = Format.TABLE,
+) -> None:
+    """Mend the damaged files of a home, and try again what they refused. No service may run on the home.
+
+    A damaged file is moved aside, never deleted. Exits with 1 if a file could not be mended; docs/guide/operations.md says what each repair
+    does, and what may be lost. `headwater store check` finds what is damaged.
+    """
+    done = asyncio.run(mend(load_settings(home=home), from_))
+    emit(
+        [{"file": str(each.path), "ok": each.ok, "done": each.did, "lost": each.lost} for each in done],
+        columns=("file", "ok", "done", "lost"),
+        format=format,
+        empty="No file is damaged. What was refused before was tried again.",
+    )
+    if not all(each.ok for each in done):
+        raise typer.Exit(ExitCode.FAILURE)
 
 
 @app.command()

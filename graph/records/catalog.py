@@ -174,6 +174,14 @@ class Catalog:
         """For each block the captures that read it, in the order in which they ended; `towards`: those that wrote one of these datasets."""
         return self._linked("consumed", tenant, blocks, None if towards is None else self.datasets.outputs(tenant, towards))
 
+    def written_by(self, tenant: str, capture: str) -> list[KeptFile]:
+        """The files that a capture wrote, by path; which task attempt wrote each is not known here."""
+        rows = self._rows(
+            "SELECT p.uri, w.length, w.modified, w.rows FROM capture c JOIN written w ON w.capture = c.number "
+            "JOIN path p ON p.number = w.path WHERE c.tenant = ? AND c.capture = ? ORDER BY p.uri", [tenant, capture],
+        )  # fmt: skip
+        return [KeptFile(FileBlock(*row[:3]), row[3]) for row in rows]
+
     def read(self, tenant: str, blocks: Iterable[FileBlock]) -> set[FileBlock]:
         """Those of the blocks that a capture read."""
         return {block for part in batched(dict.fromkeys(blocks), _BATCH) for block in self._among("consumed", tenant, part)}

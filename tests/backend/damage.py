@@ -21,3 +21,16 @@ def whole_in_one_file(path: Path) -> None:
     if path.read_bytes()[:15] == b"SQLite format 3":
         with closing(sqlite3.connect(path)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def cut(path: Path) -> None:
+    """Take the second half of a file away."""
+    whole_in_one_file(path)
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def empty(path: Path) -> None:
+    """Leave nothing in a file."""
+    whole_in_one_file(path)
+    path.write_bytes(b"")

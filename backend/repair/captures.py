@@ -1,0 +1,93 @@
+"""Damaged files of captures: manifests, lists of files, tables of records, and segments that wait to be published."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from headwater.backend.home import Home
+from headwater.backend.ingest_log import EntryKind
+from headwater.backend.repair.done import Repair, put_aside
+from headwater.backend.soundness import Fault, fault_of_file, open_to_read
+from headwater.errors import HeadwaterError
+from headwater.graph.associations import Manifest
+from headwater.graph.records.catalog import Catalog
+from headwater.graph.records.files import write_durably
+from headwater.graph.records.layout import CATALOG, FILES, MANIFEST, files_text, manifest_text, read_manifest
+
+
+def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog: bool) -> Repair:
+    """A file of a kept capture: from the backup, or from what else tells of it. Nothing is done where neither can."""
+    path = fault.path
+    if (brought := _from_backup(home, path, backup)) is not None:
+        return brought
+    tenant, capture = path.relative_to(home.associations).parts[0], path.parent.name
+    if path.name == MANIFEST and (manifest := _manifest_of(home.log, tenant, capture)) is not None:
+        aside = put_aside(path)
+        write_durably(path, manifest_text(manifest))
+        return Repair(path, f"written again from the log; the damaged file is {aside.name} now")
+    if path.name == FILES and has_catalog:
+        with closing(Catalog(home.associations / CATALOG)) as catalog:
+            files = catalog.written_by(tenant, capture)
+        aside = put_aside(path)
+        write_durably(path, files_text(files))
+        lost = "which task attempt wrote which file"
+        return Repair(path, f"written again from the catalog; the damaged file is {aside.name} now", lost, graph=True)
+    if path.suffix == ".parquet" and _is_found_again(path):
+        aside = put_aside(path)
+        return Repair(path, f"traces find its records again from their sources; the damaged file is {aside.name} now")
+    return Repair(
+        path, "nothing: it can only come from a backup (--from) or a new run of the job", f"which records capture {capture} joins", ok=False
+    )
+
+
+def mended_segment(home: Home, fault: Fault, backup: Path | None) -> Repair:
+    """A staged segment: from the backup, else taken away."""
+    if (brought := _from_backup(home, fault.path, backup)) is not None:
+        return brought
+    aside = put_aside(fault.path)
+    lost = "nothing if its manifest was not acknowledged yet: the sender sends it again; else the capture needs a backup or a new run"
+    return Repair(fault.path, f"taken away, to be sent again; it is {aside.name} now", lost)
+
+
+def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
+    """The file of a backup in place of a damaged one; None where it has none that is sound and of the same capture."""
+    if backup is None:
+        return None
+    kept = backup / "associations" / path.relative_to(home.associations)
+    if not kept.exists() or fault_of_file(kept) is not None or not _is_of_same(path.parent, kept.parent):
+        return None
+    aside = put_aside(path)
+    shutil.copyfile(kept, path)
+    return Repair(path, f"brought back from the backup; the damaged file is {aside.name if aside else 'gone'} now")
+
+
+def _is_of_same(folder: Path, kept: Path) -> bool:
+    """Whether two folders are of one capture as it was published once: published anew it has other numbers."""
+    try:
+        mine, theirs = read_manifest(folder), read_manifest(kept)
+    except (HeadwaterError, OSError):
+        return True  # the manifest itself is damaged, or nothing is published yet
+    return (mine.segments, mine.boundaries) == (theirs.segments, theirs.boundaries)
+
+
+def _manifest_of(path: Path, tenant: str, capture: str) -> Manifest | None:
+    """The last manifest of a capture that the log has."""
+    found: Manifest | None = None
+    with closing(open_to_read(path)) as log:
+        rows = log.execute("SELECT body FROM entry WHERE tenant = ? AND kind = ? ORDER BY offset", [tenant, EntryKind.CAPTURE])
+        for (body,) in rows:
+            if capture.encode() in body:
+                manifest = Manifest.from_json(json.loads(body))
+                found = manifest if manifest.capture == capture else found
+    return found
+
+
+def _is_found_again(path: Path) -> bool:
+    try:
+        boundaries = read_manifest(path.parent).boundaries
+    except (HeadwaterError, OSError):
+        return False
+    return any(each.derived is not None and path.name == f"b{each.boundary}.parquet" for each in boundaries)

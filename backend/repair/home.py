@@ -1,0 +1,102 @@
+"""`headwater store repair`: mend the damaged files of a home, each from what else is known.
+
+    key            a new one
+    ingest.db      every entry that is whole in the damaged file, and those of a backup
+    graph.db       made again from the log
+    catalog.db     made again from the kept captures
+    associations/  manifests from the log, lists of files from the catalog; tables that traces find again are dropped; else from a backup
+    staged .seg    from a backup; else left to be sent again
+
+A damaged file is moved aside, never deleted. What could not be mended is said, with what is lost by it. Nobody else may work on the home.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from headwater.backend.home import Home
+from headwater.backend.repair.captures import mended_capture, mended_segment
+from headwater.backend.repair.done import Repair, put_aside
+from headwater.backend.repair.log import is_short, mended_log
+from headwater.backend.role import ProjectorRole
+from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.soundness import all_faults, databases
+from headwater.backend.workspace import Workspace
+from headwater.errors import ConfigurationError, UnavailableError
+
+
+async def repair(settings: Settings, backup: Path | None = None) -> list[Repair]:
+    """Mend what is damaged; what was done, file by file. Of a sound home nothing.
+
+    Raises:
+        ConfigurationError: the backup is none.
+        UnavailableError: somebody works on the home, or its disk takes nothing more.
+    """
+    home = settings.folder
+    if backup is not None and not (backup / "backup.json").exists():
+        raise ConfigurationError(
+            f"{backup} is no backup: it has no backup.json.", hint="Name a folder that `headwater store backup` wrote."
+        )
+    if home.service() is not None:
+        raise UnavailableError("A service runs on this home.", hint="Stop it (Ctrl-C), then try again.")
+    home.create()
+    role = ProjectorRole(home.projector_lock)
+    if not role.take():
+        raise UnavailableError("Another process projects the log of this home.", hint="Wait until it ends, then try again.")
+    try:
+        done = await asyncio.to_thread(lambda: list(_files(settings, backup)))
+    finally:
+        role.release()
+    return [*done, *await _settled(settings, refold=any(each.path == home.log for each in done), rebuild=any(each.graph for each in done))]
+
+
+def _files(settings: Settings, backup: Path | None) -> Iterator[Repair]:
+    home, faults = settings.folder, list(all_faults(settings))
+    if full := [fault for fault in faults if fault.part == "disk"]:
+        raise UnavailableError(f"{full[0]}.", hint="Make room, or make the disk writable again, then try again.")
+    by_part = {part: [fault for fault in faults if fault.part == part] for part in ("key", "log", "graph", "catalog")}
+    if by_part["key"]:
+        yield _new_key(home)
+    if by_part["log"] or is_short(home):
+        yield mended_log(home, backup)
+    for fault in faults:
+        if fault.part == "associations":
+            yield mended_capture(home, fault, backup, has_catalog=not by_part["catalog"])
+        elif fault.part == "segments":
+            yield mended_segment(home, fault, backup)
+    for part in ("graph", "catalog"):
+        if by_part[part]:
+            path = databases(settings)[part]
+            aside = put_aside(path)
+            source = "the log" if part == "graph" else "the kept captures"
+            yield Repair(path, f"made again from {source}; the damaged file is {aside.name} now")
+
+
+async def _settled(settings: Settings, *, refold: bool, rebuild: bool) -> Iterable[Repair]:
+    """Open the home, which makes what is missing, and have everything projected, what was refused before included."""
+    async with await Workspace.open(settings) as workspace:
+        if not workspace.role.take():
+            raise UnavailableError("Another process projects the log of this home.", hint="Wait until it ends, then try again.")
+        offset = await workspace.graph.offset(DEFAULT_TENANT)
+        short = workspace.log.given() < offset
+        if short:
+            workspace.log.go_on_after(offset).result()
+        for tenant in dict.fromkeys([*workspace.log.tenants(), DEFAULT_TENANT]):
+            if refold or short:
+                await workspace.projector.refold(tenant)
+            if rebuild:
+                await workspace.projector.rebuild(tenant)
+            await workspace.projector.catch_up()
+            await workspace.projector.retry(tenant)
+        lost = f"the entries up to {offset} that it does not hold; the graph keeps what they stated"
+        return [Repair(workspace.home.log, f"goes on after entry {offset}, where the graph is", lost)] if short and not refold else []
+
+
+def _new_key(home: Home) -> Repair:
+    aside = put_aside(home.key_file)
+    home.key()
+    return Repair(
+        home.key_file, f"a new key was made; the damaged file is {aside.name} now", "the old key: whoever shows it needs the new one"
+    )
