@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from headwater.backend.intake.captures import CaptureIntake, MissingSegmentsError
 from headwater.backend.intake.receive import EventIntake
 from headwater.errors import InvalidEventError, InvalidInputError
+from headwater.graph.records.store import INCOMING
 
 if TYPE_CHECKING:
     from headwater.spark_listener.spool import Item, SpoolFolder
@@ -66,7 +67,7 @@ class LogDelivery:
     def _stage(self, item: Item, folder: SpoolFolder, name: str) -> None:
         from headwater.spark_listener.delivery.http import open_segment  # OpenLineage's client loads with it
 
-        with open_segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=".incoming-") as file:
+        with open_segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=INCOMING) as file:
             copyfileobj(source, file)
             file.flush()
             self._captures.stage(self._tenant, str(item.body["capture"]), name, Path(file.name))

@@ -50,6 +50,12 @@ class Settings(BaseSettings):
         default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked."
     )
     max_segment_bytes: int = Field(default=1024 * _MB, gt=0, description="Largest association segment.")
+    staged_bytes: int = Field(
+        default=32 * 1024 * _MB, gt=0, description="Most bytes of segments that wait for their manifest; beyond, segments are told to wait."
+    )
+    staged_hours: float = Field(
+        default=48.0, gt=0, description="Hours after which the segments of a capture are dropped whose manifest has not come."
+    )
     max_connections: int = Field(
         default=512, ge=16, description="Most connections at once; beyond, the one that has waited longest for its client is closed."
     )

@@ -28,7 +28,6 @@ _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
 _STAGING = 3600.0
-_STALE = 7 * 24 * 3600.0  # seconds after which a manifest that has not come is not waited for
 _log = logging.getLogger("headwater.worker")
 
 
@@ -101,7 +100,7 @@ class Worker:
 
     def _clear_staging(self) -> None:
         try:
-            stale = self._workspace.records.clear_stale(time.time() - _STALE)
+            stale = self._workspace.records.clear_stale(time.time() - self._workspace.settings.staged_hours * 3600)
         except OSError as error:
             _log.warning("staged segments cannot be looked through: %s", error)
             return

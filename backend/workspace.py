@@ -20,6 +20,7 @@ from headwater.backend.ingest_log import IngestLog
 from headwater.backend.intake.captures import CaptureIntake
 from headwater.backend.intake.prov import ProvIntake
 from headwater.backend.intake.receive import EventIntake
+from headwater.backend.intake.staging_quota import StagingQuota
 from headwater.backend.projector import Projector
 from headwater.backend.role import ProjectorRole
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
@@ -50,6 +51,7 @@ class Workspace:
     prov: ProvIntake
     projector: Projector
     role: ProjectorRole = field(repr=False)
+    staging_quota: StagingQuota = field(repr=False)
     registry: Registry = field(repr=False)
 
     @classmethod
@@ -82,7 +84,8 @@ class Workspace:
         return cls(
             settings=settings, home=home, log=log, graph=graph, records=records,
             events=EventIntake(log), captures=CaptureIntake(log, records), prov=ProvIntake(log),
-            projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock), registry=registry,
+            projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock),
+            staging_quota=StagingQuota(records, settings.staged_bytes), registry=registry,
         )  # fmt: skip
 
     async def close(self) -> None:

@@ -12,16 +12,25 @@ from dataclasses import dataclass
 
 from starlette.routing import compile_path
 
+from headwater.graph.prov import NOTATIONS
 from headwater.graphql.access import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one endpoint needs. `scope` None leaves it to anyone; `operation` is its name in the audit log."""
+    """What one endpoint needs. `scope` None leaves it to anyone; `operation` is its name in the audit log.
+
+    `accepts` are the media types that a body may be stated to have; where there are none, the endpoint itself looks.
+    """
 
     scope: Scope | None
     operation: str
+    accepts: frozenset[str] = frozenset()
 
+
+_JSON = frozenset({"application/json"})
+_BYTES = frozenset({"application/octet-stream"})
+_PROV = _BYTES | {notation.media_type for notation in NOTATIONS.values()}
 
 PAGE = Rule(None, "page")  # the page's files, which hold no data; the page itself asks for a session
 
@@ -31,17 +40,17 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/metrics"): Rule(Scope.OPERATE, "metrics"),
     ("GET", "/openapi.json"): Rule(Scope.OPERATE, "specification"),
     ("POST", "/graphql"): Rule(Scope.READ, "graphql"),
-    ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events"),
-    ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment"),
-    ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest"),
-    ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov"),
+    ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events", _JSON),
+    ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment", _BYTES),
+    ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest", _JSON),
+    ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov", _PROV),
     ("GET", "/api/v1/prov"): Rule(Scope.READ, "export.prov"),
     ("GET", "/api/v1/impact"): Rule(Scope.READ, "impact"),
     ("GET", "/api/v1/columns/access"): Rule(Scope.READ, "columns"),
     ("GET", "/api/v1/columns/lineage"): Rule(Scope.READ, "columns"),
     ("GET", "/api/v1/columns/tags"): Rule(Scope.READ, "columns"),
     ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions"),
-    ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare"),
+    ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
     ("POST", "/api/v1/tickets"): Rule(Scope.OPERATE, "ticket"),
 }

@@ -15,6 +15,7 @@ from headwater.backend.api.context import Service, service, tenant
 from headwater.backend.intake.bodies import unpack
 from headwater.backend.intake.captures import MissingSegmentsError
 from headwater.errors import InvalidCaptureError
+from headwater.graph.records.store import INCOMING
 
 router = APIRouter(prefix="/api/v1/captures", tags=["intake"])
 
@@ -29,6 +30,7 @@ _SEGMENT = {"requestBody": {"required": True, "content": {"application/octet-str
     responses={
         204: {"description": "The segment is durable."},
         400: {"description": "The name is none, or the bytes do not have the stated hash."},
+        503: {"description": "There is no room for it now; send it again later."},
     },
 )
 async def put_segment(
@@ -41,9 +43,12 @@ async def put_segment(
 ) -> Response:
     """Keep one segment of a capture until its manifest comes."""
     folder = parts.workspace.home.associations
-    with NamedTemporaryFile(dir=folder, prefix=".incoming-") as file:
+    quota = parts.workspace.staging_quota
+    await asyncio.to_thread(quota.look)
+    with NamedTemporaryFile(dir=folder, prefix=INCOMING) as file, quota.upload() as upload:
         digest, length = sha256(), 0
         async for chunk in request.stream():
+            upload.take(len(chunk))
             digest.update(chunk)
             length += len(chunk)
             await asyncio.to_thread(file.write, chunk)
@@ -55,6 +60,7 @@ async def put_segment(
                 hint="Send the segment again.",
             )
         await asyncio.to_thread(parts.workspace.captures.stage, owner, capture, name, Path(file.name))
+        upload.is_staged = True
     parts.metrics.segments.inc()
     parts.metrics.segment_bytes.inc(length)
     return Response(status_code=204)

@@ -47,6 +47,10 @@ class HeadTooLargeError(InvalidInputError):
     """The first line and the headers of a request are too large."""
 
 
+class UnsupportedMediaTypeError(InvalidInputError):
+    """The body is stated to be of a type that the endpoint does not take."""
+
+
 class AmbiguousLengthError(InvalidInputError):
     """A request that says in two ways where its body ends."""
 
@@ -61,6 +65,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (MissingSegmentsError, 409),
     (NotAcceptableError, 406),
     (HeadTooLargeError, 431),
+    (UnsupportedMediaTypeError, 415),
     (InvalidJsonError, 422),
     (InvalidEventError, 422),
     (InvalidProvenanceError, 422),

@@ -7,16 +7,24 @@ and must never read more of a body than its limit. There is no CORS: no other si
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.backend.api.access import PAGE, methods_of, named_path, rule_of
+from headwater.backend.api.access import PAGE, Rule, methods_of, named_path, rule_of
 from headwater.backend.api.audit import note_refusal
 from headwater.backend.api.credentials import Credentials, Principal
-from headwater.backend.api.errors import AmbiguousLengthError, ForbiddenError, HeadTooLargeError, MethodNotAllowedError, error_response
+from headwater.backend.api.errors import (
+    AmbiguousLengthError,
+    ForbiddenError,
+    HeadTooLargeError,
+    MethodNotAllowedError,
+    UnsupportedMediaTypeError,
+    error_response,
+)
 from headwater.backend.audit_log import AuditLog
 from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
@@ -65,6 +73,7 @@ class Guard:
             self._check_origin(headers, str(scope["method"]), scope["path"])
             limit = self._check_length(headers, scope["path"])
             self._check_rule(scope["method"], scope["path"], principal)
+            _check_type(headers, rule_of(scope["method"], scope["path"]))
         except HeadwaterError as error:
             response = error_response(error)
             if not isinstance(error, NotFoundError | MethodNotAllowedError):
@@ -129,6 +138,19 @@ def _check_head(scope: Scope, headers: Headers) -> None:
         # Whoever stands in front may have read the request's end elsewhere, and take the rest for another's request.
         raise AmbiguousLengthError(
             "The request states its length twice: by Content-Length and by Transfer-Encoding.", hint="Send one of them, by HTTP/1.1."
+        )
+
+
+def _check_type(headers: Headers, rule: Rule | None) -> None:
+    """A body of which nothing is said is taken for what the endpoint expects."""
+    stated = headers.get("content-type")
+    if rule is None or not rule.accepts or stated is None:
+        return
+    media_type, _, rest = stated.partition(";")
+    charset = re.search(r"""(?:^|;)\s*charset\s*=\s*["']?([^"';\s]*)""", rest, re.IGNORECASE)
+    if media_type.strip().lower() not in rule.accepts or (charset and charset[1].lower() not in ("utf-8", "utf8", "us-ascii")):
+        raise UnsupportedMediaTypeError(
+            f"Content-Type is {stated[:200]!r}.", field="Content-Type", hint=f"Send {' or '.join(sorted(rule.accepts))}, in UTF-8."
         )
 
 

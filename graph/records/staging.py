@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
@@ -81,6 +82,14 @@ class Staging:
                 self.clear(folder.name)
                 stale += 1
         return stale
+
+    def bytes_staged(self) -> int:
+        """How much is staged."""
+        total = 0
+        for folder in self._root.iterdir() if self._root.exists() else ():
+            with suppress(FileNotFoundError, NotADirectoryError):  # published, or cleared, a moment ago
+                total += sum(entry.stat().st_size for entry in folder.iterdir())
+        return total
 
     def _path(self, capture: str, name: str) -> Path:
         return self._root / checked_capture(capture) / checked_segment(name)

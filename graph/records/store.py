@@ -19,6 +19,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -34,6 +35,7 @@ from headwater.graph.records.staging import Staging
 from headwater.graph.records.wanted import WantedTables
 
 _MANIFEST_BYTES = 16 << 20  # of JSON; in memory a manifest takes some ten times that
+INCOMING = ".incoming-"  # what the names of segments on their way here begin with
 _DRAFTS = ".drafts"
 _FAN = re.compile(r"[0-9a-f]{2}")
 _log = logging.getLogger("headwater.records")
@@ -71,10 +73,23 @@ class AssociationStore:
 
     def clear_stale(self, before: float) -> int:
         """Drop what is staged of captures of which nothing arrived since an instant (seconds since the epoch); how many there were."""
-        folders = self.root.iterdir() if self.root.exists() else ()
-        tenants = [folder.name for folder in folders if folder.is_dir() and not folder.name.startswith(".")]  # traces spill to .spill
+        for file in self.root.glob(f"{INCOMING}*"):
+            with suppress(FileNotFoundError):
+                if file.stat().st_mtime < before:
+                    file.unlink()  # left by a process that was killed while it took a segment
         with self._publishing:
-            return sum(self._staging(tenant).clear_stale(before) for tenant in tenants)
+            return sum(self._staging(tenant).clear_stale(before) for tenant in self._tenants())
+
+    def bytes_staged(self) -> int:
+        """How much waits for its manifest, with what is on its way here."""
+        incoming = 0
+        for file in self.root.glob(f"{INCOMING}*"):
+            with suppress(FileNotFoundError):
+                incoming += file.stat().st_size
+        return incoming + sum(self._staging(tenant).bytes_staged() for tenant in self._tenants())
+
+    def _tenants(self) -> list[str]:
+        return [folder.name for folder in _folders(self.root) if not folder.name.startswith(".")]  # traces spill to .spill
 
     def missing_segments(self, tenant: str, manifest: Manifest) -> list[str]:
         """Segments that the manifest lists and that are not here as it lists them; none once the capture is published."""

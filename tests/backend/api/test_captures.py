@@ -6,10 +6,14 @@ import gzip
 import json
 import sqlite3
 from hashlib import sha256
+from pathlib import Path
 
 import httpx
 import pytest
 
+from headwater.backend.home import Home
+from headwater.backend.serving import LocalService
+from headwater.backend.settings import load_settings
 from headwater.graph.records import ANYWHERE, AssociationStore
 from tests.backend.captures import ROWS, capture
 from tests.backend.service import ServiceProcess
@@ -139,3 +143,46 @@ def test_secrets_of_options_do_not_reach_the_log(client: httpx.Client, service: 
     connection.close()
     assert kept
     assert not [text for text in kept if b"hunter2" in text]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "stated", "taken"),
+    [
+        ("POST", "/api/v1/lineage", "application/json", True),
+        ("POST", "/api/v1/lineage", "Application/JSON; charset=UTF-8", True),
+        ("POST", "/api/v1/lineage", "application/json; charset=utf-16", False),
+        ("POST", "/api/v1/lineage", "application/x-www-form-urlencoded", False),
+        ("POST", "/api/v1/lineage", "text/plain", False),
+        ("POST", "/api/v1/lineage", "", False),
+        ("POST", "/api/v1/captures", "multipart/form-data; boundary=x", False),
+        ("POST", "/api/v1/declarations", "text/plain;application/json", False),
+        ("POST", "/api/v1/prov", "text/provenance-notation", True),
+        ("POST", "/api/v1/prov", "text/html", False),
+        ("PUT", f"{_PATH}/x/segments/y", "application/json", False),
+        ("PUT", f"{_PATH}/x/segments/y", "application/octet-stream", True),
+    ],
+)
+def test_a_body_that_is_stated_to_be_something_else_is_refused(
+    client: httpx.Client, method: str, path: str, stated: str, taken: bool
+) -> None:
+    response = client.request(method, path, content=b"nothing", headers={"Content-Type": stated})
+    assert (response.status_code != 415) is taken, response.text
+    if not taken:
+        assert (response.json()["error"], response.json()["field"]) == ("UnsupportedMediaType", "Content-Type")
+
+
+def test_segments_beyond_the_quota_are_told_to_wait(tmp_path: Path) -> None:
+    service = LocalService(load_settings(home=tmp_path, port=0, staged_bytes=1000))
+    service.start()
+    try:
+        with httpx.Client(base_url=service.url, headers={"X-Api-Key": Home.at(tmp_path).key()}, trust_env=False, timeout=60) as client:
+            statuses = []
+            for number, size in enumerate((600, 600, 300)):
+                data = b"x" * size
+                path = f"{_PATH}/0b5ad6a2-3f0f-4e0c-9d6e-2f3b0c9d8e7{number}/segments/b0-s1.0-p0-a1.seg"
+                answer = client.put(path, content=data, headers={"X-Headwater-Sha256": sha256(data).hexdigest()})
+                statuses.append(answer.status_code)
+    finally:
+        service.stop()
+    assert statuses == [204, 503, 204]
+    assert answer.text == ""
