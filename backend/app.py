@@ -28,7 +28,6 @@ from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
 from headwater.backend.questions import QuestionPool
-from headwater.backend.replay import Replays
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.watch import Watch
 from headwater.backend.worker import Worker
@@ -61,7 +60,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
                 watch=watch,
             )  # fmt: skip
             audit.start()
-            app.state.replays = Replays(workspace.home.replays, workspace.graph, questions.of("replays").trace)
+            app.state.replays = workspace.replays(questions.of("replays").trace)
             worker.start()
             if warm:
                 questions.warm()

@@ -2,7 +2,8 @@
 
 A backup must be sound while the service works on: the graph is read first, then the log, then the associations, so that each holds
 at least what those before it refer to; and taking log entries into a graph that has them already changes nothing. It must hold no
-secret: the key, and what is in the spool, stay behind.
+secret: the key, and what is in the spool, stay behind. Nor may it name a program to run or data to read: the registry stays behind,
+and a backup with a link in it, which would bring in the file that it leads to, is refused.
 
     backup.json                what is in it
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
@@ -158,6 +159,11 @@ def _read_index(folder: Path) -> Mapping[str, Kept]:
             f"{folder} holds a backup of version {version!r}; this Headwater reads version {_VERSION}.", hint="Upgrade Headwater."
         )
     missing = [name for name in (_LOG, _ASSOCIATIONS, *map(_graph_file, kept)) if not (folder / name).exists()]
+    if odd := next((path for path in folder.rglob("*") if path.is_symlink() or not (path.is_file() or path.is_dir())), None):
+        raise ConfigurationError(
+            f"{odd.relative_to(folder)} in {folder} is a link or no file.",
+            hint="No backup does: see who put it there.",
+        )
     if missing:
         raise ConfigurationError(f"The backup in {folder} lacks {', '.join(missing)}.", hint="Copy the whole folder.")
     return kept

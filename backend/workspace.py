@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headwater.backend.delivery import LogDelivery
 from headwater.backend.home import Home
@@ -31,6 +31,10 @@ from headwater.graph.stores.registry import open_store
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.spark_listener.delivery.leftovers import Delivered, deliver_leftovers
 from headwater.spark_listener.registry import Registry
+
+if TYPE_CHECKING:
+    from headwater.backend.replay import Replays
+    from headwater.backend.replay.service import Tracer
 
 T = TypeVar("T")
 _POLL = 0.1
@@ -120,6 +124,12 @@ class Workspace:
         from headwater.graph.trace import trace  # DuckDB loads with it: delivery at the end of a run does without
 
         return await trace(self.graph, self.records, tenant, request)
+
+    def replays(self, trace: Tracer | None = None) -> Replays:
+        """The replays of this home; `trace` answers their questions, where it is not this process that does."""
+        from headwater.backend.replay import Replays  # DuckDB loads with it
+
+        return Replays(self.home.replays, self.graph, trace or self.trace, self.registry, self.records.sources)
 
     async def _settle(self, tenant: str) -> None:
         while await self.projector.pending(tenant):

@@ -44,7 +44,7 @@ def take_invocation(*, script: str | None, argv: Sequence[str], extra_variables:
         interpreter=sys.executable,
         script=redact(os.path.abspath(script)) if script else None,
         script_sha256=script_sha256(script) if script else None,
-        environment=_environment(extra_variables),
+        environment=environment_of(extra_variables),
     )
 
 
@@ -70,7 +70,8 @@ def register_program(registry: Registry, invocation: Invocation, run: RunName) -
     )  # fmt: skip
 
 
-def _environment(extra: Sequence[str]) -> dict[str, str]:
+def environment_of(extra: Sequence[str]) -> dict[str, str]:
+    """The variables that may be kept, as they are now, without secrets."""
     return {name: redact(os.environ[name]) for name in sorted({*ALLOWED, *extra}) if name in os.environ and not is_secret_name(name)}
 
 

@@ -23,7 +23,7 @@ from io import open_code
 from types import CodeType, ModuleType, TracebackType
 from typing import NoReturn
 
-from headwater.errors import HeadwaterError, InvalidInputError
+from headwater.errors import HeadwaterError, InvalidInputError, UnsupportedError
 from headwater.spark_listener.agent import Agent
 from headwater.spark_listener.attach import claim
 from headwater.spark_listener.hooks import install
@@ -83,7 +83,7 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
     sys.argv = argv
     code = 0
     try:
-        _execute(program, module=module)
+        _execute(program, order, module=module)
     except SystemExit as stop:
         code = _exit_code(stop)
         ending.outcome = Outcome(exit_code=code)
@@ -106,16 +106,20 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     run(program, arguments, settings)
 
 
-def _execute(program: str, *, module: bool) -> None:
+def _execute(program: str, order: ReplayOrder | None, *, module: bool) -> None:
+    if order is not None and (module or os.path.isdir(program)):
+        raise UnsupportedError(f"{program} is no script, so a replay does not run it.")
     if module:
         _first_on_path(os.getcwd())
         runpy.run_module(program, run_name="__main__", alter_sys=True)
     elif os.path.isdir(program) or not _is_source(program):
+        if order is not None:
+            order.check(program, _content(program))
         del sys.path[0]  # runpy puts the program there
         runpy.run_path(program, run_name="__main__")
     else:
         _first_on_path(os.path.dirname(os.path.realpath(program)))
-        _execute_file(program)
+        _execute_file(program, order)
 
 
 def _first_on_path(folder: str) -> None:
@@ -124,8 +128,11 @@ def _first_on_path(folder: str) -> None:
         sys.path[0] = folder
 
 
-def _execute_file(script: str) -> None:
+def _execute_file(script: str, order: ReplayOrder | None) -> None:
     path = os.path.abspath(script)
+    content = _content(path)
+    if order is not None:
+        order.check(path, content)  # of these very bytes, which are run
     main_module = ModuleType("__main__")
     main_module.__dict__.update(
         __file__=path,
@@ -135,12 +142,16 @@ def _execute_file(script: str) -> None:
         __annotations__={},
     )
     sys.modules["__main__"] = main_module
-    exec(_compiled(path), main_module.__dict__)  # noqa: S102  # running the user's script is what we are asked for
+    exec(_compiled(path, content), main_module.__dict__)  # noqa: S102  # running the user's script is what we are asked for
 
 
-def _compiled(path: str) -> CodeType:
+def _content(path: str) -> bytes:
     with open_code(path) as file:
-        return compile(file.read(), path, "exec", dont_inherit=True)
+        return file.read()
+
+
+def _compiled(path: str, content: bytes) -> CodeType:
+    return compile(content, path, "exec", dont_inherit=True)
 
 
 def _is_source(program: str) -> bool:

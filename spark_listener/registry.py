@@ -2,7 +2,8 @@
 
 What a replay executes, and what a trace may read, is decided by this file alone. It is written on this machine, by the process of a
 program that runs on the home or by an operator (`headwater jobs register`); never from an event, a manifest or anything else that may
-have come over the network. It must never hold a secret, and never stop the program that writes to it.
+have come over the network. A program registers itself without secrets, and is never stopped by what goes wrong here; what an operator
+registers is kept as it was given. So the file is its owner's alone.
 """
 
 from __future__ import annotations

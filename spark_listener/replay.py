@@ -11,6 +11,7 @@ What a program does through plain Python files, JDBC or other services is not le
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -29,11 +30,15 @@ _PATTERN = re.compile(r"[*?\[{]")
 
 @dataclass(frozen=True, slots=True)
 class ReplayOrder:
-    """What one replayed program is told. `exclude` maps a file (as `file:/a/b`) to the 0-based numbers of the records to leave out."""
+    """What one replayed program is told. `exclude` maps a file (as `file:/a/b`) to the 0-based numbers of the records to leave out.
+
+    `script_sha256` is the hash of the only script that may run.
+    """
 
     replay: str
     shadow: str
     exclude: Mapping[str, Sequence[int]]
+    script_sha256: str
 
     @classmethod
     def load(cls, path: str | Path) -> ReplayOrder:
@@ -44,7 +49,7 @@ class ReplayOrder:
         """
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
-            return cls(replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"])
+            return cls(replay=raw["replay"], shadow=raw["shadow"], exclude=raw["exclude"], script_sha256=raw["script_sha256"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(f"{path} is not a replay order: {error!r}.", hint="Start replays with `headwater replay`.") from error
 
@@ -56,7 +61,20 @@ class ReplayOrder:
 
     def save(self, path: Path) -> None:
         """Write the order where `load` finds it."""
-        path.write_text(json.dumps({"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude)}), encoding="utf-8")
+        order = {"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude), "script_sha256": self.script_sha256}
+        path.write_text(json.dumps(order), encoding="utf-8")
+
+    def check(self, script: str, content: bytes) -> None:
+        """See that a script is the one that may run; `content` is what would be run.
+
+        Raises:
+            UnsupportedError: it is another.
+        """
+        if (found := hashlib.sha256(content).hexdigest()) != self.script_sha256:
+            raise UnsupportedError(
+                f"{script} is not the script that was registered: its SHA-256 is {found}, not {self.script_sha256}.",
+                hint="Run it once with `headwater run`, or register it with `headwater jobs register`.",
+            )
 
 
 class ShadowPaths:

@@ -31,6 +31,7 @@ _COMMANDS = {
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),
+    "jobs": LazyCommand("headwater.backend.cli.jobs", "Register programs for replay: nothing else is run again.", group=True),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
     "store": LazyCommand(
         "headwater.backend.cli.store", "Keep the graph: migrate, check, rebuild, back up, restore, export, import.", group=True

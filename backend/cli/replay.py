@@ -14,7 +14,7 @@ from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
 from headwater.backend.cli.trace import reference
-from headwater.backend.replay import Replay, Replays, ReplayState
+from headwater.backend.replay import Replay, ReplayState
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError, UnsupportedError
@@ -38,7 +38,8 @@ def replay(
 ) -> None:
     """Run a pipeline again without chosen records, into a shadow folder, and compare.
 
-    The programs between those records and OUTPUT run unchanged; the data that they made is never touched.
+    The programs between those records and OUTPUT run unchanged; the data that they made is never touched. A program is run only if it is
+    registered on this home, which `headwater run` and `headwater jobs register` do, and only if its script is still what was registered.
 
     For example:
 
@@ -64,7 +65,7 @@ async def _run(home: Path | None, output: str, without: str, where: str | None, 
     async with await Workspace.open(load_settings(home=home)) as workspace:
         await asyncio.to_thread(workspace.take_spool)
         await workspace.settle()
-        replays = Replays(workspace.home.replays, workspace.graph, workspace.trace)
+        replays = workspace.replays()
         planned = await replays.plan(DEFAULT_TENANT, without, where, rows, output)
         count = sum(len(numbers) for numbers in planned.exclude.values())
         note(f"Leaving {count} record{'s' if count != 1 else ''} out; running {len(planned.steps)} programs again, into {planned.shadow}")
@@ -83,7 +84,7 @@ def _teller(bars: Any, bar: Any) -> Callable[[Replay], None]:
 
 async def _look(home: Path | None, show: str | None, remove: str | None, format: Format) -> None:
     async with await Workspace.open(load_settings(home=home)) as workspace:
-        replays = Replays(workspace.home.replays, workspace.graph, workspace.trace)
+        replays = workspace.replays()
         wanted = show or remove
         if wanted is None:
             _print_list(await replays.list(DEFAULT_TENANT, 100), format)
@@ -111,9 +112,6 @@ def _print(done: Replay, format: Format) -> None:
     if format is Format.JSON:
         emit_json(done.model_dump(mode="json", exclude={"tenant", "process"}))
         return
-    for step in done.steps:
-        if step.warning:
-            note(f"[yellow]warning:[/] {step.warning}")
     if not done.differences:
         note("The output is the same without those records.")
         return

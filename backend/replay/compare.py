@@ -14,6 +14,8 @@ import duckdb
 
 from headwater.backend.replay.model import Difference
 from headwater.errors import UnsupportedError
+from headwater.graph.records import DataRoots
+from headwater.graph.trace.files.reader import exactly, literal
 
 _READERS = {
     ".parquet": "read_parquet({files}, union_by_name = true, hive_partitioning = true)",
@@ -22,30 +24,33 @@ _READERS = {
 }
 
 
-def compare(dataset: str, before: Path, after: Path, *, limit: int = 100) -> tuple[list[Difference], int]:
-    """Differences between two folders (at most `limit`), and how many rows differ in all.
+def compare(dataset: str, before: Path, after: Path, *, sources: DataRoots, limit: int = 100) -> tuple[list[Difference], int]:
+    """Differences between two folders (at most `limit`), and how many rows differ in all. Of `before`, files of the data roots are read.
 
     Raises:
-        UnsupportedError: the dataset's format cannot be compared.
+        UnsupportedError: the dataset's format cannot be compared, or a file of it may not be read.
     """
     with duckdb.connect() as database:
         database.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before)}")
-        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after)}")
+        database.execute(f"CREATE VIEW was AS SELECT * FROM {_relation(before, sources)}")
+        database.execute(f"CREATE VIEW now AS SELECT * FROM {_relation(after, DataRoots.of([after]))}")
         gone, gone_count = _rows(database, "was", "now", limit)
         come, come_count = _rows(database, "now", "was", limit)
     return _pair(dataset, gone, come), max(gone_count, come_count)
 
 
-def _relation(folder: Path) -> str:
+def _relation(folder: Path, sources: DataRoots) -> str:
+    look = sources.look()
+    real = look.path(str(folder))
     for suffix, reader in _READERS.items():
-        files = sorted(
-            str(file) for file in folder.rglob(f"*{suffix}") if not any(p.startswith(("_", ".")) for p in file.relative_to(folder).parts)
-        )
+        files = [look.path(str(file)) for file in sorted(real.rglob(f"*{suffix}")) if not _hidden(file.relative_to(real))]
         if files:
-            quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-            return reader.format(files=f"[{quoted}]")
+            return reader.format(files=f"[{', '.join(literal(exactly(file)) for file in files)}]")
     raise UnsupportedError(f"{folder} holds no Parquet, CSV or JSON file that could be compared.")
+
+
+def _hidden(file: Path) -> bool:
+    return any(part.startswith(("_", ".")) for part in file.parts)
 
 
 def _rows(database: duckdb.DuckDBPyConnection, left: str, right: str, limit: int) -> tuple[list[dict[str, Any]], int]:

@@ -1,45 +1,80 @@
-"""From the graph: who feeds an output, and how each of those programs was started.
+"""Who feeds an output, from the graph; and how each of those programs is started, from the registry of the home alone.
 
-A job is replayed as its last run was started: the application run above it carries the `headwater_invocation` facet.
+The graph comes from events, so from whoever may write to the service: what it says is never executed. It only names the run, or the
+job, whose program is looked up in the registry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from shlex import quote
 
 from headwater.backend.replay.model import Invocation
 from headwater.backend.replay.plan import Flow
 from headwater.errors import UnsupportedError
-from headwater.graph.model import EdgeKind, Node, NodeKind
+from headwater.graph.model import EdgeKind, Node, NodeKind, bare_name, kind_of, parse_id
 from headwater.graph.stores import Direction, GraphStore
+from headwater.spark_listener.invocation import script_sha256
+from headwater.spark_listener.redact import REDACTED
+from headwater.spark_listener.registry import Registry
 
-_FACET = "headwater_invocation"
 _DEPTH, _LIMIT = 200, 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Everything that feeds one output: a flow a job, how application runs were started, and their names."""
+    """Everything that feeds one output: a flow a job, the jobs (namespace and name) of application runs, and names of jobs in them."""
 
     flows: Sequence[Flow]
-    invocations: Mapping[str, Invocation]
+    jobs: Mapping[str, tuple[str, str]]
     names: Mapping[str, str]
 
-    def invocation(self, application: str) -> Invocation:
-        """How an application was started.
+    def invocation(self, application: str, registry: Registry) -> Invocation:
+        """How the program of an application run is started.
 
         Raises:
-            UnsupportedError: nobody recorded it.
+            UnsupportedError: it is not registered, or is not what was registered any more.
+            ConfigurationError: the registry cannot be read.
         """
-        found = self.invocations.get(application)
-        if found is None:
+        namespace, job = self.jobs.get(application, ("default", self.names.get(application, application)))
+        program = registry.program(bare_name(application), namespace, job)
+        if program is None:
             raise UnsupportedError(
-                f"{self.names.get(application, application)} was not run under `headwater run`, so nobody knows how to start it.",
-                hint="Run it once with `headwater run`.",
+                f"The program of job {job} (namespace {namespace}) is not registered on this home, and nothing else is run.",
+                hint=f"Run it here once with `headwater run`, or register it: {_command(namespace, job)}",
             )
-        return found
+        invocation = Invocation(
+            run=application, job=job, namespace=namespace, argv=program.argv, working_directory=program.working_directory,
+            script=program.script, script_sha256=program.script_sha256, environment=program.environment,
+        )  # fmt: skip
+        check(invocation)
+        return invocation
+
+
+def check(invocation: Invocation) -> None:
+    """See that a program is as it was registered.
+
+    Raises:
+        UnsupportedError: its script is another or cannot be read, or a secret among its arguments was not kept.
+    """
+    register = f"register it as it is now: {_command(invocation.namespace, invocation.job)}"
+    if any(REDACTED in word for word in (*invocation.argv, invocation.script, invocation.working_directory)):
+        raise UnsupportedError(
+            f"The arguments of {invocation.script} held a secret, which was not kept.", hint=f"To run it with them all, {register}"
+        )
+    now = script_sha256(invocation.script)
+    if now is None:
+        raise UnsupportedError(f"{invocation.script} cannot be read any more.", hint=f"Put it back, or {register}")
+    if now != invocation.script_sha256:
+        raise UnsupportedError(
+            f"{invocation.script} has changed since it was registered: its SHA-256 was {invocation.script_sha256}, and is {now}.",
+            hint=f"Run it once with `headwater run`, or {register}",
+        )
+
+
+def _command(namespace: str, job: str) -> str:
+    return f"headwater jobs register --namespace {quote(namespace)} {quote(job)} SCRIPT [ARGUMENTS]"
 
 
 async def upstream_of(graph: GraphStore, tenant: str, output: str) -> Upstream:
@@ -58,9 +93,15 @@ async def upstream_of(graph: GraphStore, tenant: str, output: str) -> Upstream:
         if edge.kind is EdgeKind.WRITES and edge.src in jobs and edge.dst in datasets:
             writes.setdefault(edge.src, set()).add(edge.dst)
     flows = [Flow(application_of[job], frozenset(reads.get(job, ())), frozenset(writes.get(job, ()))) for job in sorted(jobs)]
-    runs = {node.id: node for node in await graph.get(tenant, sorted({flow.application for flow in flows}))}
     names = {application: jobs[job].name for job, application in application_of.items()}
-    return Upstream(flows, {one: invocation for one, run in runs.items() if (invocation := _invocation(run))}, names)
+    return Upstream(flows, await _jobs(graph, tenant, sorted(names)), names)
+
+
+async def _jobs(graph: GraphStore, tenant: str, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Namespace and name of the job of each run."""
+    above = await graph.ancestors(tenant, [run for run in runs if kind_of(run) is NodeKind.RUN])
+    found = {run: next((node for node in nodes if node.kind is NodeKind.JOB), None) for run, nodes in above.items()}
+    return {run: (parts[0], parts[1]) for run, job in found.items() if job is not None for parts in [parse_id(job.id)[1]]}
 
 
 async def _applications(graph: GraphStore, tenant: str, jobs: Mapping[str, Node]) -> dict[str, str]:
@@ -68,17 +109,3 @@ async def _applications(graph: GraphStore, tenant: str, jobs: Mapping[str, Node]
     last = {job: str(node.properties.get("lastRun") or "") for job, node in jobs.items()}
     runs = {node.id: node for node in await graph.get(tenant, sorted({run for run in last.values() if run}))}
     return {job: str(runs[run].properties.get("parentRun") or run) if run in runs else job for job, run in last.items()}
-
-
-def _invocation(run: Node) -> Invocation | None:
-    facet: Any = run.properties.get(_FACET)
-    if not isinstance(facet, Mapping) or not facet.get("script") or not facet.get("script_sha256"):
-        return None  # a notebook or a shell: there is no script to start
-    return Invocation(
-        run=run.id,
-        argv=[str(word) for word in facet["argv"]],
-        working_directory=str(facet["working_directory"]),
-        script=str(facet["script"]),
-        script_sha256=str(facet["script_sha256"]),
-        environment={str(name): str(value) for name, value in (facet.get("environment") or {}).items()},
-    )

@@ -19,11 +19,13 @@ class ReplayState(StrEnum):
 
 
 class Invocation(BaseModel):
-    """How an application was started: from the `headwater_invocation` facet of its run."""
+    """How the program of an application run is started: from the registry of the home. `namespace` and `job` are the application's."""
 
     model_config = ConfigDict(frozen=True)
 
     run: str
+    namespace: str
+    job: str
     argv: Sequence[str]
     working_directory: str
     script: str
@@ -32,12 +34,11 @@ class Invocation(BaseModel):
 
 
 class Step(BaseModel):
-    """One program to run again. `job` is the id of its pipeline; `warning` says that the script changed since its run."""
+    """One program to run again. `job` is the id of its pipeline."""
 
     job: str
     invocation: Invocation
     state: ReplayState = ReplayState.QUEUED
-    warning: str | None = None
     seconds: float | None = None
 
 

@@ -1,12 +1,11 @@
 """Runs the steps of a replay, one process after the other, each an unchanged program under `headwater run`.
 
-Only programs that were recorded are started, with the arguments and in the folder of their run, and with the allow-listed
-environment that was recorded then. Output goes to a log beside the replay.
+Only programs that are registered on this home are started, with the arguments, in the folder and with the variables that were registered.
+The script is read once, and runs only if its hash is the registered one. Output goes to a log beside the replay.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from headwater.backend.replay.invocations import check
 from headwater.backend.replay.model import Invocation, Replay, ReplayState, Step
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.replay import VARIABLE, ReplayOrder
@@ -30,12 +30,13 @@ def run_steps(replay: Replay, folder: Path, changed: Callable[[Replay], None]) -
 
     Raises:
         ReplayFailedError: a program failed. The steps after it are not run.
+        UnsupportedError: a script is not what was registered any more.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    order = folder / "order.json"
-    ReplayOrder(replay=replay.id, shadow=replay.shadow, exclude=replay.exclude).save(order)
     for number, step in enumerate(replay.steps, start=1):
-        step.warning = _changed_since(step.invocation)
+        check(step.invocation)
+        order = folder / f"order-{number}.json"
+        ReplayOrder(replay=replay.id, shadow=replay.shadow, exclude=replay.exclude, script_sha256=step.invocation.script_sha256).save(order)
         step.state = ReplayState.RUNNING
         changed(replay)
         began = time.monotonic()
@@ -64,14 +65,6 @@ def _run(invocation: Invocation, order: Path, log: Path) -> int:
             stderr=subprocess.STDOUT,
             check=False,
         ).returncode
-
-
-def _changed_since(invocation: Invocation) -> str | None:
-    try:
-        now = hashlib.sha256(Path(invocation.script).read_bytes()).hexdigest()
-    except OSError as error:
-        return f"{invocation.script} cannot be read any more: {error}"
-    return None if now == invocation.script_sha256 else f"{invocation.script} has changed since its run"
 
 
 def _story(step: Step, code: int, log: Path) -> str:

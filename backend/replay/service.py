@@ -22,10 +22,12 @@ from headwater.backend.replay.invocations import upstream_of
 from headwater.backend.replay.model import Difference, Replay, ReplayState, Step
 from headwater.backend.replay.plan import applications_between
 from headwater.backend.replay.runner import run_steps
-from headwater.errors import HeadwaterError, InvalidQueryError
+from headwater.errors import HeadwaterError, InvalidQueryError, UnsupportedError
 from headwater.graph.model import parse_id
+from headwater.graph.records import DataRoots
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace import Grain, TraceAnswer, TraceRequest
+from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import ShadowPaths
 
 _FILE = "replay.json"
@@ -72,10 +74,12 @@ def _selection(request: TraceRequest, answer: TraceAnswer) -> Selection:
 class Replays:
     """Implements the schema's `ReplayService` over the folder `replays/` of a home."""
 
-    def __init__(self, folder: Path, graph: GraphStore, trace: Tracer) -> None:
+    def __init__(self, folder: Path, graph: GraphStore, trace: Tracer, registry: Registry, sources: DataRoots) -> None:
         self._folder = folder
         self._graph = graph
         self._trace = trace
+        self._registry = registry
+        self._sources = sources
         self._one_at_a_time = asyncio.Lock()
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -84,7 +88,8 @@ class Replays:
 
         Raises:
             InvalidQueryError: the selection is empty, or not of records.
-            NotFoundError, UnsupportedError: nothing leads to `output`, or a program in between cannot be started again.
+            NotFoundError: nothing leads to `output`.
+            UnsupportedError: a program in between is not registered, or not as it was then; or `output` cannot be read.
         """
         replay = await self.plan(tenant, dataset, where, rows, output)
         task = asyncio.create_task(self._run_in_turn(replay))
@@ -96,9 +101,10 @@ class Replays:
         """The replay that `start` would run, kept as queued. Raises as `start` does."""
         selection = await self._select(tenant, dataset, where, rows, output)
         target = selection.outputs[0]
+        self._sources.look().path(_path(target))
         upstream = await upstream_of(self._graph, tenant, target)
         applications = applications_between(upstream.flows, selection.datasets, target)
-        steps = [Step(job=upstream.names.get(one, one), invocation=upstream.invocation(one)) for one in applications]
+        steps = [Step(job=upstream.names.get(one, one), invocation=upstream.invocation(one, self._registry)) for one in applications]
         identifier = uuid.uuid4().hex
         replay = Replay(
             id=identifier, tenant=tenant, output=target, started_at=_now(), shadow=str(self._folder / identifier / "data"),
@@ -118,7 +124,7 @@ class Replays:
         save(replay)
         try:
             await asyncio.to_thread(run_steps, replay, self._folder / replay.id, save)
-            replay.differences, replay.differing = await asyncio.to_thread(_differences, replay)
+            replay.differences, replay.differing = await asyncio.to_thread(_differences, replay, self._sources)
             replay.state = ReplayState.COMPLETE
         except HeadwaterError as error:
             replay.state, replay.error = ReplayState.FAILED, str(error)
@@ -189,9 +195,21 @@ class Replays:
             return None
 
 
-def _differences(replay: Replay) -> tuple[list[Difference], int]:
-    path = parse_id(replay.output)[1][1]
-    return compare(replay.output, Path(path), Path(ShadowPaths(replay.shadow).write(path)))
+def _differences(replay: Replay, sources: DataRoots) -> tuple[list[Difference], int]:
+    path = _path(replay.output)
+    return compare(replay.output, Path(path), Path(ShadowPaths(replay.shadow).write(path)), sources=sources)
+
+
+def _path(dataset: str) -> str:
+    """Where a dataset lies.
+
+    Raises:
+        UnsupportedError: not in a local file.
+    """
+    namespace, name = parse_id(dataset)[1]
+    if namespace != "file":
+        raise UnsupportedError(f"{dataset} is not on a local file system, so a replay cannot compare it.")
+    return name
 
 
 def _alive(process: int) -> bool:

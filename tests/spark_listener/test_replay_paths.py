@@ -46,7 +46,7 @@ def test_a_path_that_is_not_local_is_refused_rather_than_overwritten(shadow: Sha
 
 
 def test_an_order_survives_its_file_and_a_broken_one_is_named(tmp_path: Path) -> None:
-    order = ReplayOrder(replay="a" * 32, shadow="/s", exclude={"file:/data/weather.csv": [1009]})
+    order = ReplayOrder(replay="a" * 32, shadow="/s", exclude={"file:/data/weather.csv": [1009]}, script_sha256="0" * 64)
     order.save(tmp_path / "order.json")
     assert ReplayOrder.load(tmp_path / "order.json") == order
     (tmp_path / "broken.json").write_text("{}")

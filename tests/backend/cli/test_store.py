@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.spark_listener.registry import Registry
 from tests.backend.cli.command import headwater
 from tests.neo4j_server import Neo4jServer, neo4j_server
 
@@ -53,6 +54,32 @@ def test_a_backup_overwrites_nothing(home: Path, tmp_path: Path) -> None:
 def test_a_restoration_overwrites_nothing(home: Path, tmp_path: Path) -> None:
     headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
     assert "holds a log already" in headwater("store", "restore", str(tmp_path / "backup"), "--home", str(home), code=2).stderr
+
+
+@pytest.mark.parametrize("place", ["ingest.db", "associations/default/some/manifest.json", "associations/default"])
+def test_a_backup_that_would_bring_in_what_a_link_leads_to_is_refused(home: Path, tmp_path: Path, place: str) -> None:
+    headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "file").write_text("a secret")
+    link = tmp_path / "backup" / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if link.exists():
+        link.rename(tmp_path / "moved")
+    link.symlink_to(tmp_path / "secret" / "file")
+    said = headwater("store", "restore", str(tmp_path / "backup"), "--home", str(tmp_path / "new"), code=2).stderr
+    assert "is a link or no file" in " ".join(said.split())
+    assert not any("a secret" in path.read_text(errors="replace") for path in (tmp_path / "new").rglob("*") if path.is_file())
+
+
+def test_a_backup_brings_no_program_to_run_and_no_data_to_read(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "job.py").touch()
+    headwater("jobs", "register", "--home", str(home), "report", str(tmp_path / "job.py"))
+    Registry(home).add_roots([str(tmp_path)])
+    headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
+    (tmp_path / "backup" / "registered.db").write_bytes((home / "registered.db").read_bytes())  # as an attacker would
+    headwater("store", "restore", str(tmp_path / "backup"), "--home", str(tmp_path / "new"))
+    assert json.loads(headwater("jobs", "list", "--home", str(tmp_path / "new"), "-f", "json").stdout) == []
+    assert not Registry(tmp_path / "new").is_root([str(tmp_path)])
 
 
 @pytest.mark.parametrize("lost", ["backup.json", "ingest.db", "graph-default.ndjson.gz"])

@@ -10,6 +10,7 @@ from headwater.backend.replay.service import Replays
 from headwater.errors import InvalidQueryError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
+from headwater.spark_listener.registry import Registry
 from tests.graph.jobs import TENANT, Job, write_csv
 
 COLUMNS = {"k": "string", "v": "int"}
@@ -32,7 +33,7 @@ async def _plan(store: AssociationStore, folder: Path, raw: Path) -> None:
         return await trace(None, store, tenant, request)
 
     nothing: Any = None  # the graph is asked once records are known to reach an output
-    await Replays(folder, nothing, ask).plan(TENANT, str(raw), "v = 5", (), None)
+    await Replays(folder, nothing, ask, Registry(folder), ANYWHERE).plan(TENANT, str(raw), "v = 5", (), None)
 
 
 async def test_records_of_no_part_are_told(store: AssociationStore, raw: Path, tmp_path: Path) -> None:
