@@ -18,7 +18,7 @@ from headwater.spark_listener.invocation import environment_of, script_sha256
 from headwater.spark_listener.registry import Program
 
 app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Register programs for replay.")
-_COLUMNS = ["id", "namespace", "job", "by", "command", "folder", "script_sha256", "registered"]
+_COLUMNS = ["id", "namespace", "job", "by", "command", "folder", "registered"]
 
 
 @app.callback()
