@@ -8,12 +8,11 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Self
 
 from headwater.errors import InvalidCaptureError
 
-_HINTS: dict[str, dict[str, Any]] = {}  # reading hints costs far more than reading a field
 _NAMES = {str: "a text", int: "an integer", bool: "true or false"}
 
 
@@ -33,24 +32,20 @@ class Wire:
         if not isinstance(value, Mapping):
             raise wrong(path, "an object", value)
         found: dict[str, Any] = {}
-        hints = _hints(cls)
-        for item in _fields(cls):
-            name = _key(item)
-            if name in value and (value[name] is not None or _optional(hints[item.name])):
-                found[item.name] = _read(hints[item.name], value[name], f"{path}.{name}")
-            elif item.default is MISSING and item.default_factory is MISSING:
+        items = _items(cls)
+        for item in items:
+            if item.key in value and (value[item.key] is not None or item.optional):
+                found[item.name] = _read(item.hint, value[item.key], f"{path}.{item.key}")
+            elif item.required:
                 there = ", ".join(sorted(map(str, value))) or "nothing"
-                raise InvalidCaptureError(f"{path}.{name} is missing; there is {there}.", field=f"{path}.{name}")
-        known = {_key(item) for item in _fields(cls)}
-        return cls(**found, extra={name: item for name, item in value.items() if name not in known})
+                raise InvalidCaptureError(f"{path}.{item.key} is missing; there is {there}.", field=f"{path}.{item.key}")
+        known = {item.key for item in items}
+        return cls(**found, extra={name: value[name] for name in value if name not in known})
 
     def to_json(self) -> dict[str, Any]:
         """The JSON object; optional fields that are absent are left out."""
-        written = {_key(item): _write(getattr(self, item.name)) for item in _fields(type(self)) if not self._absent(item)}
-        return written | dict(self.extra)
-
-    def _absent(self, item: Field[Any]) -> bool:
-        return item.default is None and getattr(self, item.name) is None
+        values = ((item, getattr(self, item.name)) for item in _items(type(self)))
+        return {item.key: _write(value) for item, value in values if value is not None or not item.left_out} | dict(self.extra)
 
 
 def key(name: str, **options: Any) -> Any:
@@ -63,19 +58,42 @@ def wrong(path: str, expected: str, value: Any) -> InvalidCaptureError:
     return InvalidCaptureError(f"{path} must be {expected}, and is {str(value)[:80]!r} ({type(value).__name__}).", field=path)
 
 
-def _fields(cls: type[Wire]) -> tuple[Field[Any], ...]:
-    return tuple(item for item in fields(cls) if item.name != "extra")
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A field of a class: what it is called here and in JSON, and what it may hold."""
+
+    name: str
+    key: str
+    hint: Any
+    optional: bool  # null may stand for it
+    required: bool
+    left_out: bool  # where it is None
 
 
-def _hints(cls: type[Wire]) -> dict[str, Any]:
-    if cls.__qualname__ not in _HINTS:
-        _HINTS[cls.__qualname__] = typing.get_type_hints(cls)
-    return _HINTS[cls.__qualname__]
+_ITEMS: dict[type[Wire], tuple[_Item, ...]] = {}
 
 
-def _key(item: Field[Any]) -> str:
-    name: str = item.metadata.get("key", item.name)
-    return name
+def _items(cls: type[Wire]) -> tuple[_Item, ...]:
+    """The fields of a class, looked at once: that costs far more than reading one."""
+    if cls not in _ITEMS:
+        _ITEMS[cls] = _looked_at(cls)
+    return _ITEMS[cls]
+
+
+def _looked_at(cls: type[Wire]) -> tuple[_Item, ...]:
+    hints = typing.get_type_hints(cls)
+    return tuple(
+        _Item(
+            item.name,
+            item.metadata.get("key", item.name),
+            hints[item.name],
+            _optional(hints[item.name]),
+            item.default is MISSING and item.default_factory is MISSING,
+            item.default is None,
+        )
+        for item in fields(cls)
+        if item.name != "extra"
+    )
 
 
 def _optional(hint: Any) -> bool:

@@ -105,6 +105,17 @@ class KnownDatasets:
                 found.setdefault(node_id(NodeKind.DATASET, namespace, name), set()).add(node_id(NodeKind.DATASET, *other))
         return found
 
+    def fan(self, tenant: str, datasets: Collection[str], *, forward: bool, most: int) -> int:
+        """How many datasets `beyond` would find, counted no further than `most` of each."""
+        here = "input" if forward else "output"
+        return sum(
+            self._rows(
+                f"SELECT count(*) FROM (SELECT 1 FROM flow WHERE {here} = "
+                "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?) LIMIT ?)", [tenant, *_parts(dataset), most],
+            )[0][0]
+            for dataset in datasets
+        )  # fmt: skip
+
     def taken_by(self, tenant: str, dataset: str) -> set[str]:
         """The jobs (by node id) of which every capture that read a dataset says which records it took: none was refused."""
         rows = self._rows(

@@ -17,6 +17,7 @@ from headwater.graph.trace.session import Session
 
 _LEDGER = "headwater_capture"  # the run facet in which the listener says what was captured
 _MOST_REASONS = 3
+_BATCH = 1_000  # jobs that the graph is asked about at once
 
 
 @dataclass
@@ -50,10 +51,8 @@ async def lift(
     waiting, seen = sorted(datasets), set(datasets)
     while waiting:
         dataset = waiting.pop(0)
-        found = [] if dataset == to else await _beyond(graph, tenant, dataset, forward=forward)
-        if found and taken_by is not None:
-            followed = await asyncio.to_thread(taken_by, dataset)
-            found = [(job, others) for job, others in found if job not in followed]
+        followed = await asyncio.to_thread(taken_by, dataset) if taken_by is not None and dataset != to else ()
+        found = [] if dataset == to else await _beyond(graph, tenant, dataset, followed, forward=forward)
         if not found:
             if dataset not in datasets:
                 lifted.datasets.add(dataset)
@@ -71,21 +70,19 @@ async def lift(
     return lifted
 
 
-async def _beyond(graph: GraphStore, tenant: str, dataset: str, *, forward: bool) -> list[tuple[str, set[str]]]:
-    """The jobs that wrote a dataset with what they read (forward: that read it, with what they wrote)."""
+async def _beyond(graph: GraphStore, tenant: str, dataset: str, followed: Collection[str], *, forward: bool) -> list[tuple[str, set[str]]]:
+    """The jobs, but for some, that wrote a dataset with what they read (forward: that read it, with what they wrote)."""
     near = Direction.DOWNSTREAM if forward else Direction.UPSTREAM
     first, second = (EdgeKind.READS, EdgeKind.WRITES) if forward else (EdgeKind.WRITES, EdgeKind.READS)
     edges = await graph.neighbours(tenant, [dataset], direction=near, kinds=[first])
-    jobs = sorted({edge.dst if forward else edge.src for edge in edges} - {dataset})
-    jobs = [job for job in jobs if job.startswith("job:")]
-    found: list[tuple[str, set[str]]] = []
-    for job in jobs:
-        flows = await graph.neighbours(tenant, [job], direction=near, kinds=[second])
-        others = {edge.dst if forward else edge.src for edge in flows} - {job}
-        others = {other for other in others if other.startswith("dataset:")}
-        if others:
-            found.append((job, others))
-    return found
+    others: dict[str, set[str]] = {edge.dst if forward else edge.src: set() for edge in edges}
+    jobs = sorted(job for job in others if job.startswith("job:") and job not in followed)
+    for begin in range(0, len(jobs), _BATCH):
+        for edge in await graph.neighbours(tenant, jobs[begin : begin + _BATCH], direction=near, kinds=[second]):
+            job, other = (edge.src, edge.dst) if forward else (edge.dst, edge.src)
+            if other.startswith("dataset:"):
+                others[job].add(other)
+    return [(job, others[job]) for job in jobs if others[job]]
 
 
 async def _reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dict[str, str]:

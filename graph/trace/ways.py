@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
+from itertools import islice
 
 from headwater.graph.model import EdgeKind
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.trace.session import Session
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES)
+_LOOKED_AT, _COUNTED = 20, 16  # datasets of which it is counted how many come next, and how far at first
 _BATCH = 1_000  # datasets that the graph is asked about at once
 
 
@@ -28,6 +30,12 @@ class _Side:
         self.frontier = {start}
         self.seen = {start}
         self.met_from: dict[str, set[str]] = {}  # from which datasets each was reached
+
+    async def weight(self, most: int) -> int:
+        """What was reached, and what the next step would reach, counted no further than `most` of each dataset."""
+        catalog, few = self._session.store.catalog.datasets, list(islice(self.frontier, _LOOKED_AT))
+        fan = await asyncio.to_thread(catalog.fan, self._session.tenant, few, forward=self._forward, most=most)
+        return len(self.seen) + fan
 
     async def grow(self) -> None:
         """Go one step further from all that was reached last."""
@@ -81,5 +89,15 @@ async def towards_of(session: Session, graph: GraphStore | None, start: str, to:
     """
     near, far = _Side(session, graph, start, forward=forward), _Side(session, graph, to, forward=not forward)
     while near.frontier and far.frontier:
-        await min((near, far), key=lambda side: len(side.seen)).grow()
+        await (await _lighter(near, far)).grow()
     return near.leading_to(to) if not near.frontier else far.seen
+
+
+async def _lighter(near: _Side, far: _Side) -> _Side:
+    """The side whose next step costs less: a table that thousands of jobs read is better met from elsewhere, and not counted out."""
+    most = _COUNTED
+    while True:
+        weights = await near.weight(most), await far.weight(most)
+        if min(weights) < most or most > _BATCH:
+            return near if weights[0] <= weights[1] else far
+        most *= 4

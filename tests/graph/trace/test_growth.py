@@ -1,0 +1,148 @@
+"""A trace costs what it goes through: a hundred times as many captures around it change neither what is read nor what SQLite does.
+
+Counted, not timed: manifests that are read, statements of the catalog, and instructions of SQLite's machine, which a scan would multiply.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from headwater.errors import NotFoundError
+from headwater.graph.associations import Manifest
+from headwater.graph.associations.parts import DatasetName
+from headwater.graph.records import AssociationStore, FileBlock
+from headwater.graph.records.layout import KeptFile
+from headwater.graph.trace import TraceRequest, trace
+from headwater.graph.trace.preview import preview
+from tests.graph.jobs import TENANT
+from tests.graph.trace.small import copy
+
+_AROUND = 1_000
+_STEP = 5  # instructions between two looks at SQLite's machine
+_MORE = 1.5  # how much more there may be: indexes are deeper, and hubs are counted up to sixteen; a scan would give five times as much
+
+
+def fill(store: AssociationStore, manifests: list[Manifest], count: int) -> None:
+    """Captures around a pipeline: earlier runs of its jobs, readers of its source, and one dataset that all others append to."""
+    with store.catalog.together():
+        for number in range(count):
+            template, identifier = manifests[number % len(manifests)], str(UUID(int=number + 1, version=4))
+            (source,), sink, files = template.sources, template.sink, []
+            ended = f"2025-01-01T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}Z"
+            if number % 3 == 0:  # an earlier run: the same paths, other states of the files
+                old = tuple(dataclasses.replace(file, modified=number) for file in source.files)
+                source = dataclasses.replace(source, files=old)
+                files = [KeptFile(file.block._replace(modified=number), 1) for file in store.files(TENANT, template.capture)]
+            elif number % 3 == 1:  # a reader of the same source
+                sink = dataclasses.replace(
+                    sink, dataset=DatasetName(namespace="file", name=f"/lake/other{number}"), path=f"/lake/other{number}"
+                )
+            else:
+                feed = DatasetName(namespace="file", name=f"/lake/feed{number}")
+                source = dataclasses.replace(source, dataset=feed, path=feed.name, files=())
+                sink = dataclasses.replace(sink, dataset=DatasetName(namespace="file", name="/lake/hot"), path="/lake/hot")
+                files = [KeptFile(FileBlock(f"file:/lake/hot/part-{number}", 1, number), 1)]
+            made = dataclasses.replace(template, capture=identifier, sources=(source,), sink=sink, ended=ended)
+            store.catalog.put(TENANT, made, files)
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.statements = self.steps = self.manifests = 0
+
+
+@contextmanager
+def counting(store: AssociationStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
+    counted, read = Counted(), Manifest.from_json.__func__
+    database = store.catalog._database
+
+    def step() -> None:
+        counted.steps += 1
+
+    def statement(_: str) -> None:
+        counted.statements += 1
+
+    def parsed(cls: type[Manifest], *arguments: Any) -> Manifest:
+        counted.manifests += 1
+        return read(cls, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Manifest, "from_json", classmethod(parsed))
+        database.set_progress_handler(step, _STEP)
+        database.set_trace_callback(statement)
+        yield counted
+        database.set_progress_handler(None, 0)
+        database.set_trace_callback(None)
+
+
+@pytest.fixture
+def pipeline(store, raw, tmp_path) -> list[Path]:
+    """raw → a → b → c; the datasets, the first and the last of them asked about."""
+    folders = [raw, tmp_path / "a", tmp_path / "b", tmp_path / "c"]
+    for clock, (read, written) in enumerate(pairwise(folders), start=1):
+        copy(store, read, written, clock)
+    return folders
+
+
+_QUESTIONS = {
+    "backward": lambda raw, out: TraceRequest(dataset=str(out), where="v = 5", values=False),
+    "to": lambda raw, out: TraceRequest(dataset=str(out), where="v = 5", to=str(raw), values=False),
+    "forward": lambda raw, out: TraceRequest(dataset=str(raw), rows=[(str(raw), 0)], to=str(out), forward=True),
+}
+
+
+@pytest.mark.parametrize("question", _QUESTIONS)
+async def test_a_trace_reads_as_much_among_a_thousand_captures_as_among_ten(store, pipeline, monkeypatch, question) -> None:
+    request = _QUESTIONS[question](pipeline[0], pipeline[-1])
+    manifests = [store.manifest(TENANT, entry.capture) for entry in store.catalog.captures(TENANT)]
+    found = []
+    for count in (10, _AROUND):
+        fill(store, manifests, count)
+        opened = AssociationStore(store.root)  # with nothing in memory
+        with counting(opened, monkeypatch) as counted:
+            answer = await trace(None, opened, TENANT, request)
+        assert answer.exact
+        assert answer.total == 1
+        found.append(counted)
+        opened.close()
+    few, many = found
+    assert store.count(TENANT) == _AROUND + len(manifests)
+    assert many.manifests == few.manifests <= len(manifests)
+    assert many.statements <= few.statements
+    assert many.steps <= _MORE * few.steps
+
+
+async def test_previews_and_wrong_names_do_not_look_through_the_captures(store, pipeline, monkeypatch) -> None:
+    manifests = [store.manifest(TENANT, entry.capture) for entry in store.catalog.captures(TENANT)]
+    found = []
+    for count in (10, _AROUND):
+        fill(store, manifests, count)
+        with counting(store, monkeypatch) as counted:
+            page = await preview(None, store, TENANT, str(pipeline[-1]), first=1)
+            assert page.has_record_lineage
+        found.append(counted.steps)
+    assert found[1] <= _MORE * found[0]
+    with pytest.raises(NotFoundError, match="Near are: /lake/hot"):
+        await preview(None, store, TENANT, "/lake/hod")
+
+
+def test_publishing_and_the_next_capture_to_keep_do_not_look_through_the_captures(store, pipeline, monkeypatch) -> None:
+    manifests = [store.manifest(TENANT, entry.capture) for entry in store.catalog.captures(TENANT)]
+    found = []
+    for count in (10, _AROUND):
+        fill(store, manifests, count)
+        again = dataclasses.replace(manifests[0], capture=str(UUID(int=10**9 + count, version=4)))
+        with counting(store, monkeypatch) as counted:
+            store.catalog.put(TENANT, again, [KeptFile(FileBlock(f"file:/lake/new/{count}", 1, 1), 1)])
+            store.catalog.put(TENANT, dataclasses.replace(again, ended="2026-02-01T00:00:00Z"), [])
+            assert store.catalog.next_unkept(TENANT, 0) is None
+            store.drop(TENANT, again.capture)
+            assert store.count(TENANT) >= count
+        found.append(counted.steps)
+    assert found[1] <= _MORE * found[0]
