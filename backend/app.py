@@ -109,7 +109,7 @@ async def _graphql_context(request: Request) -> Context:
     workspace: Workspace = service.workspace
     return Context(
         tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=partial(_require, request, who),
-        auditor=await auditor(request), questions=service.questions.of(f"{who.tenant} {who.method}"),
+        auditor=await auditor(request), questions=service.questions.of(who.name),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=request.app.state.replays,
         declarations=DeclarationIntake(workspace.log, workspace.graph),

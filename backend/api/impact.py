@@ -10,7 +10,8 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.context import Service, service, tenant
+from headwater.backend.api.context import Service, principal, service
+from headwater.backend.api.credentials import Principal
 from headwater.errors import InvalidQueryError
 from headwater.graph.stores import Direction
 from headwater.graph.trace import TraceRequest
@@ -35,7 +36,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 @router.get("/impact", response_class=Response, responses=_RESPONSES)
 async def get_impact(
-    owner: Annotated[str, Depends(tenant)],
+    who: Annotated[Principal, Depends(principal)],
     parts: Annotated[Service, Depends(service)],
     log: Annotated[RequestAuditor, Depends(auditor)],
     focus: Annotated[list[str] | None, Query(description="Ids of datasets, jobs, versions or runs; or of columns. Repeatable.")] = None,
@@ -50,11 +51,11 @@ async def get_impact(
         forward = direction is Direction.DOWNSTREAM
         request = TraceRequest(dataset=records, where=where, forward=forward, limit=_RECORDS, values=False)
         async with audited(log, "impact", records) as act:
-            answer = await parts.questions.of(owner).trace(owner, request)
+            answer = await parts.questions.of(who.name).trace(who.tenant, request)
             act.met(answer.selected, answer.records)
-        found = impact_of_records(workspace.graph, owner, answer, forward=forward)
+        found = impact_of_records(workspace.graph, who.tenant, answer, forward=forward)
     elif focus:
-        found = await impact(workspace.graph, owner, focus, direction=direction, depth=depth)
+        found = await impact(workspace.graph, who.tenant, focus, direction=direction, depth=depth)
     else:
         raise InvalidQueryError("Neither focus nor records is given.", field="focus", hint="Name a node, or a dataset and a predicate.")
     headers = {"Headwater-Total": str(found.total), "Headwater-Beyond": str(found.beyond), "Headwater-Exact": str(found.exact).lower()}

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.context import Service, service, tenant
+from headwater.backend.api.context import Service, principal, service, tenant
+from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import NotAcceptableError
 from headwater.backend.api.view_options import view_options
 from headwater.backend.intake.bodies import unpack
 from headwater.backend.provenance import Exported, chunks_of, open_export
 from headwater.errors import InvalidQueryError
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
-from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.views import ViewOptions
 from headwater.graphql.audit import Act, Decision, audited
@@ -38,7 +39,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 @router.get("/prov", response_class=Response, responses=_RESPONSES)
 async def get_prov(
-    owner: Annotated[str, Depends(tenant)],
+    who: Annotated[Principal, Depends(principal)],
     parts: Annotated[Service, Depends(service)],
     log: Annotated[RequestAuditor, Depends(auditor)],
     options: Annotated[ViewOptions, Depends(view_options)],
@@ -66,24 +67,18 @@ async def get_prov(
     else:
         trace = TraceRequest(dataset=_one(target), where=where, column=column, semantics=semantics, forward=forward, to=to)
         request = _unmixed(trace, options)
+        if where is not None:
+            ended = Act("export.prov.end", [trace.dataset])
+            records = parts.questions.of(who.name).export(who.tenant, trace, chosen, counted=partial(setattr, ended, "records"))
+            async with audited(log, "export.prov", trace.dataset):
+                first = await anext(records)
+            return StreamingResponse(_logged(_after(first, records), log, ended), media_type=NOTATIONS[chosen].media_type)
     stack = AsyncExitStack()
     # Opened, and audited, before the answer begins, so that what is refused is refused with a status.
     async with audited(log, "export.prov", *(target or ())):
-        export = await stack.enter_async_context(open_export(parts.workspace.graph, parts.workspace.records, owner, request))
+        export = await stack.enter_async_context(open_export(parts.workspace.graph, parts.workspace.records, who.tenant, request))
     ended = Act("export.prov.end", list(target or ()))
-    return StreamingResponse(_body(stack, _counted(export, ended), chosen, log, ended), media_type=NOTATIONS[chosen].media_type)
-
-
-def _counted(export: Export, act: Act) -> Export:
-    """The export; the records that it tells are counted as they are read."""
-
-    def count(records: Iterator[Statement]) -> Iterator[Statement]:
-        act.records = 0
-        for statement in records:
-            act.records += statement.kind is Kind.ENTITY
-            yield statement
-
-    return export if export.records is None else replace(export, records=count(export.records))
+    return StreamingResponse(_logged(_body(stack, export, chosen), log, ended), media_type=NOTATIONS[chosen].media_type)
 
 
 def _one(targets: list[str] | None) -> str:
@@ -147,12 +142,24 @@ async def post_prov(
     return JSONResponse(asdict(report), 201)
 
 
-async def _body(stack: AsyncExitStack, export: Export, notation: ProvFormat, log: RequestAuditor, act: Act) -> AsyncIterator[bytes]:
+async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
+
+
+async def _logged(chunks: AsyncIterator[bytes], log: RequestAuditor, act: Act) -> AsyncIterator[bytes]:
+    """The chunks; how they ended is in the audit log."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except BaseException as error:
+        log.note(act, Decision.FAILED, type(error).__name__)
+        raise
+    await log.write(act)
+
+
+async def _body(stack: AsyncExitStack, export: Export, notation: ProvFormat) -> AsyncIterator[bytes]:
     async with stack:
-        try:
-            async for chunk in chunks_of(export, notation):
-                yield chunk
-        except BaseException as error:
-            log.note(act, Decision.FAILED, type(error).__name__)
-            raise
-        await log.write(act)
+        async for chunk in chunks_of(export, notation):
+            yield chunk

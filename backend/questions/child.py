@@ -12,15 +12,19 @@ import os
 import resource
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
-from headwater.backend.questions.wire import Ask, Cancel, Reply, packed, read
+from headwater.backend.questions.wire import Ask, Cancel, ExportRequest, Part, Reply, packed, read
 from headwater.backend.settings import Settings
 from headwater.backend.workspace import association_store, graph_store
 from headwater.errors import HeadwaterError
+from headwater.graph.prov.model import Kind, Statement
 from headwater.graph.records import Wanted
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import TraceAnswer
@@ -78,9 +82,11 @@ class Answerer:
                 await self._graph.open()
                 self._is_open = True
             questions = DirectQuestions(self._graph, self._records)
-            answer: TraceAnswer | RowPage | None = None
+            answer: TraceAnswer | RowPage | int | None = None
             if ask.number in self._cancelled:
                 pass  # nobody waits for it any more
+            elif isinstance(ask.request, ExportRequest):
+                answer = await self._export(ask, ask.request)
             elif isinstance(ask.request, RowsRequest):
                 answer = await questions.rows(ask.tenant, ask.request)
             else:
@@ -90,6 +96,24 @@ class Answerer:
         except Exception as error:  # noqa: BLE001 - whatever it is, the next question must be answered
             return Reply(ask.number, error=self._fault(ask, error))
         return Reply(ask.number, answer, wanted=self._wanted())
+
+    async def _export(self, ask: Ask, request: ExportRequest) -> int:
+        """Send a document; how many records it tells of."""
+        count = 0
+
+        def counted(records: Iterator[Statement]) -> Iterator[Statement]:
+            nonlocal count
+            for statement in records:
+                count += statement.kind is Kind.ENTITY
+                yield statement
+
+        async with open_export(self._graph, self._records, ask.tenant, request.trace) as export:
+            told = replace(export, records=counted(export.records)) if export.records is not None else export
+            async for chunk in chunks_of(told, request.notation):
+                if ask.number in self._cancelled:
+                    break
+                self._send(Part(ask.number, chunk))
+        return count
 
     def _fault(self, ask: Ask, error: Exception) -> Exception:
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
@@ -109,8 +133,8 @@ class Answerer:
             found.append(wanted)
         return found
 
-    def _send(self, reply: Reply) -> None:
-        self._replies.write(packed(reply))
+    def _send(self, message: Part | Reply) -> None:
+        self._replies.write(packed(message))
         self._replies.flush()
 
 

@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Any, cast
 
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.process import QuestionProcess
 from headwater.backend.questions.turns import Turns
-from headwater.backend.questions.wire import Reply
+from headwater.backend.questions.wire import ExportRequest, Part, Reply
 from headwater.backend.settings import Settings
+from headwater.graph.prov import ProvFormat
 from headwater.graph.records.wanted import WantedTables
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.preview import RowPage
-from headwater.graph.trace.questions import Questions, RowsRequest
+from headwater.graph.trace.questions import RowsRequest
 
 _WAITING = 32  # questions of one caller that may wait
 _log = logging.getLogger("headwater.questions")
@@ -40,9 +42,9 @@ class QuestionPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    def of(self, caller: str) -> Questions:
+    def of(self, caller: str) -> CallersQuestions:
         """Questions of one caller."""
-        return _CallersQuestions(self, caller)
+        return CallersQuestions(self, caller)
 
     def warm(self) -> None:
         """Start the first process, so that the first question need not wait for it."""
@@ -76,6 +78,32 @@ class QuestionPool:
             self._wanted.add(wanted)
         return reply.answer
 
+    async def export(self, caller: str, tenant: str, request: ExportRequest, counted: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
+        """The chunks of a document, each of which comes within the deadline; then `counted` hears of how many records it tells.
+
+        Raises as `ask` does.
+        """
+        seconds = self._settings.question_seconds
+        place = await self._turns.take(caller, seconds)
+        process = await self._started(caller, place)
+        reply: Reply | None = None
+        try:
+            async with aclosing(process.parts(tenant, request)) as parts:
+                while reply is None:
+                    async with asyncio.timeout(seconds):
+                        message = await anext(parts)
+                    if isinstance(message, Part):
+                        yield message.chunk
+                    else:
+                        reply = message
+        except TimeoutError:
+            raise _too_long(seconds) from None
+        finally:
+            self._leave(caller, place, process, reply)
+        if reply.error is not None:
+            raise reply.error
+        counted(reply.answer)
+
     async def close(self) -> None:
         """End all processes."""
         self._is_closed = True
@@ -85,27 +113,32 @@ class QuestionPool:
         await asyncio.gather(*(process.close() for process in self._processes if process is not None))
 
     async def _reply(self, caller: str, place: int, tenant: str, request: TraceRequest | RowsRequest, seconds: float) -> Reply:
-        try:
-            process = await self._process(place)
-        except BaseException:
-            self._turns.give_back(caller, place)
-            raise
+        process = await self._started(caller, place)
+        reply: Reply | None = None
         try:
             async with asyncio.timeout(seconds):
                 reply = await process.ask(tenant, request)
-        except QuestionEndedError:
-            self._later(self._replace(caller, place, process))
+        except TimeoutError:
+            raise _too_long(seconds) from None
+        finally:
+            self._leave(caller, place, process, reply)
+        return reply
+
+    async def _started(self, caller: str, place: int) -> QuestionProcess:
+        try:
+            return await self._process(place)
+        except BaseException:
+            self._turns.give_back(caller, place)
             raise
-        except BaseException as error:  # the deadline, or the caller has left
+
+    def _leave(self, caller: str, place: int, process: QuestionProcess, reply: Reply | None) -> None:
+        """Give a place back: at once where the question had its reply, else when its process can be asked again."""
+        if reply is None:
             self._later(self._give_up(caller, place, process))
-            if isinstance(error, TimeoutError):
-                raise _too_long(seconds) from None
-            raise
-        if isinstance(reply.error, QuestionEndedError):  # of memory: what it still holds nobody knows
+        elif isinstance(reply.error, QuestionEndedError):  # of memory: nobody knows what it still holds
             self._later(self._replace(caller, place, process))
         else:
             self._turns.give_back(caller, place)
-        return reply
 
     async def _process(self, place: int) -> QuestionProcess:
         process = self._processes[place]
@@ -148,8 +181,8 @@ class QuestionPool:
             _log.error("a question process did not start: %s", error)
 
 
-class _CallersQuestions:
-    """The `Questions` of one caller."""
+class CallersQuestions:
+    """The `Questions` of one caller, and its exports."""
 
     def __init__(self, pool: QuestionPool, caller: str) -> None:
         self._pool = pool
@@ -162,6 +195,12 @@ class _CallersQuestions:
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
         return cast("RowPage", await self._pool.ask(self._caller, tenant, request))
+
+    def export(
+        self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
+    ) -> AsyncGenerator[bytes, None]:
+        """The provenance of traced records, as the chunks of a document; `counted` hears at the end how many records it tells of."""
+        return self._pool.export(self._caller, tenant, ExportRequest(request, notation), counted)
 
 
 def _too_long(seconds: float) -> QuestionEndedError:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncGenerator
 from itertools import count
 from typing import Self
 
 from headwater.backend.questions.errors import QuestionEndedError
-from headwater.backend.questions.wire import LENGTH, Ask, Cancel, Reply, packed, unpacked
+from headwater.backend.questions.wire import LENGTH, Ask, Cancel, ExportRequest, Part, Reply, packed, unpacked
 from headwater.backend.settings import Settings
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.questions import RowsRequest
@@ -60,17 +61,22 @@ class QuestionProcess:
         Raises:
             QuestionEndedError: the process ended before it had one.
         """
-        self._number = next(self._numbers)
-        await self._send(Ask(self._number, tenant, request))
+        await self._ask(tenant, request)
         return await self._reply()
+
+    async def parts(self, tenant: str, request: ExportRequest) -> AsyncGenerator[Part | Reply, None]:
+        """Ask for a document: its parts, then the reply. Raises as `ask` does."""
+        await self._ask(tenant, request)
+        while isinstance(message := await self._message(), Part):
+            yield message
+        yield message
 
     async def give_up(self) -> bool:
         """Have it leave the question that it is at; whether it can be asked the next."""
         try:
             async with asyncio.timeout(_END_SECONDS):
                 await self._send(Cancel(self._number))
-                while (await self._reply()).number != self._number:
-                    pass
+                await self._reply()
         except (TimeoutError, QuestionEndedError):
             return False
         return True
@@ -85,6 +91,16 @@ class QuestionProcess:
         self.kill()
         await self._process.wait()
 
+    async def _ask(self, tenant: str, request: TraceRequest | RowsRequest | ExportRequest) -> None:
+        self._number = next(self._numbers)
+        await self._send(Ask(self._number, tenant, request))
+
+    async def _reply(self) -> Reply:
+        """The reply to the question that it is at, without the parts before it."""
+        while isinstance(message := await self._message(), Part):
+            pass
+        return message
+
     async def _send(self, message: object) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it was made with a pipe
         try:
@@ -93,15 +109,15 @@ class QuestionProcess:
         except OSError as error:
             raise _ended() from error
 
-    async def _reply(self) -> Reply:
+    async def _message(self) -> Part | Reply:
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         try:
             (length,) = LENGTH.unpack(await self._process.stdout.readexactly(LENGTH.size))
             body = await self._process.stdout.readexactly(length)
         except asyncio.IncompleteReadError as error:
             raise _ended() from error
-        reply: Reply = unpacked(body) if length < _INLINE else await asyncio.to_thread(unpacked, body)
-        return reply
+        message: Part | Reply = unpacked(body) if length < _INLINE else await asyncio.to_thread(unpacked, body)
+        return message
 
 
 def _ended() -> QuestionEndedError:

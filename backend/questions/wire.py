@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from headwater.graph.prov import ProvFormat
 from headwater.graph.records import Wanted
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.questions import RowsRequest
@@ -19,12 +20,20 @@ LENGTH = struct.Struct(">Q")
 
 
 @dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """The provenance of traced records, as a document."""
+
+    trace: TraceRequest
+    notation: ProvFormat
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question. Numbers tell questions of one process apart."""
 
     number: int
     tenant: str
-    request: TraceRequest | RowsRequest
+    request: TraceRequest | RowsRequest | ExportRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,14 @@ class Cancel:
     """Nobody waits for the answer to this question any more."""
 
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a document. A reply follows the last one."""
+
+    number: int
+    chunk: bytes
 
 
 @dataclass(frozen=True, slots=True)

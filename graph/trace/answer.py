@@ -58,6 +58,10 @@ class TracedRecord:
     values: Mapping[str, Any] = field(default_factory=dict)
     line: int | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by position: an answer of thousands goes between processes, and the way of dataclasses takes several times as long."""
+        return TracedRecord, (self.dataset, self.file, self.row, self.grain, self.values, self.line)
+
 
 @dataclass(frozen=True, slots=True)
 class Made:

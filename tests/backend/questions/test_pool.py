@@ -6,12 +6,16 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
 from headwater.backend.questions import QuestionEndedError, QuestionPool, TooManyQuestionsError
 from headwater.errors import InvalidProvenanceError, InvalidQueryError, UnavailableError
+from headwater.graph.prov import ProvFormat
+from headwater.graph.prov.constraints import check
+from headwater.graph.prov.read import read
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.preview import RowPage
 from headwater.graph.trace.questions import RowsRequest
@@ -81,6 +85,27 @@ async def test_a_question_whose_caller_leaves_is_ended(opened: Opened) -> None:
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
+        assert (await _answered(pool)).total == 7
+
+
+async def test_an_export_comes_in_chunks_and_its_process_answers_the_next_question(opened: Opened) -> None:
+    async with opened(question_processes=1) as pool:
+        asked = TraceRequest(dataset="out", where="v = 7")
+        document = b"".join([chunk async for chunk in pool.of("ann").export(TENANT, asked, ProvFormat.JSON)])
+        assert check(read(document)) == []
+        with pytest.raises(InvalidQueryError, match="does not parse"):
+            await anext(pool.of("ann").export(TENANT, TraceRequest(dataset="out", where="v ="), ProvFormat.JSON))
+        async with aclosing(pool.of("ann").export(TENANT, asked, ProvFormat.N)) as left:
+            await anext(left)
+        assert (await _answered(pool)).total == 7
+        assert len(pool.pids) == 1
+
+
+async def test_an_export_beyond_its_deadline_is_ended(opened: Opened) -> None:
+    async with opened(question_seconds=0.5, question_processes=1) as pool:
+        await _warmed(pool)
+        with pytest.raises(QuestionEndedError, match=r"more than 0\.5 s"):
+            await anext(pool.of("ann").export(TENANT, TraceRequest(dataset="out", where=HARD), ProvFormat.JSON))
         assert (await _answered(pool)).total == 7
 
 
