@@ -97,7 +97,8 @@ class BoundedProtocol(H11Protocol):
         """Set the timers to what the connection waits for now."""
         if self.transport.is_closing():
             return
-        waits = self.conn.their_state is h11.IDLE and (self.cycle is None or self.cycle.response_complete)
+        cycle: RequestResponseCycle | None = self.cycle  # none before the first request, whatever uvicorn says of its type
+        waits = self.conn.their_state is h11.IDLE and (cycle is None or cycle.response_complete)
         if not waits:
             self._cancel("_head_timer")
             self.shared.waiting.pop(self, None)

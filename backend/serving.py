@@ -48,7 +48,7 @@ class LocalService:
         self.url = f"http://{shown}:{port}"
         self.exposed = settings.host not in _LOOPBACK
         app = create_app(settings, credentials=self._credentials, warm=True)
-        # uvicorn's own log set-up and proxy headers are off: ours says what happened, and nobody stands in front of loopback.
+        # uvicorn's own log set-up is off: ours says what happened. Headers of proxies count from those alone that the settings name.
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -58,7 +58,8 @@ class LocalService:
                 access_log=False,
                 ws="none",
                 lifespan="on",
-                proxy_headers=False,
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=list(settings.trusted_proxies),
                 server_header=False,
                 timeout_graceful_shutdown=5,
             )

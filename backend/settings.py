@@ -30,6 +30,10 @@ class Settings(BaseSettings):
     allowed_hosts: tuple[str, ...] = Field(
         default=(), description='Names by which the service may be called besides loopback, as a JSON list: ["lineage.example.org"].'
     )
+    trusted_proxies: tuple[str, ...] = Field(
+        default=(),
+        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, as a JSON list.",
+    )
     open_endpoints: tuple[Literal["/metrics", "/openapi.json"], ...] = Field(
         default=(), description='Endpoints that need no key, as a JSON list: ["/metrics", "/openapi.json"] or one of them.'
     )

@@ -42,7 +42,7 @@ def close_mutations(mutations: GraphQLObjectType) -> None:
 
 def _checked(name: str, resolve: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(resolve)
-    def checked(source: Any, info: GraphQLResolveInfo, **arguments: Any) -> Any:
+    def checked(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
         scope = MUTATIONS.get(name)
         if scope is None:
             raise UnsupportedError(f"The mutation {name} is closed.", hint="Name the scope that it needs in headwater/graphql/access.py.")

@@ -34,7 +34,7 @@ class _Schema(strawberry.Schema):
         for error in errors:
             if is_internal(error):
                 logger.error("GraphQL field %s failed", error.path, exc_info=error.original_error)
-            elif error.path is None and error.extensions.get("code") and isinstance(context, Context):
+            elif error.path is None and (error.extensions or {}).get("code") and isinstance(context, Context):
                 context.auditor.note(Act("graphql"), Decision.REFUSED, error.message)
 
 

@@ -174,6 +174,19 @@ def test_what_is_refused_is_written(audited: Audited, act: Callable[[Audited], o
     assert {"who": entry["who"].partition(":")[0], "what": entry["what"]} == expected
 
 
+@pytest.mark.parametrize(("trusted", "address"), [((), "127.0.0.1"), (("127.0.0.0/8",), "203.0.113.9")])
+def test_the_address_is_that_of_the_client_where_its_proxy_is_trusted(tmp_path: Path, trusted: tuple[str, ...], address: str) -> None:
+    service = LocalService(load_settings(home=tmp_path, port=0, trusted_proxies=trusted))
+    service.start()
+    try:
+        with httpx.Client(base_url=service.url, trust_env=False, timeout=60) as client:
+            assert client.post("/graphql", headers={"X-Forwarded-For": "203.0.113.9"}).status_code == 401
+    finally:
+        service.stop()
+    lines = map(json.loads, Home.at(tmp_path).audit.read_text().splitlines())
+    assert [entry["from"] for entry in lines if entry.get("decision") == "refused"] == [address]
+
+
 def test_the_command_lists_what_was_written(audited: Audited) -> None:
     audited.ask(_ROWS, of=f"dataset:file:{audited.report}")
     audited.new()
