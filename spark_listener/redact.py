@@ -26,7 +26,7 @@ _LONGEST_JSON = 1 << 20
 
 def redact(text: str) -> str:
     """`text` with every secret that shows replaced."""
-    return without_secrets(without_userinfo(text, f"{MARK}@"))
+    return without_secrets(text, f"{MARK}@")
 
 
 def redact_address(address: str) -> str:

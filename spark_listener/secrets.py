@@ -27,7 +27,7 @@ _TEXT_NAME = re.compile(_BROAD, re.IGNORECASE)
 
 _QUOTED = r"""\\+"(?:[^"\\]|\\+(?!["\\]))*(?:\\+"|$)|"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.|'')*(?:'|$)"""
 _VALUE = rf"(?:{_QUOTED}|[^\s\"'&;,)}}\]<>\[\\][^\s\"'&;,)}}\]<>\[]*)"
-_TAIL = r"[\w.\-]{0,64}"
+_TAIL = r"[\w.\-]{0,64}+"  # without going back: a text may be made of names
 
 
 def _masked(found: re.Match[str]) -> str:
@@ -38,8 +38,8 @@ def _masked(found: re.Match[str]) -> str:
 
 # user:password@ in an address, whatever the password is made of; a port is none
 _USERINFO = re.compile(
-    r"(?<=://)(?P<user>[^/\s:@?#\"']*):(?!\d*(?:[/?#\s\"']|$))[^\s\"'@]*@(?:[^\s\"'/@?#]*@)*"
-    r"|(?<=[sS]3://)(?P<s3>[^/\s:@\"']*):[^\s\"'@]+@|(?<=[sS]3[aAnN]://)(?P<s3a>[^/\s:@\"']*):[^\s\"'@]+@"
+    r"(?<=://)(?P<user>[^/\s:@?#\"']{0,256}+):(?!\d*(?:[/?#\s\"']|$))[^\s\"'@]{0,256}+@(?:[^\s\"'/@?#]{0,256}+@){0,4}"
+    r"|(?<=[sS]3://)(?P<s3>[^/\s:@\"']{0,256}+):[^\s\"'@]{1,256}+@|(?<=[sS]3[aAnN]://)(?P<s3a>[^/\s:@\"']{0,256}+):[^\s\"'@]{1,256}+@"
 )
 _ANNOUNCED: tuple[Rule, ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), MARK),
@@ -53,7 +53,7 @@ _ANNOUNCED: tuple[Rule, ...] = (
 )
 # What may be taken out of a name without making two names one: a partition folder `token=7` is no secret.
 _ADDRESS: tuple[Rule, ...] = (
-    (re.compile(r"(?i)(jdbc:oracle:\w+:[^/\s@\"']*)/[^\s@\"']+@"), rf"\1/{MARK}@"),
+    (re.compile(r"(?i)(jdbc:oracle:\w{1,16}:[^/\s@\"']{0,256}+)/[^\s@\"']{1,256}+@"), rf"\1/{MARK}@"),
     (re.compile(rf"(?i)(?<=[?&;])({_BROAD}{_TAIL})=[^&;,\s\"'\[]+"), rf"\1={MARK}"),
 )
 _TEXT: tuple[Rule, ...] = (
@@ -90,7 +90,7 @@ _SUSPECT_NAME = re.compile(r"[@?&;]|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|ey
 _SUSPECT_TEXT = re.compile(
     rf"(?i)@|bearer|basic|identified|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ|hw_|dapi|AIza|k_live|-----BEGIN|{_BROAD}"
 )
-_PIECE = 1 << 16  # characters that rules go through at once: they hold the interpreter
+_PIECE = 1 << 14  # characters that rules go through at once: they hold the interpreter
 
 
 def is_secret_name(name: str, *, of_text: bool = True) -> bool:
@@ -104,11 +104,12 @@ def secret_name_in(text: str) -> int | None:
     return found.start() if found else None
 
 
-def without_secrets(text: str) -> str:
-    """A text without the secrets that show."""
-    if not _SUSPECT_TEXT.search(text):
+def without_secrets(text: str, instead: str | None = None) -> str:
+    """A text without the secrets that show; `instead` as of `without_userinfo`."""
+    if len(text) <= _PIECE and not _SUSPECT_TEXT.search(text):
         return text
-    return _in_pieces(_applied(text, _ANNOUNCED[:1]), (*_ANNOUNCED[1:], *_ADDRESS, *_TEXT))
+    whole = _applied(text, _ANNOUNCED[:1]) if "-----BEGIN" in text else text
+    return _in_pieces(whole, (*_ANNOUNCED[1:], *_ADDRESS, *_TEXT), instead)
 
 
 def name_without_secrets(name: str) -> str:
@@ -125,18 +126,20 @@ def without_userinfo(address: str, instead: str | None = None) -> str:
     return _USERINFO.sub(replaced, address)
 
 
-def _in_pieces(text: str, rules: Sequence[Rule]) -> str:
+def _in_pieces(text: str, rules: Sequence[Rule], instead: str | None = None) -> str:
     if len(text) <= _PIECE:
-        return _applied(without_userinfo(text), rules)
+        return _applied(without_userinfo(text, instead), rules)
     done, start = [], 0
     while start < len(text):
         end = start + _PIECE
         # Cut where a line or a word ends, so that no secret is cut in two.
         cut = max(text.rfind("\n", start + _PIECE // 2, end), text.rfind(" ", start + _PIECE // 2, end)) + 1 or end
         cut = len(text) if end >= len(text) else cut
-        done.append(_applied(without_userinfo(text[start:cut]), rules))
+        piece = text[start:cut]
+        done.append(_applied(without_userinfo(piece, instead), rules) if _SUSPECT_TEXT.search(piece) else piece)
         start = cut
-    return "".join(done)
+    clean = "".join(done)
+    return text if clean == text else clean
 
 
 def _applied(text: str, rules: Sequence[Rule]) -> str:

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Header, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.context import Service, service, tenant
-from headwater.backend.intake.bodies import unpack
+from headwater.backend.intake.bodies import apart, unpack_apart
 from headwater.backend.intake.captures import MissingSegmentsError
 from headwater.errors import InvalidCaptureError
 from headwater.graph.records.store import INCOMING
@@ -78,9 +78,9 @@ async def put_segment(
 )
 async def post_manifest(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
     """Take the manifest of a capture whose segments are here."""
-    body = unpack(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
     try:
-        receipt = await asyncio.to_thread(parts.workspace.captures.submit, owner, body)
+        receipt = await apart(parts.workspace.captures.submit, owner, body)
     except MissingSegmentsError:
         parts.metrics.captures.labels("incomplete").inc()
         raise

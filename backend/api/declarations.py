@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, service, tenant
-from headwater.backend.intake.bodies import unpack
+from headwater.backend.intake.bodies import apart, unpack_apart
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import DECLARATION
@@ -37,8 +36,8 @@ async def post_declaration(
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
     """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
-    body = unpack(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
-    document = await asyncio.to_thread(read_document, body, DECLARATION)
+    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    document = await apart(read_document, body, DECLARATION)
     if not isinstance(document, dict):
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
     workspace = parts.workspace

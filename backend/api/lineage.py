@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.context import Service, service, tenant
-from headwater.backend.intake.bodies import BodyTooLargeError, unpack
+from headwater.backend.intake.bodies import BodyTooLargeError, apart, unpack_apart
 from headwater.errors import InvalidInputError
 
 _INLINE, _ARRAY_INLINE = 32 * 1024, 4 * 1024  # smaller bodies are read on the event loop: a thread's hand-over would cost more
@@ -41,7 +41,7 @@ async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)],
     """Take OpenLineage events. The answer comes after they are on the disk."""
     raw = await request.body()
     try:
-        body = unpack(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+        body = await unpack_apart(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
     except BodyTooLargeError:
         parts.metrics.events.labels("rejected").inc()
         raise
@@ -52,7 +52,7 @@ async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)],
     events = parts.workspace.events
     # An array may hold thousands of documents in a few kilobytes.
     inline = _ARRAY_INLINE if body.lstrip()[:1] == b"[" else _INLINE
-    submission = events.submit(owner, body) if len(body) < inline else await asyncio.to_thread(events.submit, owner, body)
+    submission = events.submit(owner, body) if len(body) < inline else await apart(events.submit, owner, body)
     report = await submission.durable()
     parts.metrics.events.labels("accepted").inc(report.accepted - report.duplicates)
     parts.metrics.events.labels("duplicate").inc(report.duplicates)

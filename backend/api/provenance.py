@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -17,7 +16,7 @@ from headwater.backend.api.context import Service, principal, service, tenant
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import NotAcceptableError
 from headwater.backend.api.view_options import view_options
-from headwater.backend.intake.bodies import unpack
+from headwater.backend.intake.bodies import apart, unpack_apart
 from headwater.backend.provenance import Exported, chunks_of, open_export
 from headwater.errors import InvalidQueryError
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
@@ -133,12 +132,12 @@ async def post_prov(
 ) -> Response:
     """Take a PROV document as lineage. The answer comes after it is on the disk."""
     raw = await request.body()
-    body = unpack(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    body = await unpack_apart(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     chosen = notation or next((name for name, known in NOTATIONS.items() if known.media_type == stated), None)
     if notation is None and chosen is ProvFormat.JSON:
         chosen = None  # application/json is JSON-LD's too: the document itself tells
-    report = await asyncio.to_thread(parts.workspace.prov.submit, owner, body, chosen)
+    report = await apart(parts.workspace.prov.submit, owner, body, chosen)
     return JSONResponse(asdict(report), 201)
 
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
 
 from headwater.errors import InvalidInputError
 
 _GZIP = 16 + zlib.MAX_WBITS
+# Threads that read share one interpreter with the loop: more of them would make it wait longer, and the bodies no shorter.
+_READERS = ThreadPoolExecutor(2, thread_name_prefix="headwater-bodies")
+T = TypeVar("T")
 
 
 class BodyTooLargeError(InvalidInputError):
     """A body that is larger than the service takes, packed or unpacked."""
+
+
+async def apart(read: Callable[..., T], *arguments: object) -> T:
+    """What `read` returns, in a thread for large bodies. Two are read at once; others wait."""
+    return await asyncio.get_running_loop().run_in_executor(_READERS, read, *arguments)
+
+
+async def unpack_apart(body: bytes, *, encoding: str | None, limit: int) -> bytes:
+    """As `unpack`, off the event loop: what is small may unpack to much."""
+    return await apart(partial(unpack, body, encoding=encoding, limit=limit)) if encoding else body
 
 
 def unpack(body: bytes, *, encoding: str | None, limit: int) -> bytes:

@@ -1,7 +1,7 @@
 """What an OpenLineage event must look like (OpenLineage.json 2-0-2 and the facets that the projection reads).
 
 For intake. Strict about what identifies things and about the facets that become lineage; open about everything else, since producers add
-facets of their own. It must name the first field that is wrong, as a JSON path.
+facets of their own. It must name the first field that is wrong, as a JSON path, and must stop there: a body may be made of faults.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, StrictStr, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from headwater.backend.intake.documents import Document
@@ -45,6 +45,7 @@ def _event_type(text: str) -> str:
     return text
 
 
+_MOST_DATASETS, _MOST_COLUMNS = 20_000, 50_000
 _EVENT_TYPES = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
 
 Text = Annotated[StrictStr, Field(min_length=1, max_length=8192)]
@@ -53,42 +54,73 @@ RunId = Annotated[StrictStr, AfterValidator(_uuid)]
 AnyFacet = dict[str, Any] | None
 
 
+class _FirstFault(FailFast):
+    """Ends the check of a list at its first fault. Python needs to hash it where the list may be missing."""
+
+    def __hash__(self) -> int:
+        return hash(_FirstFault)
+
+
 class Open(BaseModel):
     """Frozen, camelCase outside, further keys welcome."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel)
 
 
+class _InnerError(ValueError):
+    """What is wrong with the member `name` of an object: the first fault alone."""
+
+    def __init__(self, name: str, path: str, reason: str) -> None:
+        super().__init__(reason)
+        self.path, self.reason = f".{name}{path}", reason
+
+
 class _Facets(Open):
     """Facets by name; each is an object, known or not."""
 
-    __pydantic_extra__: dict[str, AnyFacet]
+    @model_validator(mode="before")
+    @classmethod
+    def _objects(cls, value: Any) -> Any:
+        for name, facet in value.items() if isinstance(value, dict) else ():
+            if facet is not None and not isinstance(facet, dict):
+                raise _InnerError(name, "", f"must be an object; it was {_shown(facet)}")
+        return value
 
 
 class _Field(Open):
     name: Text
     type: StrictStr | None = None
-    fields: list[_Field] | None = None
+    fields: Annotated[list[_Field], _FirstFault(), Field(max_length=_MOST_COLUMNS)] | None = None
 
 
 class _SchemaFacet(Open):
-    fields: list[_Field] | None = None
+    fields: Annotated[list[_Field], _FirstFault(), Field(max_length=_MOST_COLUMNS)] | None = None
 
 
 class _InputField(Open):
     namespace: Text
     name: Text
     field: Text
-    transformations: list[dict[str, Any]] | None = None
+    transformations: Annotated[list[dict[str, Any]], _FirstFault()] | None = None
 
 
 class _OutputField(Open):
-    input_fields: list[_InputField]
+    input_fields: Annotated[list[_InputField], _FirstFault()]
+
+
+def _output_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    for name, field in fields.items():
+        try:
+            _OutputField.model_validate(field)
+        except ValidationError as error:
+            path, reason = describe(error, "")
+            raise _InnerError(name, path, reason) from error
+    return fields
 
 
 class _ColumnLineageFacet(Open):
-    fields: dict[str, _OutputField]
-    dataset: list[_InputField] | None = None
+    fields: Annotated[dict[str, Any], AfterValidator(_output_fields)]
+    dataset: Annotated[list[_InputField], _FirstFault()] | None = None
 
 
 class _VersionFacet(Open):
@@ -155,16 +187,16 @@ class RunEvent(_Event):
     run: _Run
     job: _Job
     event_type: Annotated[StrictStr, AfterValidator(_event_type)] | None = None
-    inputs: list[_Dataset] | None = None
-    outputs: list[_Dataset] | None = None
+    inputs: Annotated[list[_Dataset], _FirstFault(), Field(max_length=_MOST_DATASETS)] | None = None
+    outputs: Annotated[list[_Dataset], _FirstFault(), Field(max_length=_MOST_DATASETS)] | None = None
 
 
 class JobEvent(_Event):
     """Something is known of a job, apart from any run."""
 
     job: _Job
-    inputs: list[_Dataset] | None = None
-    outputs: list[_Dataset] | None = None
+    inputs: Annotated[list[_Dataset], _FirstFault(), Field(max_length=_MOST_DATASETS)] | None = None
+    outputs: Annotated[list[_Dataset], _FirstFault(), Field(max_length=_MOST_DATASETS)] | None = None
 
 
 class DatasetEvent(_Event):
@@ -189,14 +221,16 @@ def check_event(document: Document) -> None:
     except ValidationError as error:
         field, reason = describe(error, document.path)
         raise InvalidEventError(
-            f"{field}: {reason}.", field=field, hint=f"{error.error_count()} field(s) are wrong; see https://openlineage.io/spec."
+            f"{field}: {reason}.", field=field, hint="This is the first fault that was found; see https://openlineage.io/spec."
         ) from error
 
 
 def describe(error: ValidationError, path: str) -> tuple[str, str]:
     """The JSON path of the first field that is wrong, and why."""
     first = error.errors(include_url=False)[0]
-    return path + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]), _reason(first)
+    where = path + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+    inner = first.get("ctx", {}).get("error")
+    return (where + inner.path, inner.reason) if isinstance(inner, _InnerError) else (where, _reason(first))
 
 
 def _model_for(value: dict[str, Any], path: str) -> type[_Event]:
@@ -207,7 +241,7 @@ def _model_for(value: dict[str, Any], path: str) -> type[_Event]:
     if "dataset" in value:
         return DatasetEvent
     raise InvalidEventError(
-        f"{path} has none of run, job and dataset; it has {', '.join(sorted(value)[:8]) or 'nothing'}.",
+        f"{path} has none of run, job and dataset; it has {', '.join(name[:80] for name in sorted(value)[:8]) or 'nothing'}.",
         field=f"{path}.run",
         hint="A RunEvent has run and job, a JobEvent job, a DatasetEvent dataset.",
     )

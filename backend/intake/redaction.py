@@ -15,7 +15,7 @@ from typing import Any
 from headwater.backend.intake.scan import EVENT, value_end
 from headwater.errors import InvalidJsonError
 from headwater.spark_listener.redact import redact_deep
-from headwater.spark_listener.secrets import MARK, secret_name_in, without_secrets, without_userinfo
+from headwater.spark_listener.secrets import MARK, secret_name_in, without_secrets
 
 __all__ = ["MARK", "kept_of", "redact", "redact_text"]
 
@@ -32,7 +32,7 @@ def redact(value: Any) -> Any:
 
 def redact_text(text: str) -> str:
     """A text without the secrets that are known by their shape."""
-    return without_secrets(without_userinfo(text))
+    return without_secrets(text)
 
 
 def kept_of(refused: bytes) -> bytes:
