@@ -44,9 +44,15 @@ CONSTRAINTS: Mapping[int, str] = {
 }
 
 
+ATTRIBUTES = 0  # no constraint of PROV-CONSTRAINTS: what PROV-DM says of its own attributes
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A constraint that a document breaks. `line` is that of a statement which takes part (0: the notation has no lines)."""
+    """A constraint that a document breaks, or (`ATTRIBUTES`) what PROV-DM says of the attributes that are its own.
+
+    `line` is that of a statement which takes part (0: the notation has no lines).
+    """
 
     constraint: int
     message: str
@@ -55,5 +61,7 @@ class Violation:
 
     @property
     def clause(self) -> str:
-        """The constraint as the Recommendation calls it."""
+        """The constraint, or the section of PROV-DM, as the Recommendation calls it."""
+        if self.constraint == ATTRIBUTES:
+            return "PROV-DM 5.7.2 (attribute)"
         return f"Constraint {self.constraint} ({CONSTRAINTS[self.constraint]})"

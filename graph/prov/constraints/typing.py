@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from headwater.graph.prov.circles import on_circles
 from headwater.graph.prov.constraints.clauses import Violation
@@ -38,9 +38,9 @@ _PROPERTIES = frozenset(
 )  # fmt: skip
 
 
-def check_types(statements: Sequence[Statement], normal: Normal) -> Iterator[Violation]:
-    """Every violation of constraints 50 to 56."""
-    yield from _disjoint(statements, normal)
+def check_types(statements: Sequence[Statement], normal: Normal, bundles: Collection[str] = ()) -> Iterator[Violation]:
+    """Every violation of constraints 50 to 56. `bundles` are the names of the document's bundles, which are entities."""
+    yield from _disjoint(statements, normal, bundles)
     yield from _unspecified(statements)
     yield from _overlaps(statements)
     specializations = [(s.args[0], s.args[1], s.line) for s in statements if s.kind in (Kind.SPECIALIZATION, Kind.MENTION)]
@@ -51,9 +51,9 @@ def check_types(statements: Sequence[Statement], normal: Normal) -> Iterator[Vio
     yield from _empty_collections(statements)
 
 
-def _disjoint(statements: Sequence[Statement], normal: Normal) -> Iterator[Violation]:
+def _disjoint(statements: Sequence[Statement], normal: Normal, bundles: Collection[str]) -> Iterator[Violation]:
     """Constraint 55, by the types that 50 gives. An agent may be either."""
-    known: dict[Term, tuple[str, int, Kind]] = {}
+    known: dict[Term, tuple[str, int, str]] = dict.fromkeys(bundles, (_E, 0, "the bundle of that name"))
     reported: set[Term] = set()
     for term, type_, line, kind in _typed(statements, normal):
         before = known.setdefault(term, (type_, line, kind))

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date
+from fractions import Fraction
 
 from headwater.errors import InvalidProvenanceError
 from headwater.graph.prov.model import PROV, SHAPES, XSD, Kind, Literal, Name, Value
 
 _PREDECLARED = {"prov": PROV, "xsd": XSD, "xsi": "http://www.w3.org/2001/XMLSchema-instance#"}
 # xsd:dateTime. Python's own parser takes more (dates alone, weeks) and less (24:00:00, other fractions).
-_DATE_TIME = re.compile(r"-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
+_DATE_TIME = re.compile(
+    r"(?P<year>-?\d{4,})-(?P<month>\d\d)-(?P<day>\d\d)"
+    r"T(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:\d\d)?"
+)
 
 
 _NAMES = frozenset({f"{PROV}QUALIFIED_NAME", f"{XSD}QName"})
@@ -81,8 +85,8 @@ def checked_time(text: str, line: int) -> str:
 
 def _on_calendar(text: str) -> bool:
     """Whether there is such a day and such a time of it. A year may be of any length; the day's end may be written 24:00:00."""
-    date, _, clock = text.rpartition("T")
-    year, month, day = (int(part) for part in date.removeprefix("-").rsplit("-", 2))
+    day_part, _, clock = text.rpartition("T")
+    year, month, day = (int(part) for part in day_part.removeprefix("-").rsplit("-", 2))
     hour, minute, second = (int(part) for part in (clock[:2], clock[3:5], clock[6:8]))
     if not 1 <= month <= 12 or not 1 <= day <= monthrange(2000 + year % 400, month)[1]:
         return False
@@ -90,13 +94,27 @@ def _on_calendar(text: str) -> bool:
 
 
 def same_instant(first: str, second: str) -> bool:
-    """Whether two times are one instant, in whatever zone each is written."""
+    """Whether two times (xsd:dateTime) are one instant, in whatever zone and to whatever fraction each is written.
+
+    A time with a zone and one without are not: which instant the second is, nobody says.
+    """
     if first == second:
         return True
-    try:
-        return datetime.fromisoformat(first) == datetime.fromisoformat(second)
-    except (ValueError, TypeError):
-        return False
+    one, other = _instant(first), _instant(second)
+    return one is not None and one == other
+
+
+def _instant(text: str) -> tuple[bool, Fraction] | None:
+    """Whether a time has a zone, and its seconds since the year 0; None where the text is no time."""
+    found = _DATE_TIME.fullmatch(text)
+    if found is None or not _on_calendar(text):
+        return None
+    zone = found["zone"] or ""
+    cycles, within = divmod(int(found["year"]), 400)  # of the calendar; Python's begins with the year 1
+    days = cycles * 146_097 + date(within + 400, int(found["month"]), int(found["day"])).toordinal()
+    offset = 0 if zone in ("", "Z") else (1 if zone[0] == "+" else -1) * (int(zone[1:3]) * 60 + int(zone[4:6]))
+    minutes = days * 1440 + int(found["hour"]) * 60 + int(found["minute"]) - offset
+    return bool(zone), minutes * 60 + Fraction(found["second"])
 
 
 def check_arguments(kind: Kind, args: tuple[str | None, ...], line: int, *, named: bool = False, attributed: bool = False) -> None:

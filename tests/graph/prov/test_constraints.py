@@ -1,8 +1,12 @@
 """PROV-CONSTRAINTS, clause by clause: what satisfies each and what breaks it, in PROV-N as the Recommendation writes its examples."""
 
+import json
+
 import pytest
 
-from headwater.graph.prov.constraints import CONSTRAINTS, check
+from headwater.errors import InvalidProvenanceError
+from headwater.graph.prov.constraints import CONSTRAINTS, check, require_valid
+from headwater.graph.prov.read.json import read_json
 from headwater.graph.prov.read.provn import read_provn
 
 # (constraint, what is valid, what breaks it)
@@ -222,3 +226,88 @@ def test_a_circle_says_by_which_constraints_it_closes():
     (found,) = violations(CASES["42 with 37 and 41: a usage lies between"][2])[:1]
     assert "http://example.org/e" in found.message
     assert "constraint" in found.message
+
+
+BUNDLE = "document\nprefix ex <http://example.org/>\n{top}\nbundle ex:b\n{within}\nendBundle\nendDocument"
+
+
+@pytest.mark.parametrize("top", ["activity(ex:b)", "used(ex:b, ex:e, -)", "wasGeneratedBy(ex:e, ex:b, -)", "wasInformedBy(ex:b, ex:a)"])
+def test_a_bundle_is_an_entity_and_so_no_activity(top):
+    (found,) = check(read_provn(BUNDLE.format(top=top, within="entity(ex:x)")))
+    assert (found.constraint, found.line, found.bundle) == (55, 3, None)
+    assert "http://example.org/b is an entity in the bundle of that name and an activity" in found.message
+    (found,) = check(read_provn(BUNDLE.format(top="entity(ex:e)", within="activity(ex:b)")))
+    assert (found.constraint, found.line, found.bundle) == (55, 5, "http://example.org/b")
+
+
+def test_provenance_of_a_bundle_is_valid():
+    top = "entity(ex:b, [prov:type='prov:Bundle'])\nagent(ex:b)\nwasGeneratedBy(ex:b, ex:a, -)\nwasAttributedTo(ex:b, ex:g)"
+    assert check(read_provn(BUNDLE.format(top=top, within="entity(ex:x)"))) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ['entity(e, [prov:colour="red"])', "used(a, e, -, [prov:startTime=1])", 'agent(g, [p:Value="x"])', 'hadMember(c, e, [prov:of="x"])'],
+)
+def test_an_attribute_of_provs_namespace_must_be_one_that_prov_defines(statement):
+    text = f"document\ndefault <http://example.org/>\nprefix p <http://www.w3.org/ns/prov#>\n{statement}\nendDocument"
+    (found,) = check(read_provn(text))
+    assert (found.line, found.clause) == (4, "PROV-DM 5.7.2 (attribute)")
+    assert "its own are prov:label, prov:location, prov:role, prov:type, prov:value" in found.message
+    with pytest.raises(InvalidProvenanceError, match=r"is no attribute of PROV") as raised:
+        require_valid(read_provn(text))
+    assert raised.value.clause == "PROV-DM 5.7.2"
+
+
+def test_attributes_that_prov_defines_and_those_of_others_are_valid():
+    own = 'prov:label="x", prov:type=\'ex:T\', prov:location="here", prov:value=1'
+    others = 'ex:colour="red", provx:type="x"'
+    text = f"""document
+prefix ex <http://example.org/>
+prefix provx <http://www.w3.org/ns/prov-extended#>
+entity(ex:e, [{own}, {others}])
+used(ex:a, ex:e, -, [prov:role="x", {others}])
+endDocument"""
+    assert check(read_provn(text)) == []
+
+
+AGREEING = [
+    'entity(e, [prov:label="x"]) entity(e, [prov:label="x"])',
+    "entity(e, [prov:type='t']) entity(e, [prov:label=\"x\"])",
+    "wasGeneratedBy(g; e, a, 2026-01-01T00:00:00Z) wasGeneratedBy(e, a, -)",
+    "wasGeneratedBy(e, a, 2026-01-01T00:00:00Z) wasGeneratedBy(e, a, 2026-01-01T01:00:00+01:00)",
+    "wasGeneratedBy(g; e, a, 2026-01-01T24:00:00Z) wasGeneratedBy(g; e, a, 2026-01-02T00:00:00Z)",
+    "wasGeneratedBy(g; e, a, 2026-12-31T23:30:00-01:00) wasGeneratedBy(g; e, a, 2027-01-01T00:30:00.0Z)",
+    "wasGeneratedBy(g; e, a, 12026-02-28T00:00:00.5Z) wasGeneratedBy(g; e, a, 12026-02-28T00:00:00.50Z)",
+    "wasInvalidatedBy(e, a, -) wasInvalidatedBy(i; e, a, 2026-01-01T00:00:00Z)",
+    "wasDerivedFrom(d; e, f, a, g, -) wasDerivedFrom(d; e, f, a, -, u)",
+]
+
+
+@pytest.mark.parametrize("statements", AGREEING)
+def test_two_statements_about_one_entity_that_agree_are_one(statements):
+    assert violations(statements) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2026-01-01T00:00:00.1234567Z", "2026-01-01T00:00:00.1234568Z"),
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00"),
+        ("12026-01-01T00:00:00Z", "12026-01-01T00:00:00+01:00"),
+    ],
+)
+def test_two_statements_about_one_entity_that_differ_in_time_are_not(one, other):
+    (found, *_) = violations(f"wasGeneratedBy(g; e, a, {one}) wasGeneratedBy(g; e, a, {other})")
+    assert found.constraint == 23
+
+
+def test_two_statements_under_one_name_of_prov_json_agree_or_not():
+    said = {"prov:entity": "ex:e", "prov:activity": "ex:a"}
+    for second, constraints in (({"prov:time": "2026-01-01T00:00:00Z"}, set()), ({"prov:activity": "ex:b"}, {23})):
+        document = {
+            "prefix": {"ex": "http://example.org/"},
+            "entity": {"ex:e": [{"prov:label": "x"}, {"ex:size": 3}]},
+            "wasGeneratedBy": {"ex:g": [said, {**said, **second}]},
+        }
+        assert {found.constraint for found in check(read_json(json.dumps(document)))} == constraints
