@@ -99,13 +99,15 @@ class Look:
         text = "/" + uri.removeprefix("file:").lstrip("/")
         if not _is_path(text):
             raise UnsupportedError(f"{uri!r} is no path of a file.")
-        found = [(spelt, self._real(spelt)) for spelt in ([text, unquote(text)] if "%" in text else [text]) if _is_path(spelt)]
-        refusals = [self._refusal(spelt, real) for spelt, real in found]
-        allowed = [(spelt, Path(real)) for (spelt, real), refusal in zip(found, refusals, strict=True) if refusal is None]
-        there = next(((spelt, real) for spelt, real in allowed if os.path.lexists(real)), None)
-        if there is None and refusals[0] is not None:
-            raise UnsupportedError(f"{uri} is not readable here: {refusals[0]}.", hint=_HINT)
-        return there or (found[0][0], Path(found[0][1]))
+        real = self._real(text)
+        refusal = self._refusal(text, real)
+        if "%" in text and (refusal is not None or not os.path.lexists(real)) and _is_path(other := unquote(text)):
+            meant = self._real(other)
+            if self._refusal(other, meant) is None and os.path.lexists(meant):
+                return other, Path(meant)
+        if refusal is not None:
+            raise UnsupportedError(f"{uri} is not readable here: {refusal}.", hint=_HINT)
+        return text, Path(real)
 
     def _real(self, path: str) -> str:
         folder, _, name = path.rpartition("/")
@@ -113,8 +115,11 @@ class Look:
             return os.path.realpath(path)
         if folder not in self._folders:
             self._folders[folder] = os.path.realpath(folder or "/")
-        real = Path(self._folders[folder], name)
-        return os.path.realpath(real) if real.is_symlink() else str(real)
+        real = f"{self._folders[folder].rstrip('/')}/{name}"
+        try:
+            return os.path.realpath(real) if stat.S_ISLNK(os.lstat(real).st_mode) else real
+        except OSError:
+            return real  # there is none
 
     def forbids(self, path: str) -> bool:
         """Whether a folder is never read, whatever the roots are."""

@@ -89,8 +89,9 @@ def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterabl
         NotFoundError: no capture knows one of them.
     """
     found = []
-    for path in dict.fromkeys(map(uri_of, paths)):
-        known = session.store.catalog.last_known(session.tenant, path)
+    for path in dict.fromkeys(paths):
+        spellings = [uri_of(path), uri_of(Path(os.path.abspath(path)))]
+        known = [entry for uri in spellings for entry in session.store.catalog.last_known(session.tenant, uri)]
         block = next((block for block, capture in known if dataset.id in _datasets(session.capture(capture).manifest)), None)
         if block is None:
             raise NotFoundError(f"{path} is no file of {dataset.name} that a capture knows.", hint="Name a file that a run read or wrote.")

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
 import org.apache.spark.sql.catalyst.plans.JoinType;
@@ -185,7 +186,18 @@ final class Derivable {
             return false;
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-        return relation.fileFormat().getClass() == ParquetFileFormat.class && isPlain(relation);
+        return relation.fileFormat().getClass() == ParquetFileFormat.class && isReadAgain(relation) && isPlain(relation);
+    }
+
+    /** Whether whoever traces can read the files: of local ones alone, so far. What was left unwritten of others, nobody could find again. */
+    private static boolean isReadAgain(HadoopFsRelation relation) {
+        List roots = Scala.list(relation.location().rootPaths());
+        for (int i = 0; i < roots.size(); i++) {
+            if (!"file".equals(((Path) roots.get(i)).toUri().getScheme())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Whether Spark reads the columns of the files by their names alone, as they are: whoever traces cannot know better. */
