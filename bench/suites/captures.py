@@ -146,10 +146,11 @@ class Home:
     def __init__(self, folder: Path, wait: Any) -> None:
         from headwater.graph.index import IndexedStore
         from headwater.graph.records import AssociationStore
+        from headwater.graph.records.roots import DataRoots
         from headwater.graph.stores.registry import open_store
 
         self._wait = wait
-        self._records = AssociationStore(folder / "associations")
+        self._records = AssociationStore(folder / "associations", sources=DataRoots.of([captures.lake()], never=[folder]))
         self._graph = open_store(f"sqlite:///{folder / 'graph.db'}", index_bytes=_INDEX_BYTES)
         wait(self._graph.open())
         if isinstance(self._graph, IndexedStore):

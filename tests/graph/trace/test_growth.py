@@ -18,6 +18,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.associations.parts import DatasetName
 from headwater.graph.records import AssociationStore, FileBlock
 from headwater.graph.records.layout import KeptFile
+from headwater.graph.records.roots import ANYWHERE
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.preview import preview
 from tests.graph.jobs import TENANT
@@ -104,7 +105,7 @@ async def test_a_trace_reads_as_much_among_a_thousand_captures_as_among_ten(stor
     found = []
     for count in (10, _AROUND):
         fill(store, manifests, count)
-        opened = AssociationStore(store.root)  # with nothing in memory
+        opened = AssociationStore(store.root, sources=ANYWHERE)  # with nothing in memory
         with counting(opened, monkeypatch) as counted:
             answer = await trace(None, opened, TENANT, request)
         assert answer.exact
