@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from headwater.backend.serving import LocalService
 from headwater.backend.settings import load_settings
 
 _LIMITS = Limits(connections=64, head_seconds=0.4, window_seconds=0.4, read_seconds=0.4, linger_seconds=0.4)
-_PATIENCE = 5.0
+_PATIENCE = 10.0
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +78,7 @@ def test_a_connection_that_says_nothing_is_closed(address: tuple[str, int]) -> N
     began = time.monotonic()
     with _connect(address) as connection:
         assert _rest(connection) == b""
-    assert 0.3 < time.monotonic() - began < 2
+    assert 0.3 < time.monotonic() - began < 4
 
 
 @pytest.mark.parametrize("sent", [b"G", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "])
@@ -101,7 +100,7 @@ def test_bytes_now_and_then_do_not_hold_a_head_open(address: tuple[str, int]) ->
                 continue
             except OSError:
                 break
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4
 
 
 def test_a_second_request_that_never_ends_is_closed_too(address: tuple[str, int]) -> None:
@@ -127,7 +126,7 @@ def test_a_slow_body_does_not_hold_a_connection(address: tuple[str, int], key: s
                 continue
             except OSError:
                 break
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4
 
 
 def test_a_body_that_comes_steadily_is_taken_however_long_it_is_on_its_way(address: tuple[str, int], key: str) -> None:
@@ -156,7 +155,7 @@ def test_a_body_whose_request_was_refused_is_not_waited_for(address: tuple[str, 
                 continue
             except OSError:
                 break
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4
 
 
 def test_an_answer_that_nobody_reads_does_not_hold_a_connection(service: LocalService, address: tuple[str, int], key: str) -> None:
@@ -272,24 +271,25 @@ def test_held_connections_keep_nobody_out(service: LocalService, address: tuple[
                 began = time.monotonic()
                 assert client.get(f"{service.url}/healthz", headers={"Connection": "close"}).status_code == 200
                 slowest = max(slowest, time.monotonic() - began)
-    assert slowest < 1
+    assert slowest < 4
 
 
-def test_where_all_connections_are_at_work_one_more_is_told_so(address: tuple[str, int], key: str) -> None:
-    async def work() -> list[bytes]:
-        began = _head(address, f"X-Api-Key: {key}", "Content-Type: application/json", "Content-Length: 100000")
-        streams = []
-        for _ in range(_LIMITS.connections):
-            reader, writer = await asyncio.open_connection(*address)
-            writer.write(began + b" " * 50_000)
-            await writer.drain()
-            streams.append((reader, writer))
-        await asyncio.sleep(0.1)  # they are at work for 0.4 s; there is nothing to wait for that would say so
-        reader, writer = await asyncio.open_connection(*address)
-        answer = await reader.read()
-        for _, stream in (*streams, (reader, writer)):
-            stream.close()
-        return [answer]
-
-    (answer,) = asyncio.run(work())
-    assert answer.startswith(b"HTTP/1.1 503 ")
+def test_where_all_connections_are_at_work_one_more_is_told_so(tmp_path: Path) -> None:
+    service = LocalService(load_settings(home=tmp_path, port=0), limits=Limits(connections=4, window_seconds=60))
+    service.start()
+    parts = urlsplit(service.url)
+    address = str(parts.hostname), int(parts.port or 0)
+    lines = (f"X-Api-Key: {Home.at(tmp_path).key()}", "Content-Type: application/json", "Content-Length: 100000")
+    deadline = time.monotonic() + _PATIENCE
+    try:
+        with ExitStack() as held:
+            for _ in range(4):
+                held.enter_context(_connect(address)).sendall(_head(address, *lines) + b" " * 1000)
+            # Until the service has read all four heads, one of them makes room.
+            while not (answer := _answer(address, _head(address, "Connection: close", method="GET", path="/healthz"))).startswith(
+                b"HTTP/1.1 503 "
+            ):
+                assert time.monotonic() < deadline, answer
+                held.enter_context(_connect(address)).sendall(_head(address, *lines) + b" " * 1000)
+    finally:
+        service.stop()

@@ -58,7 +58,7 @@ def test_what_people_state_describes_a_node_until_they_take_it_back(filled: Any)
     [
         ("columns/access", {"column": "column:file:/x:y"}, 404, "NotFound"),
         ("columns/access", {"column": OUT}, 400, "InvalidQuery"),
-        ("columns/access", {"column": WIND, "since": "soon"}, 400, "InvalidInput"),
+        ("columns/access", {"column": WIND, "since": "soon"}, 400, "InvalidQuery"),
         ("columns/lineage", {"column": WIND, "direction": "both"}, 400, "InvalidQuery"),
         ("columns/lineage", {"column": WIND, "depth": 1000}, 400, "InvalidInput"),
         ("columns/tags", {}, 400, "InvalidInput"),

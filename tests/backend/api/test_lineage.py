@@ -16,6 +16,7 @@ import pytest
 
 from headwater.backend.api.impact import _reasons
 from headwater.backend.ingest_log import DeadLetter, IngestLog
+from headwater.spark_listener.registry import Registry
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess
 
@@ -217,6 +218,7 @@ def test_impact_is_streamed_as_lines_with_its_total(client: httpx.Client, servic
 def test_an_impact_of_records_that_is_not_exact_says_why(client: httpx.Client, service: ServiceProcess, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     pq.write_table(pa.table({"wind": [1.0, 2.0]}), tmp_path / "out" / "part-0.parquet")
+    Registry(service.home.path).add_roots([str(tmp_path / "out")])
     event = run_event(1080)
     event["inputs"] = [{"namespace": "file", "name": str(tmp_path / "ïn")}]
     event["outputs"] = [{"namespace": "file", "name": str(tmp_path / "out")}]
