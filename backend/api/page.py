@@ -13,7 +13,9 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from headwater.backend.api.audit import RequestAuditor
 from headwater.backend.api.context import Service
+from headwater.graphql.audit import Act, Decision
 
 PAGE = Path(__file__).resolve().parent.parent / "page"
 
@@ -51,6 +53,10 @@ def _index(root: Path, request: Request) -> Response:
     ticket = request.query_params.get("ticket")
     if ticket is not None and request.method == "GET":
         cookie = service.credentials.redeem(ticket, secure=_by_tls(request))
+        if cookie is not None:
+            opened = service.credentials.principal({"cookie": cookie.partition(";")[0]})
+            scopes = sorted(opened.scopes) if opened else []
+            RequestAuditor(service.audit, request.scope, opened).note(Act("session.open"), Decision.ALLOWED, f"it may {', '.join(scopes)}")
         if cookie is not None or request.state.principal is not None:
             return _without_ticket(request, cookie)
     if request.state.principal is None:

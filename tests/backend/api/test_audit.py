@@ -168,7 +168,8 @@ _REFUSED: list[tuple[str, Callable[[Audited], object], dict[str, str]]] = [
 @pytest.mark.parametrize(("act", "expected"), [case[1:] for case in _REFUSED], ids=[case[0] for case in _REFUSED])
 def test_what_is_refused_is_written(audited: Audited, act: Callable[[Audited], object], expected: dict[str, str]) -> None:
     act(audited)
-    (entry,) = audited.new()
+    *opened, entry = audited.new(2 if expected["who"] == "session" else 1)
+    assert [line["what"] for line in opened] == ["session.open"] * (expected["who"] == "session")
     assert entry["decision"] == "refused"
     assert entry["reason"]
     assert {"who": entry["who"].partition(":")[0], "what": entry["what"]} == expected
