@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headwater.spark_listener.lineage.parents import RunName
-from headwater.spark_listener.redact import is_secret_name, redact, redact_arguments
+from headwater.spark_listener.redact import redact, redact_arguments
 from headwater.spark_listener.registry import Program, Registry
+from headwater.spark_listener.secrets import is_secret_name
 
 ALLOWED = (
     "JAVA_HOME", "LANG", "LC_ALL", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS", "PYTHONHASHSEED", "PYTHONPATH",

@@ -43,6 +43,7 @@ class SpoolFolder:
             OSError: it cannot be made.
         """
         path = spool / re.sub(r"[^\w.\-]", "_", application)
+        spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # the home, where this is its first program
         (path / "segments").mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = _hold(path)
         if lock is None:

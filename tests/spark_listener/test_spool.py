@@ -26,6 +26,11 @@ def manifest(capture: str, *sizes: int) -> dict[str, Any]:
     return {"capture": capture, "segments": [{"name": f"s{i}.seg", "bytes": size} for i, size in enumerate(sizes)]}
 
 
+def test_a_home_that_its_first_program_makes_is_its_owners_alone(tmp_path: Path) -> None:
+    SpoolFolder.create(tmp_path / "home" / "spool", "app", limit=_MIB).close()
+    assert (tmp_path / "home").stat().st_mode & 0o077 == 0
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> SpoolFolder:
     return SpoolFolder.create(tmp_path / "spool", "local-1", limit=_MIB)
