@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.spark_listener.registry import Registry
 from tests.spark_listener.spark import brief, environment, logged, run, script
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -78,6 +80,15 @@ def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_k
     assert events[0]["run"]["facets"]["headwater_invocation"]["script"] == f"{folder}/counts.py"
     assert "exit code 3" in events[-1]["run"]["facets"]["errorMessage"]["message"]
     assert "RDD" in ours.stderr
+    registry = Registry(home)
+    assert registry.path.stat().st_mode & 0o077 == 0
+    program = registry.program(events[0]["run"]["runId"], "team", "word_counts")
+    assert program is not None
+    assert (program.script, list(program.argv), program.working_directory) == (f"{folder}/counts.py", ["counts.py"], str(folder))
+    assert program.script_sha256 == hashlib.sha256((folder / "counts.py").read_bytes()).hexdigest()
+    assert [registry.is_root([f"{folder}/{name}"]) for name in ("words.txt", "more.txt", "counts", "", "counts.py")] == [True] * 3 + [
+        False
+    ] * 2
     assert f"headwater lineage {folder}/counts" in ours.stderr
     assert list((home / "spool").iterdir()) == []
 
