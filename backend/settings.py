@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from headwater.backend.home import Home
@@ -70,6 +70,14 @@ class Settings(BaseSettings):
         default="info", description="Least level of the service's own log lines."
     )
     log_format: Literal["console", "json"] = Field(default="console", description="Form of the service's log lines, on standard error.")
+
+    @field_validator("data_roots")
+    @classmethod
+    def _whole(cls, roots: tuple[Path, ...] | None) -> tuple[Path, ...] | None:
+        """The roots, if each says where it is from wherever the service is started."""
+        if odd := next((root for root in roots or () if not root.expanduser().is_absolute()), None):
+            raise ValueError(f"{odd} is no whole path: begin with / or ~")
+        return roots
 
     @property
     def folder(self) -> Home:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from headwater.backend.role import ProjectorRole
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import SpoolDelivery, Workspace, deliver_spool
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, UnsupportedError
 from headwater.spark_listener.spool import SpoolFolder
 from tests.backend.captures import capture
 from tests.backend.events import body, run_event
@@ -168,3 +169,30 @@ def test_the_homes_of_two_users_are_two(tmp_path: Path) -> None:
     deliver_spool(tmp_path / "a")
     assert asyncio.run(_counts(tmp_path / "b"))[0] == {"event": 0, "capture": 0, "declaration": 0, "prov": 0, "dead_letters": 0}
     assert list((tmp_path / "b" / "spool").iterdir()) == []
+
+
+async def test_the_data_roots_that_are_set_stand_in_place_of_those_that_programs_noted(monkeypatch, tmp_path: Path) -> None:
+    for name in ("noted", "chosen", "home"):
+        (tmp_path / name).mkdir()
+    home = tmp_path / "home"
+
+    async def readable() -> list[str]:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            workspace.registry.add_roots([str(tmp_path / "noted"), str(home)])
+            look = workspace.records.sources.look()
+            found = []
+            for name in ("noted", "chosen", "home", "home/key"):
+                with suppress(UnsupportedError):
+                    found.append(look.path(str(tmp_path / name)).name)
+            return found
+
+    assert await readable() == ["noted"]
+    monkeypatch.setenv("HEADWATER_DATA_ROOTS", json.dumps([str(tmp_path / "chosen")]))
+    assert await readable() == ["chosen"]
+    monkeypatch.setenv("HEADWATER_DATA_ROOTS", '["/"]')
+    assert await readable() == ["noted", "chosen"]
+    monkeypatch.setenv("HEADWATER_DATA_ROOTS", "[]")
+    assert await readable() == []
+    monkeypatch.setenv("HEADWATER_DATA_ROOTS", '["lake"]')
+    with pytest.raises(ConfigurationError, match=r"lake is no whole path.*HEADWATER_DATA_ROOTS"):
+        load_settings()
