@@ -117,7 +117,7 @@ def _copy_captures(source: Path, target: Path) -> None:
     What is staged may be published, and so vanish, meanwhile: it is among the kept captures then.
     """
     try:
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*"))  # drafts come and go
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.damaged-*"))  # drafts come and go
     except (FileNotFoundError, shutil.Error):
         if source.name != STAGING:
             raise

@@ -24,9 +24,12 @@ from headwater.backend.api.credentials import READING, Credentials
 from headwater.backend.app import create_app
 from headwater.backend.connections import HEAD_BYTES, Limits, bounded_by
 from headwater.backend.home import ServiceRecord
+from headwater.backend.ingest_log import IngestLog
 from headwater.backend.memory import settle
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.records.catalog import Catalog
+from headwater.graph.records.layout import CATALOG
 from headwater.graphql.access import Scope
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -41,6 +44,9 @@ class LocalService:
 
     def __init__(self, settings: Settings, *, limits: Limits | None = None) -> None:
         self._home = settings.folder.create()
+        # What is damaged is told here as an error: from within uvicorn it would be pages of traceback.
+        IngestLog(self._home.log).close()
+        Catalog(self._home.associations / CATALOG).close()
         self._credentials = Credentials(settings.key(), tenant=DEFAULT_TENANT)
         self._socket = _bind(settings.host, settings.port, exact="port" in settings.model_fields_set)
         host, port = self._socket.getsockname()[:2]

@@ -150,7 +150,11 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
         return
     if (fault := fault_of_file(folder / FILES)) is not None:
         yield fault
-    for boundary in read_manifest(folder).boundaries:
+    try:
+        boundaries = read_manifest(folder).boundaries
+    except (HeadwaterError, FileNotFoundError):
+        return  # it was taken away a moment ago
+    for boundary in boundaries:
         path = folder / boundary_name(boundary.boundary)
         if boundary.derived is not None and not path.exists():
             continue  # found again by whoever asks
@@ -160,9 +164,14 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
 
 def segment_faults(root: Path) -> Iterator[Fault]:
     """Staged segments that are damaged. They belong to captures that are not published yet."""
-    for path in sorted(root.glob(f"*/{STAGING}/*/*.seg")):
+    for path in staged_segments(root):
         if (fault := fault_of_file(path)) is not None:
             yield fault
+
+
+def staged_segments(root: Path) -> Iterator[Path]:
+    """The files of segments that wait for their manifest, or to be published."""
+    return iter(sorted(root.glob(f"*/{STAGING}/*/*.seg")))
 
 
 def fault_of_file(path: Path) -> Fault | None:

@@ -1,25 +1,24 @@
 """Watches the durable files of a running service, for `/readyz`: what is damaged, whether the disk takes more.
 
 A look costs what there is to read, so none begins before twenty times as long as the last one took has passed: a small home is looked
-at with each question, a large one in the background. Threads of its own do it, so that no question of a user holds it up. It keeps what
-it found of a capture's files until they change.
+at with each question, a large one in the background, part by part. Threads of its own do it, so that no question of a user holds it up.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from headwater.backend.settings import Settings
-from headwater.backend.soundness import Fault, databases, faults_of_capture, quick_faults, segment_faults
+from headwater.backend.soundness import Fault, databases, fault_of_file, faults_of_capture, quick_faults, staged_segments
 from headwater.graph.records import AssociationStore
 
 _PATIENCE = 1.0  # seconds that a question waits for a look that has begun
 _REST = 20  # a look rests this many times as long as it took
 _LEAST = 0.5
+_SLICE = 0.25  # seconds of one look at what is kept: a lake of captures takes many looks, and no memory for them
 
 
 class Watch:
@@ -29,7 +28,8 @@ class Watch:
         self._settings = settings
         self._is_key = is_key
         self._has_key = settings.api_key is None and self._is_kept(settings.folder.key_file)
-        self._captures: dict[Path, tuple[object, list[Fault]]] = {}
+        self._faulty: dict[Path, list[Fault]] = {}
+        self._round = self._all_kept()
         self.asking = ThreadPoolExecutor(1, thread_name_prefix="headwater-ready")  # for whoever awaits `faults`
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="headwater-watch")
         self._looks = [_Look(self._threads, self._vital), _Look(self._threads, self._kept)]
@@ -62,22 +62,30 @@ class Watch:
             return False
 
     def _kept(self) -> Iterator[Fault]:
-        """Without one of these a question about one capture cannot be answered."""
+        """Without one of these a question about one capture cannot be answered. Goes on where the last look ended, round after round."""
+        until = time.monotonic() + _SLICE
+        for path in [*self._faulty, *self._next_until(until)]:
+            found = list(faults_of_capture(path)) if path.is_dir() else [fault] if (fault := fault_of_file(path)) is not None else []
+            if found and path.exists():
+                self._faulty[path] = found
+            else:
+                self._faulty.pop(path, None)
+        for faults in self._faulty.values():
+            yield from faults
+
+    def _next_until(self, end: float) -> Iterator[Path]:
+        """The captures and staged segments that come next, to the end of the round or of the time."""
+        while time.monotonic() < end:
+            path = next(self._round, None)
+            if path is None:
+                self._round = self._all_kept()
+                return
+            yield path
+
+    def _all_kept(self) -> Iterator[Path]:
         root = self._settings.folder.associations
-        found: dict[Path, tuple[object, list[Fault]]] = {}
-        for _, folder in AssociationStore.kept_folders(root):
-            identity = _identity(folder)
-            known = self._captures.get(folder)
-            found[folder] = known if known is not None and known[0] == identity else (identity, list(faults_of_capture(folder)))
-            yield from found[folder][1]
-        self._captures = found
-        yield from segment_faults(root)
-
-
-def _identity(folder: Path) -> object:
-    """What changes when a file of a folder does."""
-    with os.scandir(folder) as entries:
-        return sorted((entry.name, (told := entry.stat()).st_ino, told.st_size, told.st_mtime_ns) for entry in entries)
+        yield from (folder for _, folder in AssociationStore.kept_folders(root))
+        yield from staged_segments(root)
 
 
 class _Look:

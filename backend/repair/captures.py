@@ -61,7 +61,7 @@ def _from_backup(home: Home, path: Path, backup: Path | None) -> Repair | None:
         return None
     aside = put_aside(path)
     shutil.copyfile(kept, path)
-    return Repair(path, f"brought back from the backup; the damaged file is {aside.name if aside else 'gone'} now")
+    return Repair(path, f"brought back from the backup; the damaged file is {aside.name} now")
 
 
 def _is_of_same(folder: Path, kept: Path) -> bool:

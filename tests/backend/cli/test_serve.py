@@ -74,7 +74,8 @@ def test_the_graph_is_rebuilt_from_the_log_and_checked(tmp_path: Path) -> None:
     second = _headwater("store", "rebuild", "--home", str(tmp_path))
     assert second.stdout == first.stdout
     checked = json.loads(_headwater("store", "check", "--home", str(tmp_path), "--format", "json").stdout)
-    assert {item["check"]: item["ok"] for item in checked} == dict.fromkeys(("log", "projected", "refused", "graph", "integrity"), True)
+    assert {"log", "projected", "refused", "graph", "integrity"} < {item["check"] for item in checked}
+    assert all(item["ok"] for item in checked)
 
 
 def test_a_graph_that_is_not_what_the_log_says_is_found(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -9,8 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, Stage
+from headwater.backend.intake.documents import document_key
+from headwater.backend.settings import load_settings
+from headwater.backend.workspace import Workspace
 from headwater.spark_listener.registry import Registry
 from tests.backend.cli.command import headwater
+from tests.backend.damage import spoil
 from tests.neo4j_server import Neo4jServer, neo4j_server
 
 __all__ = ["neo4j_server"]
@@ -150,3 +156,32 @@ def test_a_graph_that_knows_less_than_its_log_says_what_and_what_to_do(home: Pat
     assert "`headwater store rebuild` makes it again from the log; nothing is lost by it." in said
     headwater("store", "rebuild", "--home", str(home))
     headwater("store", "check", "--home", str(home))
+
+
+def test_every_refused_entry_is_counted_however_many_letters_came_before(home: Path) -> None:
+    async def refuse() -> None:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            workspace.log.bury("default", [DeadLetter(Stage.INTAKE, "no", str(number).encode()) for number in range(120)]).result()
+            drafts = [Draft(EntryKind.EVENT, document_key([number]), f"[{number}]".encode()) for number in range(7)]
+            workspace.log.append("default", drafts).result()
+            await workspace.settle()
+
+    asyncio.run(refuse())
+    checks = {check["check"]: check for check in json.loads(headwater("store", "check", "--home", str(home), "-f", "json", code=1).stdout)}
+    assert not checks["refused"]["ok"]
+    assert checks["refused"]["detail"].count("entry") == 5
+    assert checks["refused"]["detail"].endswith("and 2 more")
+    headwater("store", "check", "--home", str(home), code=1)  # looking changes nothing
+    assert "120" not in checks["refused"]["detail"]
+
+
+@pytest.mark.parametrize(
+    "command", [["lineage", "/data/out/report"], ["store", "rebuild"], ["store", "backup", "{folder}"], ["serve", "--port", "0"]]
+)
+def test_a_damaged_log_is_an_error_that_names_it_and_no_traceback(home: Path, tmp_path: Path, command: list[str]) -> None:
+    spoil(home / "ingest.db", begin=0)
+    asked = [word.format(folder=tmp_path / "backup") for word in command]
+    said = headwater(*asked, "--home", str(home), code=1).stderr
+    assert f"{home}/ingest.db is damaged" in said.replace("\n", "")
+    assert "headwater store repair" in said
+    assert "Traceback" not in said

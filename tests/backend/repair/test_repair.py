@@ -16,7 +16,7 @@ import pytest
 
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace
-from headwater.graph.records import AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore
 from tests.backend.captures import capture
 from tests.backend.cli.command import headwater
 from tests.backend.damage import cut, empty, spoil, whole_in_one_file
@@ -106,7 +106,7 @@ def test_a_damaged_file_is_found_by_name_and_repaired_with_a_backup(root: Path, 
     assert str(file) in {each["file"] for each in done}
     assert all(check["ok"] for check in checks(home, code=0).values())
     assert _entries(home) == _entries(sound / "home")
-    assert AssociationStore(home / "associations").count("default") == 1
+    assert AssociationStore(home / "associations", sources=ANYWHERE).count("default") == 1
 
 
 @pytest.mark.parametrize("name", ["graph", "catalog"])
@@ -116,7 +116,7 @@ def test_what_is_made_of_the_rest_is_made_again_without_a_word(home: Path, name:
         file.unlink()
     assert headwater("store", "repair", "--home", str(home)).stderr
     assert checks(home, code=0)["graph"]["detail"] == before
-    assert AssociationStore(home / "associations").count("default") == 1
+    assert AssociationStore(home / "associations", sources=ANYWHERE).count("default") == 1
 
 
 @pytest.mark.parametrize("name", ["log", "graph", "catalog", "manifest", "files", "segment", "key"])
