@@ -24,9 +24,13 @@ Write = Callable[[sqlite3.Connection], T]
 class GroupCommit:
     """Runs writes on a thread of its own, on a connection that nothing else uses. `committed` is called after each commit."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], *, committed: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, connect: Callable[[], sqlite3.Connection], *, committed: Callable[[], None] = lambda: None, what: str = "The ingest log"
+    ) -> None:
+        """`what` names the file in errors."""
         self._connect = connect
         self._committed = committed
+        self._what = what
         self._waiting: SimpleQueue[tuple[Write[Any], Future[Any]] | None] = SimpleQueue()
         self._closing = Lock()
         self._closed = False
@@ -62,7 +66,7 @@ class GroupCommit:
             except Exception as error:  # noqa: BLE001 - whatever it is, the callers must hear of it and the writer must live on
                 for _, future in group:
                     failure = UnavailableError(
-                        f"The ingest log could not be written: {error}.", hint="Check the disk (`headwater store check`); then send again."
+                        f"{self._what} could not be written: {error}.", hint="Check the disk (`headwater store check`); then send again."
                     )
                     failure.__cause__ = error
                     future.set_exception(failure)

@@ -115,7 +115,7 @@ class IngestLog:
         with translated(path, _WHAT):
             self._reader = self._connect()
             _migrate(self._reader, path)
-        self._writer = GroupCommit(self._connect, committed=self.appended.set)
+        self._writer = GroupCommit(self._connect, committed=self.appended.set, what=f"{_WHAT} {path}")
 
     def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
         """Append documents in one transaction; the future is done when they are durable, or fails with `UnavailableError`."""
