@@ -135,7 +135,7 @@ test('the first graph waits for its own question alone', async ({ page }) => {
     letGo = resolve;
   });
   await page.route('**/graphql', async (route) => {
-    if (!route.request().postData()?.includes('query Lineage(')) await graphStands;
+    if (!route.request().postData()?.includes('query LineageShape(')) await graphStands;
     await route.continue();
   });
   await page.goto(address, { waitUntil: 'commit' });
@@ -156,6 +156,7 @@ test('nothing is wider than a narrow window, nor is the name of an unknown datas
   expect(await beyond()).toBe(0);
   await traceTheWrongNumber(page);
   const graph = page.getByRole('region', { name: 'Lineage graph' });
+  await graph.getByRole('button', { name: 'Fit View' }).click();
   await graph.getByRole('button', { name: /^hourly_weather\s*job/ }).click();
   await page.getByRole('complementary', { name: 'Details of hourly_weather' }).waitFor();
   expect(await beyond()).toBe(0);

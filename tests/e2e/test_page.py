@@ -1,17 +1,23 @@
-"""The page over the real service: the demo runs, its home is served, and Playwright drives Chromium through the story (story.spec.ts).
+"""The page over the real service: a home is served, and Playwright drives Chromium over it.
+
+The demo runs for the story (story.spec.ts); for a large lake (lake.spec.ts) 10,000 nodes are written into the graph of a new home.
 
 `E2E_DEMO` names the folder of a demo that has run already, to be used as it is.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from bench.graphs.lake import Lake
+from bench.page import fill
 from headwater.backend.logs import configure
 from headwater.backend.serving import LocalService
 from headwater.backend.settings import load_settings
@@ -21,25 +27,42 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def service(demo: Demo) -> Iterator[LocalService]:
-    """A service on the demo's home."""
-    settings = load_settings(home=demo.home, port=0, log_level="warning")
+@contextmanager
+def served(home: Path) -> Iterator[LocalService]:
+    """A service on a home."""
+    settings = load_settings(home=home, port=0, log_level="warning")
     configure(settings.log_level, settings.log_format)
     local = LocalService(settings)
     local.start()
-    yield local
-    local.stop()
+    try:
+        yield local
+    finally:
+        local.stop()
 
 
-def test_the_page_tells_the_story(service: LocalService, tmp_path: Path) -> None:
+def test_the_page_tells_the_story(demo: Demo, tmp_path: Path) -> None:
+    with served(demo.home) as service:
+        browse("story", service, tmp_path)
+
+
+def test_the_page_draws_a_large_lake(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    asyncio.run(fill(home, Lake.of(10_000)))
+    with served(home) as service:
+        browse("lake", service, tmp_path, HEADWATER_E2E_FOCI=(home / "foci.json").read_text(encoding="utf-8"))
+
+
+def browse(story: str, service: LocalService, folder: Path, **more: str) -> None:
+    """Run the browser tests of a file."""
     environment = os.environ | {
         "HEADWATER_E2E_SERVICE": service.url,
         "HEADWATER_E2E_LINK": service.link(),
-        "HEADWATER_E2E_SESSION": str(tmp_path / "session.json"),
+        "HEADWATER_E2E_SESSION": str(folder / "session.json"),
     }
+    environment |= more
     ran = subprocess.run(
-        [str(ROOT / "scripts" / "npm"), "run", "--silent", "e2e"],
+        [str(ROOT / "scripts" / "npm"), "run", "--silent", "e2e", "--", story],
         env=environment,
         capture_output=True,
         text=True,
