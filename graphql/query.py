@@ -17,12 +17,13 @@ from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.quality import quality_of
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import Semantics, TraceRequest
+from headwater.graph.trace.preview import RowOrder as Order
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
 from headwater.graphql.mutation import replay_service
-from headwater.graphql.record_types import RowPage, RowRef, Trace, references
+from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, references
 from headwater.graphql.replays import Replay, ReplayView
 from headwater.graphql.selected import asks
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
@@ -106,12 +107,21 @@ class Query(ViewQuery):
         return [QualityCheck.of(check) for check in checks]
 
     @strawberry.field(description="Rows of a dataset, read from its current files. `where` is DuckDB SQL over its columns.")
-    async def rows(self, info: Info, dataset: strawberry.ID, where: str | None = UNSET, first: int = 50, offset: int = 0) -> RowPage:
+    async def rows(
+        self,
+        info: Info,
+        dataset: strawberry.ID,
+        where: str | None = UNSET,
+        order: RowOrder | None = UNSET,
+        first: int = 50,
+        offset: int = 0,
+    ) -> RowPage:
         """One page."""
         context = info.context
         size = bounded(first, "first", low=0, high=MAX_PAGE)
         skipped = bounded(offset, "offset", low=0, high=2**31 - 1)
-        request = RowsRequest(dataset, where=where or None, first=size, offset=skipped)
+        by = Order(order.column, order.descending) if order else None
+        request = RowsRequest(dataset, where=where or None, order=by, first=size, offset=skipped)
         async with context.audited("rows", dataset) as act:
             page = await context.asked.rows(context.tenant, request)
             act.subjects.append(page.dataset)

@@ -222,6 +222,14 @@ class Trace:
         return LineageGraph.of(graph)
 
 
+@strawberry.input(description="An order of rows by the values of a column, nulls last; it reads all rows that the predicate selects.")
+class RowOrder:
+    """Rows that are equal stay by file and row."""
+
+    column: str
+    descending: bool = False
+
+
 @strawberry.input(description="A record, by file and 0-based row.")
 class RowRef:
     """As `Row` and `TracedRecord` give them."""

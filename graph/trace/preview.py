@@ -8,16 +8,24 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TracedRecord
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
-from headwater.graph.trace.files.reader import FILE, ROW, exactly
+from headwater.graph.trace.files.reader import FILE, ROW, exactly, quoted
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrder:
+    """An order of rows by the values of a column; rows that are equal stay by file and row."""
+
+    column: str
+    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,35 +57,52 @@ async def preview(
     dataset: str,
     *,
     where: str | None = None,
+    order: RowOrder | None = None,
     first: int = 50,
     offset: int = 0,
 ) -> RowPage:
     """Rows `offset` … `offset + first − 1` of those that the predicate selects. A dataset that cannot be read gives no rows and a note.
 
+    Without an order they come by file and row. An order reads all rows that the predicate selects.
+
     Raises:
         NotFoundError: the dataset is not known.
-        InvalidQueryError: the predicate cannot be used.
+        InvalidQueryError: the predicate or the order cannot be used.
     """
     with tracer_of(store).session(tenant) as session:
         found = await find_dataset(session, graph, dataset)
-        return await asyncio.to_thread(_page, session, found, where, first, offset)
+        return await asyncio.to_thread(_page, session, found, where, order, first, offset)
 
 
-def _page(session: Session, dataset: Dataset, where: str | None, first: int, offset: int) -> RowPage:
+def _page(session: Session, dataset: Dataset, where: str | None, order: RowOrder | None, first: int, offset: int) -> RowPage:
     try:
         shape, _ = shape_of(session, dataset)
         listed = current_files(session, dataset, shape)
     except HeadwaterError as error:
         return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error))
     files = readable_files(session, listed)
-    table, total = _selected(session, shape, files, where, first, offset)
+    wanted = where if order is None else where or "true"
+    table, total = _selected(session, shape, files, wanted, first, offset)
     columns = column_types(session, table)
-    page = session.table(f"SELECT * FROM {table} ORDER BY {FILE}, {ROW} LIMIT {first:d} OFFSET {offset if where else 0:d}")
+    by = _ordering(order, [name for name, _ in columns])
+    page = session.table(f"SELECT * FROM {table} ORDER BY {by}{FILE}, {ROW} LIMIT {first:d} OFFSET {offset if wanted else 0:d}")
     captured = is_captured(session, listed)
     note = "; ".join(f"{entry.what}: {entry.reason}" for entry in session.incomplete) or (None if captured else _UNCAPTURED)
-    return RowPage(
-        dataset.id, columns, [_row(record, columns) for record in records(session, page)], total, has_record_lineage=captured, note=note
-    )
+    places = session.database.execute(f"SELECT {FILE}, {ROW} FROM {page} ORDER BY {by}{FILE}, {ROW}").fetchall()
+    found = dict(zip(sorted(places), records(session, page), strict=True))  # `records` gives them by file and row
+    rows = [_row(found[place], columns) for place in places]
+    return RowPage(dataset.id, columns, rows, total, has_record_lineage=captured, note=note)
+
+
+def _ordering(order: RowOrder | None, columns: Sequence[str]) -> str:
+    """The order as SQL, nulls last either way; '' for none."""
+    if order is None:
+        return ""
+    if order.column not in columns:
+        raise InvalidQueryError(
+            f"There is no column {order.column!r} to order by.", field="order", hint=f"The columns are {', '.join(columns)}."
+        )
+    return f"{quoted(order.column)} {'DESC' if order.descending else 'ASC'} NULLS LAST, "
 
 
 def _selected(session: Session, shape: Shape, files: Sequence[KnownFile], where: str | None, first: int, offset: int) -> tuple[str, int]:

@@ -13,15 +13,16 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.engine import trace
-from headwater.graph.trace.preview import RowPage, preview
+from headwater.graph.trace.preview import RowOrder, RowPage, preview
 
 
 @dataclass(frozen=True, slots=True)
 class RowsRequest:
-    """A page of a dataset's rows: `first` of them, from the 0-based `offset` on, of those that the predicate `where` selects."""
+    """A page of a dataset's rows: `first` of them from the 0-based `offset` on, of those that `where` selects, in `order`."""
 
     dataset: str
     where: str | None = None
+    order: RowOrder | None = None
     first: int = 50
     offset: int = 0
 
@@ -50,5 +51,12 @@ class DirectQuestions:
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
         return await preview(
-            self._graph, self._records, tenant, request.dataset, where=request.where, first=request.first, offset=request.offset
+            self._graph,
+            self._records,
+            tenant,
+            request.dataset,
+            where=request.where,
+            order=request.order,
+            first=request.first,
+            offset=request.offset,
         )

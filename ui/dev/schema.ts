@@ -79,7 +79,15 @@ function refusal(message: string, hint: string, code = 'InvalidQueryError'): Gra
   return new GraphQLError(message, { extensions: { code, field: 'where', hint, transient: false } });
 }
 
-function rows({ dataset, where, first, offset }: { dataset: string; where?: string; first: number; offset: number }) {
+interface RowsArguments {
+  dataset: string;
+  where?: string;
+  order?: { column: string; descending: boolean };
+  first: number;
+  offset: number;
+}
+
+function rows({ dataset, where, order, first, offset }: RowsArguments) {
   if (!DATASETS.some(({ id }) => id === dataset))
     throw refusal(`No dataset is called ${dataset}.`, 'Near are: /demo/out/report.', 'NotFoundError');
   const data = find(dataset);
@@ -96,6 +104,8 @@ function rows({ dataset, where, first, offset }: { dataset: string; where?: stri
   const kept = data.rows.flatMap((values, row) =>
     keeps(values) ? [{ file: data.file, row, line: recordOf(data, row).line, values }] : [],
   );
+  const by = data.columns.findIndex((column) => column.name === order?.column);
+  if (by >= 0) kept.sort((a, b) => (order?.descending ? -1 : 1) * (Number(a.values[by]) - Number(b.values[by])));
   const hasRecordLineage = !data.name.endsWith('station_counts');
   return {
     dataset: data.id,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from headwater.errors import NotFoundError
+from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
-from headwater.graph.trace.preview import preview
+from headwater.graph.trace.preview import RowOrder, preview
 from tests.graph.jobs import TENANT
 from tests.graph.trace.small import copy
 
@@ -20,6 +20,26 @@ async def test_a_page_of_rows_has_values_places_and_lineage(store, raw, tmp_path
     ]
     assert (page.total, page.has_record_lineage, page.note) == (4, True, None)
     assert [name for name, _ in page.columns] == ["k", "v"]
+
+
+async def test_rows_come_in_the_order_of_a_column_over_all_pages(store, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    whole = await preview(None, store, TENANT, "out", first=1000)
+    values = [row.values[1] for row in whole.rows]
+    known = sorted((value for value in values if value is not None), reverse=True)
+    ordered = known + [None] * (len(values) - len(known))
+    pages = [
+        await preview(None, store, TENANT, "out", order=RowOrder("v", descending=True), first=3, offset=offset)
+        for offset in range(0, len(values), 3)
+    ]
+    assert [row.values[1] for page in pages for row in page.rows] == ordered
+    assert {page.total for page in pages} == {len(values)}
+
+
+async def test_rows_cannot_be_ordered_by_what_is_no_column(store, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "out", 1)
+    with pytest.raises(InvalidQueryError, match="no column"):
+        await preview(None, store, TENANT, "out", order=RowOrder('v" --'))
 
 
 async def test_a_dataset_that_is_gone_gives_no_rows_and_a_note(store, raw, tmp_path) -> None:

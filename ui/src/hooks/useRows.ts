@@ -2,20 +2,30 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { RowsQuery } from '../api/generated/graphql';
 import { RowsDocument } from '../api/generated/graphql';
 import { request } from '../api/request';
+import type { SortOrder } from '../trace/sorting';
 import { listOf } from '../trace/values';
 
-/** Rows of one request; what fits is also what can be sorted on the page. */
+/** Rows of one request. */
 export const PAGE_SIZE = 100;
 
 export type RowPage = RowsQuery['rows'];
 export type Row = RowPage['rows'][number];
 
+export interface RowsAsked {
+  /** Id of the dataset. */
+  dataset: string;
+  /** DuckDB predicate over its rows. */
+  where?: string | undefined;
+  /** Absent: as they stand in their files. */
+  sort?: SortOrder | undefined;
+}
+
 /** The first page, which says columns and total, and the pages that hold the rows from `from` to `to`. */
-export function useRows(dataset: string, where: string | undefined, from: number, to: number) {
-  const first = useQuery({ ...pageQuery(dataset, where, 0), placeholderData: keepPreviousData });
+export function useRows(asked: RowsAsked, from: number, to: number) {
+  const first = useQuery({ ...pageQuery(asked, 0), placeholderData: keepPreviousData });
   const total = first.data?.total ?? 0;
   const pages = pagesBetween(from, Math.min(to, total - 1));
-  const results = useQueries({ queries: pages.map((page) => pageQuery(dataset, where, page)) });
+  const results = useQueries({ queries: pages.map((page) => pageQuery(asked, page)) });
   const loaded = new Map(pages.map((page, index) => [page, results[index]?.data]));
   const rowAt = (index: number): Row | undefined => {
     const page = Math.floor(index / PAGE_SIZE);
@@ -30,11 +40,11 @@ export function rowValues(page: Pick<RowPage, 'columns'>, row: Row): Record<stri
   return Object.fromEntries(page.columns.map(({ name }, index) => [name, values[index]]));
 }
 
-function pageQuery(dataset: string, where: string | undefined, page: number) {
+function pageQuery({ dataset, where, sort }: RowsAsked, page: number) {
+  const asked = { dataset, where: where ?? null, order: sort ?? null, first: PAGE_SIZE, offset: page * PAGE_SIZE };
   return {
-    queryKey: ['rows', dataset, where ?? null, page],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      request(RowsDocument, { dataset, where: where ?? null, first: PAGE_SIZE, offset: page * PAGE_SIZE }, signal),
+    queryKey: ['rows', asked],
+    queryFn: ({ signal }: { signal: AbortSignal }) => request(RowsDocument, asked, signal),
     select: (answer: RowsQuery) => answer.rows,
   };
 }

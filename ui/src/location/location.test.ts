@@ -59,3 +59,8 @@ test('growth and what lies around a trace are in the address', () => {
   expect(parseLocation(formatLocation(location))).toEqual(location);
   expect(parseLocation('?dataset=d&grown=sideways+x&grown=after')).not.toHaveProperty('grown');
 });
+
+test('the order of the rows is in the address', () => {
+  const location: Location = { ...HOME, dataset: 'd', sort: { column: 'max wind', descending: true } };
+  expect(parseLocation(formatLocation(location))).toEqual(location);
+});

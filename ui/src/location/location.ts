@@ -2,6 +2,7 @@
 
 import type { Growth, Side } from '../graph/neighbourhood';
 import { formatView, parseView, type ViewChoice } from '../graph/zoom';
+import type { SortOrder } from '../trace/sorting';
 
 export type SemanticsChoice = 'witness' | 'influence';
 export type DirectionChoice = 'backward' | 'forward';
@@ -11,6 +12,8 @@ export interface Location {
   dataset?: string;
   /** DuckDB predicate over its rows. */
   where?: string;
+  /** The order of its rows; absent: as they stand in their files. */
+  sort?: SortOrder;
   /** File of the traced record. */
   file?: string;
   /** 0-based row of the traced record in its file. */
@@ -54,6 +57,7 @@ export function parseLocation(search: string): Location {
   return defined({
     dataset: text('dataset'),
     where: text('where'),
+    sort: parseSort(query),
     file: text('file'),
     row: Number.isInteger(row) && row >= 0 ? row : undefined,
     column: text('column'),
@@ -69,14 +73,25 @@ export function parseLocation(search: string): Location {
 /** The query part of the address, `''` for the start. Semantics and direction are written out where a record is traced. */
 export function formatLocation(location: Location): string {
   const query = new URLSearchParams();
-  const { dataset, where, view, grown } = location;
+  const { dataset, where, grown } = location;
   if (dataset) query.set('dataset', dataset);
   if (where) query.set('where', where);
   if (tracedRecord(location)) formatTrace(location, query);
-  else if (dataset && view) formatView(view, query);
+  else if (dataset) formatDataset(location, query);
   for (const { side, id } of grown ?? []) query.append('grown', `${side} ${id}`);
   const search = query.toString();
   return search ? `?${search}` : '';
+}
+
+function parseSort(query: URLSearchParams): SortOrder | undefined {
+  const column = query.get('sort');
+  return column ? { column, descending: query.get('descending') === '1' } : undefined;
+}
+
+function formatDataset({ sort, view }: Location, query: URLSearchParams): void {
+  if (sort) query.set('sort', sort.column);
+  if (sort?.descending) query.set('descending', '1');
+  if (view) formatView(view, query);
 }
 
 function formatTrace({ file, row, column, semantics, direction, to, around }: Location, query: URLSearchParams): void {

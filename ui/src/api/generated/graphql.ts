@@ -86,6 +86,12 @@ export type ReplayState =
   | 'QUEUED'
   | 'RUNNING';
 
+/** An order of rows by the values of a column, nulls last; it reads all rows that the predicate selects. */
+export type RowOrder = {
+  column: string;
+  descending?: boolean;
+};
+
 /** A record, by file and 0-based row. */
 export type RowRef = {
   file: string;
@@ -160,6 +166,7 @@ export type NodeQuery = { node: { id: string, kind: NodeKind, name: string, prop
 export type RowsQueryVariables = Exact<{
   dataset: string;
   where?: string | null | undefined;
+  order?: RowOrder | null | undefined;
   first: number;
   offset: number;
 }>;
@@ -315,8 +322,14 @@ export const NodeDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<NodeQuery, NodeQueryVariables>;
 export const RowsDocument = new TypedDocumentString(`
-    query Rows($dataset: ID!, $where: String, $first: Int!, $offset: Int!) {
-  rows(dataset: $dataset, where: $where, first: $first, offset: $offset) {
+    query Rows($dataset: ID!, $where: String, $order: RowOrder, $first: Int!, $offset: Int!) {
+  rows(
+    dataset: $dataset
+    where: $where
+    order: $order
+    first: $first
+    offset: $offset
+  ) {
     dataset
     columns {
       name

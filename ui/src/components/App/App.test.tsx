@@ -217,3 +217,17 @@ test('rows that cannot be read are no empty table, and nothing invites a click',
   expect(screen.queryByText(/Click a value/)).not.toBeInTheDocument();
   expect(screen.queryByRole('textbox', { name: /Filter the rows/ })).not.toBeInTheDocument();
 });
+
+test('the rows of all pages are sorted, and Back leaves them as they were', async () => {
+  const user = userEvent.setup();
+  renderPage('/?dataset=dataset:file:/demo/raw/weather.csv');
+  const head = await screen.findByRole('button', { name: /^wind_speed/ });
+  await user.click(head);
+  await user.click(screen.getByRole('button', { name: /^wind_speed/ }));
+  const first = () => within(screen.getByRole('grid')).getAllByRole('row')[1];
+  await waitFor(() => expect(first()).toHaveTextContent('1048.36058'));
+  expect(first()).toHaveTextContent('1011');
+  expect(location.search).toContain('sort=wind_speed&descending=1');
+  history.back();
+  await waitFor(() => expect(first()).not.toHaveTextContent('1048.36058'));
+});

@@ -6,6 +6,7 @@ import { navigate } from '../../hooks/useLocation';
 import { type Row, type RowPage, rowValues, useRows } from '../../hooks/useRows';
 import { HOME, type Location } from '../../location/location';
 import { exampleFor } from '../../trace/predicate';
+import type { SortOrder } from '../../trace/sorting';
 import { Badge } from '../Badge/Badge';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { DatasetFlow } from '../DatasetFlow/DatasetFlow';
@@ -24,7 +25,9 @@ interface DatasetPageProps {
 export function DatasetPage({ location, dataset }: DatasetPageProps) {
   const path = parseId(dataset).parts.at(-1) ?? dataset;
   const name = baseName(path);
-  const { first, total } = useRows(dataset, location.where, 0, 0);
+  const { where, sort } = location;
+  const asked = { dataset, where, sort };
+  const { first, total } = useRows(asked, 0, 0);
 
   const isReadable = first.data === undefined || first.data.columns.length > 0;
   const firstRow = first.data?.rows[0];
@@ -32,8 +35,14 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
 
   const trace = (row: Row, column?: string) =>
     navigate({ ...HOME, dataset, file: row.file, row: row.row, ...(column === undefined ? {} : { column }) });
-  const place = { ...HOME, dataset, ...(location.view ? { view: location.view } : {}) };
-  const filter = (where: string | undefined) => navigate({ ...place, ...(where ? { where } : {}) });
+  const filter = (next: string | undefined) => {
+    const { where: _, ...rest } = location;
+    navigate(next ? { ...rest, where: next } : rest);
+  };
+  const order = (next: SortOrder | undefined) => {
+    const { sort: _, ...rest } = location;
+    navigate(next ? { ...rest, sort: next } : rest);
+  };
 
   return (
     <div className={styles.page}>
@@ -65,7 +74,7 @@ export function DatasetPage({ location, dataset }: DatasetPageProps) {
           <p className={styles.invite}>Click a value, or a row’s number, to see where it came from.</p>
         </div>
       )}
-      {isReadable && <RowTable dataset={dataset} where={location.where} onTrace={trace} />}
+      {isReadable && <RowTable asked={asked} onSort={order} onTrace={trace} />}
       <section className={styles.section} aria-labelledby="flow">
         <h2 id="flow">What it came from, and what it went into</h2>
         <DatasetFlow location={location} dataset={dataset} />

@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { type CSSProperties, type KeyboardEvent, useRef, useState } from 'react';
 import { numberOf } from '../../graph/records';
-import { PAGE_SIZE, type Row, type RowPage, useRows } from '../../hooks/useRows';
-import { nextOrder, type SortOrder, sortedIndexes } from '../../trace/sorting';
+import { type Row, type RowPage, type RowsAsked, useRows } from '../../hooks/useRows';
+import { nextOrder, type SortOrder } from '../../trace/sorting';
 import { formatValue, isNumericType, listOf } from '../../trace/values';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
@@ -13,10 +13,9 @@ import { layoutOf } from './widths';
 export type TraceCell = (row: Row, column?: string) => void;
 
 interface RowTableProps {
-  /** Id of the dataset. */
-  dataset: string;
-  /** DuckDB predicate over the rows. */
-  where: string | undefined;
+  asked: RowsAsked;
+  /** Called with the order that was chosen. */
+  onSort: (sort: SortOrder | undefined) => void;
   /** Called with the record and the name of the column whose cell was chosen; without a column where the whole row was. */
   onTrace: TraceCell;
 }
@@ -26,39 +25,40 @@ const OVERSCAN = 12;
 const FIRST_ROWS = 40;
 
 /** The rows of a dataset, loaded as they come into sight. Arrow keys move among the cells, Enter or a click traces one; the head of a row traces all of it. */
-export function RowTable({ dataset, where, onTrace }: RowTableProps) {
+export function RowTable({ asked, onSort, onTrace }: RowTableProps) {
   const [range, setRange] = useState({ from: 0, to: FIRST_ROWS });
-  const { first, total, rowAt } = useRows(dataset, where, range.from, range.to);
+  const { first, total, rowAt } = useRows(asked, range.from, range.to);
   if (first.isPending) return <Skeleton label="Loading the rows" rows={9} />;
   if (first.isError && !first.data)
-    return where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
+    return asked.where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
   const page = first.data;
-  if (total === 0) return <Note>{where ? 'No row meets the predicate.' : 'There are no rows to show.'}</Note>;
-  return <Grid page={page} total={total} rowAt={rowAt} onRange={setRange} onTrace={onTrace} />;
+  if (total === 0) return <Note>{asked.where ? 'No row meets the predicate.' : 'There are no rows to show.'}</Note>;
+  return (
+    <Grid
+      page={page}
+      total={total}
+      rowAt={rowAt}
+      order={asked.sort}
+      onSort={onSort}
+      onRange={setRange}
+      onTrace={onTrace}
+    />
+  );
 }
 
 interface GridProps {
   page: RowPage;
   total: number;
   rowAt: (index: number) => Row | undefined;
+  order: SortOrder | undefined;
+  onSort: (sort: SortOrder | undefined) => void;
   onRange: (range: { from: number; to: number }) => void;
   onTrace: TraceCell;
 }
 
-function Grid({ page, total, rowAt, onRange, onTrace }: GridProps) {
+function Grid({ page, total, rowAt, order, onSort, onRange, onTrace }: GridProps) {
   const frame = useRef<HTMLDivElement>(null);
-  const [order, setOrder] = useState<SortOrder>();
   const [active, setActive] = useState({ row: 0, column: 0 });
-  const sortable = total <= PAGE_SIZE;
-  const indexes = useMemo(
-    () =>
-      sortedIndexes(
-        page.rows.map((row) => listOf(row.values)),
-        order,
-      ),
-    [page, order],
-  );
-  const at = (index: number) => rowAt(sortable ? (indexes[index] ?? index) : index);
   const rows = useVirtualizer({
     count: total,
     getScrollElement: () => frame.current,
@@ -92,18 +92,13 @@ function Grid({ page, total, rowAt, onRange, onTrace }: GridProps) {
         className={styles.grid}
         onKeyDown={onKeyDown}
       >
-        <HeadLine
-          page={page}
-          style={style}
-          order={order}
-          onSort={sortable ? (column) => setOrder((current) => nextOrder(current, column)) : undefined}
-        />
+        <HeadLine page={page} style={style} order={order} onSort={(column) => onSort(nextOrder(order, column))} />
         <div className={styles.body} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((item) => (
             <RowLine
               key={item.key}
               page={page}
-              row={at(item.index)}
+              row={rowAt(item.index)}
               index={item.index}
               active={active.row === item.index ? active.column : undefined}
               style={{ ...style, transform: `translateY(${item.start}px)` }}
@@ -120,8 +115,7 @@ interface HeadLineProps {
   page: RowPage;
   style: CSSProperties;
   order: SortOrder | undefined;
-  /** Absent where the rows are too many to be sorted here. */
-  onSort: ((column: number) => void) | undefined;
+  onSort: (column: string) => void;
 }
 
 function HeadLine({ page, style, order, onSort }: HeadLineProps) {
@@ -134,17 +128,8 @@ function HeadLine({ page, style, order, onSort }: HeadLineProps) {
       <div role="columnheader" tabIndex={-1} className={`${styles.cell} ${styles.position}`}>
         {byLine ? 'line' : 'row'}
       </div>
-      {page.columns.map(({ name, type }, index) => {
-        const sorted = order?.column === index ? (order.descending ? 'descending' : 'ascending') : undefined;
-        const label = (
-          <>
-            <b>
-              {name}
-              {sorted && (sorted === 'ascending' ? ' ↑' : ' ↓')}
-            </b>
-            <small>{type}</small>
-          </>
-        );
+      {page.columns.map(({ name, type }) => {
+        const sorted = order?.column === name ? (order.descending ? 'descending' : 'ascending') : undefined;
         return (
           // biome-ignore lint/a11y/useSemanticElements: part of the grid above
           <div
@@ -154,18 +139,18 @@ function HeadLine({ page, style, order, onSort }: HeadLineProps) {
             aria-sort={sorted}
             className={isNumericType(type) ? styles.number : undefined}
           >
-            {onSort ? (
-              <button
-                type="button"
-                className={styles.columnHead}
-                onClick={() => onSort(index)}
-                title={`Sort by ${name}`}
-              >
-                {label}
-              </button>
-            ) : (
-              <span className={styles.columnHead}>{label}</span>
-            )}
+            <button
+              type="button"
+              className={styles.columnHead}
+              onClick={() => onSort(name)}
+              title={`Sort all rows by ${name}`}
+            >
+              <b>
+                {name}
+                {sorted && (sorted === 'ascending' ? ' ↑' : ' ↓')}
+              </b>
+              <small>{type}</small>
+            </button>
           </div>
         );
       })}

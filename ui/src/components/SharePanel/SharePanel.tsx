@@ -59,7 +59,7 @@ export function SharePanel(props: SharePanelProps) {
 }
 
 function Command({ location, record, dataset, values, to }: SharePanelProps) {
-  const { first, total } = useRows(record.dataset, undefined, 0, 0);
+  const { first, total } = useRows({ dataset: record.dataset }, 0, 0);
   const page = first.data;
   // Only where all rows are at hand can a predicate be known to select one.
   const whole = page !== undefined && total === page.rows.length;
