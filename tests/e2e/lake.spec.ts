@@ -46,7 +46,7 @@ test('a drawing that has grown as far as it can holds 150 boxes, and only those 
   await page.goto(`/?dataset=${encodeURIComponent(hub)}&${grown}`);
   await expect(page.getByText(/^150 boxes are drawn/)).toBeVisible();
   expect(await boxes(page).count()).toBeLessThan(75);
-  await graph(page).getByRole('button', { name: 'Fit View' }).click();
+  await graph(page).getByRole('button', { name: 'Show the whole' }).click();
   await expect.poll(() => boxes(page).count()).toBeGreaterThan(100);
   expect(await boxes(page).count()).toBeLessThanOrEqual(150);
 });

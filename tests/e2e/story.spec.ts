@@ -156,7 +156,7 @@ test('nothing is wider than a narrow window, nor is the name of an unknown datas
   expect(await beyond()).toBe(0);
   await traceTheWrongNumber(page);
   const graph = page.getByRole('region', { name: 'Lineage graph' });
-  await graph.getByRole('button', { name: 'Fit View' }).click();
+  await graph.getByRole('button', { name: 'Show the whole' }).click();
   await graph.getByRole('button', { name: /^hourly_weather\s*job/ }).click();
   await page.getByRole('complementary', { name: 'Details of hourly_weather' }).waitFor();
   expect(await beyond()).toBe(0);

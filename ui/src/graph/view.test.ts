@@ -31,7 +31,7 @@ test('a focus at the edge is in sight, and no room beyond the edge is shown', ()
 });
 
 test('without a focus the whole is shown, however small', () => {
-  expect(viewportOf({ width: 9000, height: 600 }, canvas).zoom).toBe(0.35);
+  expect(viewportOf({ width: 9680, height: 600 }, canvas).zoom).toBeCloseTo(0.1);
 });
 
 test('the canvas is as high as its drawing, within bounds', () => {

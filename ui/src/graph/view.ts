@@ -4,7 +4,7 @@ import type { Placed } from './box';
 export const MARGIN = { top: 50, bottom: 34, side: 16 } as const;
 
 const [LOWEST, HIGHEST] = [150, 460];
-const SMALLEST_ZOOM = 0.35;
+export const SMALLEST_ZOOM = 0.05;
 /** Smaller, a drawing is not shown whole, but around one of its boxes. */
 const READABLE = 0.7;
 const NEAR = 0.9;

@@ -10,8 +10,11 @@ interface Drawing {
   height: number;
 }
 
-/** Brings a drawing into sight again when it, its canvas or what stands in its middle changes. It begins where `viewportOf` says. */
-export function useFit(drawing: Drawing, width: number, height: number, centre: Placed | undefined): void {
+/**
+ * Brings a drawing into sight again when it, its canvas or what stands in its middle changes. It begins where `viewportOf` says.
+ * Returns the way to see the whole; React Flow's own knows only of the boxes in sight.
+ */
+export function useFit(drawing: Drawing, width: number, height: number, centre: Placed | undefined): () => void {
   const { setViewport } = useReactFlow();
   const isFirst = useRef(true);
   useEffect(() => {
@@ -20,4 +23,5 @@ export function useFit(drawing: Drawing, width: number, height: number, centre: 
     isFirst.current = false;
     setViewport(viewportOf(drawing, { width, height }, centre), { duration });
   }, [drawing, width, height, centre, setViewport]);
+  return () => setViewport(viewportOf(drawing, { width, height }), { duration: MOVES });
 }

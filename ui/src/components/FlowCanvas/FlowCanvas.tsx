@@ -1,9 +1,19 @@
-import { Controls, type Edge, type Node, type NodeHandle, type NodeTypes, Position, ReactFlow } from '@xyflow/react';
+import {
+  ControlButton,
+  Controls,
+  type Edge,
+  type Node,
+  type NodeHandle,
+  type NodeTypes,
+  Position,
+  ReactFlow,
+} from '@xyflow/react';
 import { type ReactNode, useRef } from 'react';
 import type { Placed } from '../../graph/box';
-import { canvasHeight, viewportOf } from '../../graph/view';
+import { canvasHeight, SMALLEST_ZOOM, viewportOf } from '../../graph/view';
 import { useFit } from '../../hooks/useFit';
 import { useWidth } from '../../hooks/useWidth';
+import { Icon } from '../Icon/Icon';
 import styles from './FlowCanvas.module.css';
 
 interface FlowCanvasProps {
@@ -28,7 +38,7 @@ export function FlowCanvas(props: FlowCanvasProps) {
   const canvas = useRef<HTMLElement>(null);
   const width = useWidth(canvas);
   const height = Math.max(canvasHeight(scene, width), panel ? panelHeight : 0);
-  useFit(scene, width, height, centre);
+  const showWhole = useFit(scene, width, height, centre);
   return (
     <div className={styles.frame}>
       <section
@@ -50,10 +60,14 @@ export function FlowCanvas(props: FlowCanvasProps) {
             zoomOnScroll={false}
             preventScrolling={false}
             onlyRenderVisibleElements
-            minZoom={0.1}
+            minZoom={SMALLEST_ZOOM}
             defaultViewport={viewportOf(scene, { width, height }, centre)}
           >
-            <Controls showInteractive={false} orientation="horizontal" position="top-right" />
+            <Controls showInteractive={false} showFitView={false} orientation="horizontal" position="top-right">
+              <ControlButton onClick={showWhole} title="Show the whole" aria-label="Show the whole">
+                <Icon name="whole" size={12} />
+              </ControlButton>
+            </Controls>
           </ReactFlow>
         )}
         {children}

@@ -129,10 +129,12 @@ function Canvas({
         <Legend links={scene.links} />
       </FlowCanvas>
       {isFull && (
-        <Note>
-          {MOST_BOXES} boxes are drawn, and a drawing holds no more. To go on, open a dataset at the edge: choose it,
-          then its rows.
-        </Note>
+        <div className={styles.full}>
+          <Note>
+            {MOST_BOXES} boxes are drawn, and a drawing holds no more. To go on, open a dataset at the edge: choose it,
+            then its rows.
+          </Note>
+        </div>
       )}
     </>
   );
@@ -141,7 +143,17 @@ function Canvas({
 function wordsOf(item: SceneNode, short: ReadonlyMap<string, string>, captions: ReadonlyMap<string, string>) {
   if (item.node.kind === 'DATASET')
     return { title: short.get(item.id) ?? item.node.name, caption: captions.get(item.id) ?? 'dataset' };
-  return { title: jobTitle(item.node.name), caption: item.coarse ? 'job, coarse' : 'job' };
+  return jobWords(jobTitle(item.node.name), item.coarse ? 'job, coarse' : 'job');
+}
+
+const LONG = 18;
+
+/** A long name that reads `{pipeline}.{task}` is cut where it says least: the task stands above, the pipeline below. */
+function jobWords(title: string, caption: string) {
+  const dot = title.length > LONG ? title.lastIndexOf('.') : -1;
+  return dot > 0
+    ? { title: title.slice(dot + 1), caption: `${caption} of ${title.slice(0, dot)}` }
+    : { title, caption };
 }
 
 function edgeOf(link: SceneLink, titleOf: (id: string) => string): Edge {
