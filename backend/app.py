@@ -27,6 +27,7 @@ from headwater.backend.audit_log import AuditLog
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
+from headwater.backend.own_loop import OwnLoop
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.watch import Watch
@@ -40,10 +41,13 @@ from headwater.graphql.schema import build_router
 _SEGMENTS = "/api/v1/captures/"
 
 
-def create_app(settings: Settings, *, credentials: Credentials | None = None, built_page: Path = page.PAGE, warm: bool = False) -> FastAPI:
+def create_app(
+    settings: Settings, *, credentials: Credentials | None = None, built_page: Path = page.PAGE, serving: bool = False
+) -> FastAPI:
     """The ASGI application of one home. The workspace is open between start-up and shut-down.
 
-    `warm`: a process for questions starts at once, so that the first question need not wait for it.
+    `serving`: for a service that others ask. A process for questions starts at once, so that the first question need not wait for it, and
+    all but the guard and `/healthz` runs on an event loop of its own.
     """
     known = credentials or Credentials(settings.key(), tenant=DEFAULT_TENANT)
     metrics = Metrics()
@@ -62,7 +66,7 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
             audit.start()
             app.state.replays = workspace.replays(questions.of("replays").trace)
             worker.start()
-            if warm:
+            if serving:
                 questions.warm()
             try:
                 yield
@@ -82,6 +86,8 @@ def create_app(settings: Settings, *, credentials: Credentials | None = None, bu
     app.include_router(page.build_router(built_page))
     errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
     app.add_middleware(Attended, seconds=settings.question_seconds)
+    if serving:
+        app.add_middleware(OwnLoop, here={"/healthz"})
     app.add_middleware(
         Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
         opened=settings.open_endpoints, audit=audit,

@@ -53,7 +53,7 @@ class LocalService:
         shown = "127.0.0.1" if ip_address(host).is_unspecified else f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{port}"
         self.exposed = settings.host not in _LOOPBACK
-        app = create_app(settings, credentials=self._credentials, warm=True)
+        app = create_app(settings, credentials=self._credentials, serving=True)
         # uvicorn's own log set-up is off: ours says what happened. Headers of proxies count from those alone that the settings name.
         self._server = uvicorn.Server(
             uvicorn.Config(

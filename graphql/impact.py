@@ -12,9 +12,11 @@ from headwater.graph import views as domain
 from headwater.graph.stores.protocol import Direction
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
-from headwater.graphql.limits import MAX_HOPS, MAX_PAGE, MAX_RECORDS, bounded
+from headwater.graphql.limits import MAX_HOPS, MAX_PAGE, bounded
 from headwater.graphql.record_types import RowRef, references
 from headwater.graphql.types import Info, Node
+
+_RECORDS = 100_000  # that a trace may reach and be counted by dataset
 
 
 @strawberry.type(description="A node that is affected, or a cause. `path` leads to it from the focus, both included.")
@@ -95,7 +97,7 @@ async def impact_page(
         )
     forward = direction is Direction.DOWNSTREAM
     request = TraceRequest(
-        dataset=records.dataset, where=records.where, rows=references(records.rows), forward=forward, limit=MAX_RECORDS, values=False
+        dataset=records.dataset, where=records.where, rows=references(records.rows), forward=forward, limit=_RECORDS, values=False
     )
     async with context.audited("impact", records.dataset) as act:
         answer = await context.asked.trace(context.tenant, request)

@@ -18,7 +18,7 @@ MAX_ARGUMENTS = 200  # fields that have arguments
 MAX_COSTLY = 10  # fields that walk the graph or read files
 MAX_NODES = 50_000
 MAX_PAGE = 1_000
-MAX_RECORDS = 100_000
+MAX_RECORDS = 20_000
 MAX_ROWS = 10_000  # records that a request names
 MAX_HOPS = 100
 

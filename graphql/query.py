@@ -158,6 +158,7 @@ class Query(ViewQuery):
         async with context.audited("trace", dataset) as act:
             answer = await context.asked.trace(context.tenant, request)
             act.met(answer.selected, answer.records)
+        context.loaders.budget.spend(len(answer.records) + len(answer.selected))
         return Trace.of(answer, column=request.column, forward=forward)
 
     @strawberry.field(description="A replay as it stands; null where there is none of that id.")
