@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 
 from headwater.backend.home import Home
 from headwater.backend.serving import LocalService
@@ -64,9 +66,12 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
     home, root = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("data")
     asyncio.run(capture_pipeline(home, root))
     audited = Audited(home, root)
+    # Its log lines go to standard error, as those of `serve` do: a command of this process must not take them for its own words.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     audited.service.start()
     yield audited
     audited.service.stop()
+    structlog.reset_defaults()
 
 
 @pytest.fixture
