@@ -26,19 +26,32 @@ class OwnLoop:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            thread = Thread(target=self._run, name="headwater-application", daemon=True)
-            thread.start()
-            try:
-                await self._there(scope, receive, send)
-            finally:
-                self._loop.call_soon_threadsafe(self._loop.stop)
-                await asyncio.to_thread(thread.join)
+            await self._live(scope, receive, send)
         elif scope["path"] in self._here:
             await self._app(scope, receive, send)
         else:
             size = Headers(scope=scope).get("content-length", "")
             whole = [await receive()] if size.isdecimal() and int(size) <= _SMALL else []
             await self._there(scope, receive, send, whole)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        last: list[Message] = []
+
+        async def send_but_the_last(message: Message) -> None:
+            if message["type"].startswith("lifespan.shutdown"):
+                last.append(message)
+            else:
+                await send(message)
+
+        thread = Thread(target=self._run, name="headwater-application", daemon=True)
+        thread.start()
+        try:
+            await self._there(scope, receive, send_but_the_last)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            await asyncio.to_thread(thread.join)
+        for message in last:  # once it is sent, the server ends whatever still runs
+            await send(message)
 
     async def _there(self, scope: Scope, receive: Receive, send: Send, whole: Collection[Message] = ()) -> None:
         loop = asyncio.get_running_loop()

@@ -199,7 +199,7 @@ def test_the_command_lists_what_was_written(audited: Audited) -> None:
     home = str(audited.home.path)
     listed = json.loads(headwater("audit", "--home", home, "--dataset", "report", "-n", "1", "--format", "json").stdout)
     assert [(entry["what"], entry["on"]) for entry in listed] == [("rows", [f"dataset:file:{audited.report}"])]
-    assert "report" in headwater("audit", "--home", home, "--who", "key:", "--since", "2020-01-01").stdout
+    assert "report" in headwater("audit", "--home", home, "--who", "key:", "--since", "2020-01-01", COLUMNS="400").stdout
     assert "no instant" in headwater("audit", "--home", home, "--since", "soon", code=2).stderr
 
 
