@@ -121,7 +121,7 @@ class FrameLineage:
 
     def _written(self, session: Session) -> dict[str, KnownFile]:
         capture = session.capture(self._manifest.capture)
-        files = [session.written(capture, place) for place in range(len(capture.files))]
+        files = [session.wrote(capture, kept) for kept in capture.files]
         return {file.block.path: file for file in files}
 
     def _read(self, session: Session, source: Source) -> dict[str, KnownFile]:

@@ -22,7 +22,7 @@ from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records import AssociationStore
-from headwater.graph.records.layout import CATALOG, FILES, MANIFEST, boundary_name, read_files, read_manifest
+from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, boundary_name, read_files, read_manifest
 from headwater.graph.records.staging import FOLDER as STAGING
 
 SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
@@ -148,8 +148,9 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
     if (fault := fault_of_file(folder / MANIFEST)) is not None:
         yield fault
         return
-    if (fault := fault_of_file(folder / FILES)) is not None:
-        yield fault
+    for name in (FILES, BRIEF, LISTS):
+        if (name == FILES or (folder / BRIEF).exists()) and (fault := fault_of_file(folder / name)) is not None:
+            yield fault
     try:
         boundaries = read_manifest(folder).boundaries
     except (HeadwaterError, FileNotFoundError):
@@ -177,14 +178,17 @@ def staged_segments(root: Path) -> Iterator[Path]:
 def fault_of_file(path: Path) -> Fault | None:
     """What is wrong with one file of a capture by itself; None where nothing is."""
     from headwater.graph.records.kept import check_table
+    from headwater.graph.records.lists import check_lists
 
     part = "segments" if path.suffix == ".seg" else "associations"
     try:
         if path.suffix == ".seg":
             for _ in Segment.open(path.name, memoryview(path.read_bytes())).blocks():
                 pass
-        elif path.name == MANIFEST:
-            read_manifest(path.parent)
+        elif path.name in {MANIFEST, BRIEF}:
+            read_manifest(path.parent, path.name)
+        elif path.name == LISTS:
+            check_lists(path)
         elif path.name == FILES:
             read_files(path.parent)
         else:

@@ -22,6 +22,14 @@ class Service:
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
         self.client = GraphQLClient(_address(home, self._process), Home.at(home).key())
 
+    def cpu_seconds(self) -> float:
+        """Processor time that it has used, where the system tells; not that of processes that it started."""
+        told = Path(f"/proc/{self._process.pid}/stat")
+        if not told.exists():
+            return 0.0
+        user, system = told.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def stop(self) -> None:
         """End it."""
         self._process.terminate()

@@ -15,7 +15,8 @@ from headwater.errors import HeadwaterError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.files import write_durably
-from headwater.graph.records.layout import CATALOG, FILES, MANIFEST, files_text, manifest_text, read_manifest
+from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, files_text, manifest_text, read_files, read_manifest
+from headwater.graph.records.lists import keep_lists
 
 
 def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog: bool) -> Repair:
@@ -35,6 +36,10 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
         write_durably(path, files_text(files))
         lost = "which task attempt wrote which file"
         return Repair(path, f"written again from the catalog; the damaged file is {aside.name} now", lost, graph=True)
+    if path.name in {BRIEF, LISTS}:
+        there = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
+        keep_lists(read_manifest(path.parent), read_files(path.parent), path.parent)
+        return Repair(path, f"made again from the manifest{there}")
     if path.suffix == ".parquet" and _is_found_again(path):
         aside = put_aside(path)
         return Repair(path, f"traces find its records again from their sources; the damaged file is {aside.name} now")

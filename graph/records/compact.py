@@ -19,6 +19,7 @@ from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import arrow_of, longs_of
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
+from headwater.graph.records.lists import keep_lists
 from headwater.graph.records.numbering import Numbering
 from headwater.graph.records.ordering import collided, ordered
 from headwater.graph.records.tables import batches, files_written, order_of, schema_of
@@ -50,6 +51,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
             continue  # nothing was written: traces find its rows again
         _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder, numbering)
     write_durably(folder / FILES, files_text(files))
+    keep_lists(manifest, files, folder)
     write_durably(folder / MANIFEST, manifest_text(manifest))
     return files
 

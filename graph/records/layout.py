@@ -16,6 +16,8 @@ from headwater.graph.records.names import FileBlock
 _WHAT = "The association file"
 MANIFEST = "manifest.json"
 FILES = "files.json"
+BRIEF = "brief.json"  # of a capture with many files: the manifest without its lists
+LISTS = "lists.db"  # and these lists (see `lists`)
 CATALOG = "catalog.db"  # beside the tenants' folders
 
 
@@ -54,16 +56,16 @@ def read_files(folder: Path) -> list[KeptFile]:
         return [KeptFile(FileBlock(*entry[:3]), *entry[3:]) for entry in entries]
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a kept capture.
+def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest:
+    """The manifest of a kept capture, or the brief one.
 
     Raises:
         FileNotFoundError: nothing is kept of it.
         DamagedError: the file is not what was written.
     """
-    path = folder / MANIFEST
+    path = folder / name
     with reading(path, absent=folder.is_dir()):
-        return Manifest.from_json(json.loads(path.read_bytes()), f"{folder.name}/{MANIFEST}")
+        return Manifest.from_json(json.loads(path.read_bytes()), f"{folder.name}/{name}")
 
 
 @contextmanager

@@ -8,6 +8,8 @@ is named by a user's text. The tenant is required everywhere.
     <root>/<tenant>/staging/<capture>/*.seg                                            what arrived and is not published yet
     <root>/catalog.db                                                                  made of the kept captures alone
 
+A capture with many files has `brief.json` and `lists.db` besides (see `lists`).
+
 <two> are the last two digits of the capture's id, so that no folder has to hold millions. Earlier releases kept a capture at
 <root>/<tenant>/<capture>; what they kept stays there and is read there.
 """
@@ -28,7 +30,27 @@ from headwater.graph.associations import Manifest
 from headwater.graph.records.bounded import Bounded
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.files import sync, write_durably
-from headwater.graph.records.layout import CATALOG, MANIFEST, KeptFile, boundary_name, manifest_text, read_files, read_manifest, reading
+from headwater.graph.records.layout import (
+    BRIEF,
+    CATALOG,
+    LISTS,
+    MANIFEST,
+    KeptFile,
+    boundary_name,
+    manifest_text,
+    read_files,
+    read_manifest,
+    reading,
+)
+from headwater.graph.records.lists import (
+    FewSourceFiles,
+    FewWrittenFiles,
+    ManySourceFiles,
+    ManyWrittenFiles,
+    SourceFiles,
+    WrittenFiles,
+    keep_lists,
+)
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.roots import DataRoots
 from headwater.graph.records.staging import Staging
@@ -57,7 +79,7 @@ class AssociationStore:
         self.wanted = WantedTables()
         self._publishing = threading.Lock()
         self._stagings: dict[str, Staging] = {}
-        self._manifests: Bounded[tuple[str, str], tuple[Path, int, Manifest]] = Bounded(_MANIFEST_BYTES)
+        self._manifests: Bounded[tuple[str, str, str], tuple[Path, int, Manifest]] = Bounded(_MANIFEST_BYTES)
 
     def close(self) -> None:
         """Give the catalog free."""
@@ -114,7 +136,8 @@ class AssociationStore:
             if kept is None or (kept.segments, kept.boundaries) != (manifest.segments, manifest.boundaries):
                 self._write(tenant, manifest, folder)
             elif kept != manifest:
-                write_durably(folder / MANIFEST, manifest_text(manifest))
+                keep_lists(manifest, read_files(folder), folder)
+                write_durably(folder / MANIFEST, manifest_text(manifest))  # after what is made of it: till then this is done again
             files = read_files(folder)
             self.catalog.put(tenant, manifest, files)
             self._staging(tenant).clear(manifest.capture)
@@ -130,14 +153,38 @@ class AssociationStore:
         Raises:
             NotFoundError: there is no such capture.
         """
-        path = self._folder(tenant, capture) / MANIFEST
+        return self._read(tenant, capture, MANIFEST)
+
+    def brief(self, tenant: str, capture: str) -> Manifest:
+        """The manifest of a published capture; of one with many files without the lists that grow with these.
+
+        Raises:
+            NotFoundError: there is no such capture.
+        """
+        is_long = (self._folder(tenant, capture) / BRIEF).exists()
+        return self._read(tenant, capture, BRIEF if is_long else MANIFEST)
+
+    def source_files(self, tenant: str, brief: Manifest) -> dict[int, SourceFiles]:
+        """By its number, the files that each source of a capture read; the manifest is as `brief` gives it."""
+        folder = self._folder(tenant, brief.capture)
+        if (folder / BRIEF).exists():
+            return {source.source: ManySourceFiles(folder / LISTS, source.source) for source in brief.sources}
+        return {source.source: FewSourceFiles(source) for source in brief.sources}
+
+    def written_files(self, tenant: str, capture: str) -> WrittenFiles:
+        """The files that a capture wrote, by the `file` column of its sink."""
+        folder = self._folder(tenant, capture)
+        return ManyWrittenFiles(folder / LISTS) if (folder / BRIEF).exists() else FewWrittenFiles(read_files(folder))
+
+    def _read(self, tenant: str, capture: str, name: str) -> Manifest:
+        path = self._folder(tenant, capture) / name
         try:
             with reading(path, absent=path.parent.is_dir()):
                 status = path.stat()
-            known = self._manifests.get((tenant, capture))
+            known = self._manifests.get((tenant, capture, name))
             if known is None or known[:2] != (path, status.st_mtime_ns):
-                known = (path, status.st_mtime_ns, read_manifest(path.parent))
-                self._manifests.put((tenant, capture), known, status.st_size)
+                known = (path, status.st_mtime_ns, read_manifest(path.parent, name))
+                self._manifests.put((tenant, capture, name), known, status.st_size)
         except FileNotFoundError:
             raise NotFoundError(f"There is no capture {capture}.") from None
         return known[2]
@@ -184,6 +231,7 @@ class AssociationStore:
                     raise
                 _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
                 continue
+            keep_lists(manifest, files, folder)  # an earlier release kept none
             self.catalog.put(tenant, manifest, files)
             entered += 1
         return entered

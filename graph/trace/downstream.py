@@ -10,7 +10,6 @@ from collections.abc import Collection
 
 from headwater.graph.associations import Operator
 from headwater.graph.associations.references import POSITION_BITS
-from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns
 from headwater.graph.trace.files.places import first_of_split
@@ -99,7 +98,7 @@ class Downstream:
     def _reached(self, capture: Capture, written: str) -> str:
         """The records written, `file` being a number of the session; those alone that were not reached before."""
         session, seen = self._session, self._seen.get(capture.id, ())
-        numbers = {place: session.written(capture, place).number for place in range(len(capture.files))}
+        numbers = {place: session.written(capture, place).number for place in sorted(session.files_of([written]))}
         rows = session.columns(written) if not seen else None
         if rows is not None:
             return session.hold(held.distinct({"origin": rows["origin"], "file": held.mapped(rows["file"], numbers), "row": rows["row"]}))
@@ -127,7 +126,7 @@ class Downstream:
         made = writers(session, [session.files[number] for number in sorted(files)])
         for number in sorted(files):
             sink = session.capture(made[number]).manifest.sink if number in made else None
-            read = any(FileBlock(uri_of(e.path), e.length, e.modified) == session.files[number].block for e in source.files)
+            read = capture.files_of(source).of(session.files[number].block) is not None
             if sink is None or not read or counts_alike(sink, source):
                 kept.append(number)
             else:
@@ -137,13 +136,12 @@ class Downstream:
     def _ranges(self, capture: Capture, scan: Operator, number: int) -> list[tuple[int, int, int, int]]:
         """File, ordinal, and the range of its records that the ordinal stands for."""
         source, file = capture.source(scan.source), self._session.files[number]
-        entry = next((e for e in source.files if FileBlock(uri_of(e.path), e.length, e.modified) == file.block), None)
+        entry = capture.files_of(source).of(file.block)
         if entry is None:
             return []
         if source.format == "parquet":
             return [(number, ordinal, 0, _WITHOUT_END) for ordinal in range(entry.ordinal, entry.ordinal + entry.ordinals)]
-        mine = range(entry.ordinal, entry.ordinal + entry.ordinals)
-        splits = sorted((split.start, split.ordinal) for split in source.splits if split.ordinal in mine)
+        splits = sorted((split.start, split.ordinal) for split in capture.files_of(source).splits(entry))
         if not splits or (len(splits) == 1 and splits[0][0] == 0):
             return [(number, splits[0][1] if splits else entry.ordinal, 0, _WITHOUT_END)]
         shape = Shape.of_source(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables, check_table
+from headwater.graph.records.lists import SourceFiles, WrittenFiles
 from headwater.graph.trace.answer import FoundAgain, Incomplete
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns, Database
@@ -30,9 +31,10 @@ _LONGS = 64_000_000  # of all tables that one trace holds: 512 MB; what comes th
 class Capture:
     """A capture as traces use it."""
 
-    manifest: Manifest
+    manifest: Manifest  # without the lists of many files: `files`, and `files_of` a source, tell those
     plan: Plan
-    files: tuple[KeptFile, ...]
+    files: WrittenFiles
+    read: Mapping[int, SourceFiles]
 
     @property
     def id(self) -> str:
@@ -42,6 +44,10 @@ class Capture:
     def source(self, number: int | None) -> Source:
         """A source of the manifest."""
         return next(source for source in self.manifest.sources if source.source == number)
+
+    def files_of(self, source: Source) -> SourceFiles:
+        """The files that a source read."""
+        return self.read[source.source]
 
 
 @dataclass(frozen=True)
@@ -204,10 +210,11 @@ class Session:
 
     def capture(self, identifier: str) -> Capture:
         """A published capture."""
-        manifest = self.store.manifest(self.tenant, identifier)
+        manifest = self.store.brief(self.tenant, identifier)
         known = self._captures.get(identifier)
         if known is None or known.manifest is not manifest:
-            known = Capture(manifest, Plan(manifest), tuple(self.store.files(self.tenant, identifier)))
+            files, read = self.store.written_files(self.tenant, identifier), self.store.source_files(self.tenant, manifest)
+            known = Capture(manifest, Plan(manifest), files, read)
             self._captures[identifier] = known
         return known
 
@@ -247,10 +254,20 @@ class Session:
         return known
 
     def written(self, capture: Capture, index: int) -> KnownFile:
+        """The file that a capture wrote at a place among those that it wrote."""
+        return self.wrote(capture, capture.files[index])
+
+    def wrote(self, capture: Capture, kept: KeptFile) -> KnownFile:
         """A file that a capture wrote."""
         sink = capture.manifest.sink
         assert sink is not None  # noqa: S101 - a capture without a sink wrote no file
-        return self.known(capture.files[index].block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
+        return self.known(kept.block, node_id("dataset", sink.dataset.namespace, sink.dataset.name), Shape.of_sink(sink))
+
+
+def places_among(session: Session, capture: Capture, numbers: Iterable[int]) -> dict[int, int]:
+    """For files of the session, by number, their places among those that a capture wrote."""
+    found = {number: capture.files.place_of(session.files[number].block) for number in numbers}
+    return {number: place for number, place in found.items() if place is not None}
 
 
 def mapped(value: str, values: Mapping[int, int | None]) -> str:

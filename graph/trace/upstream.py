@@ -27,7 +27,7 @@ from headwater.graph.trace.links import (
     say_overwritten,
     writers,
 )
-from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.session import Capture, Session, places_among
 from headwater.graph.trace.step.backward import Backward
 
 _PLACED = ["origin", "file", "row"]
@@ -81,7 +81,7 @@ class Upstream:
         wanted = [scan for scan, dataset in datasets.items() if self._goal.follows(dataset)]
         columns = attributes_of(sink, names) if self._witness else None
         step = Backward(session, capture, witness=self._witness, columns=columns, towards=capture.plan.above(wanted))
-        reached = step.run(begin, {session.written(capture, place).number: place for place in range(len(capture.files))})
+        reached = step.run(begin, places_among(session, capture, sorted(session.files_of([begin]))))
         sources = {scan: capture.source(capture.plan.operators[scan].source) for scan, _ in reached.scans}
         located = [placed(session, capture, sources[scan], self._one(parts)) for (scan, _), parts in reached.scans.items()]
         self.hops.add(capture, begin, {scan for (scan, _), table in zip(reached.scans, located, strict=True) if session.count(table)})

@@ -73,7 +73,7 @@ def _blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
         FileBlock(uri_of(file.path), file.length, file.modified)
         for source in capture.manifest.sources
         if source.source in sources
-        for file in source.files
+        for file in capture.files_of(source)
     ]
 
 

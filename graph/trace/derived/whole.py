@@ -69,7 +69,7 @@ def _files(session: Session, capture: Capture, scan: Operator, shape: Shape) -> 
     dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
     return [
         (session.known(FileBlock(uri_of(file.path), file.length, file.modified), dataset, shape, file.partition), file.ordinal)
-        for file in source.files
+        for file in capture.files_of(source)
     ]
 
 

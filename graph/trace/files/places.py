@@ -9,6 +9,7 @@ from headwater.graph.associations import Source
 from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
 from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.records.lists import SourceFiles
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns
 from headwater.graph.trace.files.shapes import Shape
@@ -23,7 +24,7 @@ def placed(session: Session, capture: Capture, source: Source, references: str) 
     found = _in_memory(session, capture, source, refs) if refs is not None else None
     if found is not None:
         return session.hold(found)
-    ordinals = _ordinals(session, source, references)
+    ordinals = _ordinals(session, source, capture.files_of(source), references)
     places = [(ordinal, *place) for ordinal in ordinals if (place := _place(session, capture, source, ordinal))]
     file = mapped("(r.ref >> 40)", {ordinal: number for ordinal, number, _ in places})
     base = mapped("(r.ref >> 40)", {ordinal: first for ordinal, _, first in places})
@@ -48,23 +49,24 @@ def _in_memory(session: Session, capture: Capture, source: Source, references: C
     return located if (numbers >= 0).all() else held.taken(located, file >= 0)
 
 
-def _ordinals(session: Session, source: Source, references: str) -> list[int]:
+def _ordinals(session: Session, source: Source, files: SourceFiles, references: str) -> list[int]:
     """The ordinals that occur. A few files are all taken, unasked: a query costs more than they do."""
-    if source.format == "parquet" and len(source.files) <= _FEW and all(file.ordinals == 1 for file in source.files):
-        return [file.ordinal for file in source.files]
+    if source.format == "parquet" and len(files) <= _FEW and all(file.ordinals == 1 for file in files):
+        return [file.ordinal for file in files]
     return [row[0] for row in session.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
 
 
 def _place(session: Session, capture: Capture, source: Source, ordinal: int) -> tuple[int, int | None] | None:
     """File of an ordinal, and the number of the record with which its positions begin."""
-    entry = next((file for file in source.files if file.ordinal <= ordinal < file.ordinal + file.ordinals), None)
+    files = capture.files_of(source)
+    entry = files.at(ordinal)
     if entry is None:
         session.say(f"capture {capture.id}", f"its source {source.path} has no file of ordinal {ordinal}", "missing")
         return None
     dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
     block = FileBlock(uri_of(entry.path), entry.length, entry.modified)
     file = session.known(block, dataset, Shape.of_source(source), entry.partition)
-    split = next((split for split in source.splits if split.ordinal == ordinal), None)
+    split = files.split(ordinal)
     if source.format == "parquet" or split is None or split.start == 0:
         return file.number, 0
     return file.number, first_of_split(session, file, Shape.of_source(source), split.start)

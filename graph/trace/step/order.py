@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
-from headwater.graph.associations import NONE, Source
+from headwater.graph.associations import NONE
 from headwater.graph.associations.references import POSITION_MASK
 from headwater.graph.records.decode import Longs
+from headwater.graph.records.lists import SourceFiles
 from headwater.graph.trace.database.held import Columns
 from headwater.graph.trace.plan import Column, names, references
 from headwater.graph.trace.session import Capture, Session
@@ -28,7 +28,7 @@ def order_of(session: Session, capture: Capture, columns: Sequence[Column], rows
         value = f"{alias}.{column.name}"
         operator = capture.plan.operators[column.operator]
         if operator.op == "Scan":
-            keys.append(_by_path(capture.source(operator.source), value))
+            keys.append(_by_path(capture.files_of(capture.source(operator.source)), value))
             continue
         wanted = session.table(f"SELECT DISTINCT {column.name} AS ref FROM {rows} WHERE {column.name} <> {NONE}")
         joins += f" LEFT JOIN {_first_records(session, capture, column, wanted)} k{column.name} ON k{column.name}.ref = {value}"
@@ -66,21 +66,16 @@ def held_order(capture: Capture, columns: Sequence[Column], rows: Columns) -> li
     keys: list[Longs] = []
     for column in placed(capture, columns):
         operator = capture.plan.operators[column.operator]
-        if operator.op != "Scan" or not _listed_by_path(capture.source(operator.source)):
+        if operator.op != "Scan" or not capture.files_of(capture.source(operator.source)).by_path:
             return None
         keys.append(np.where(rows[column.name] >= 0, rows[column.name], _LAST))
     return keys
 
 
-def _listed_by_path(source: Source) -> bool:
-    ordered = sorted(source.files, key=lambda file: file.path)
-    return all(before.ordinal < after.ordinal for before, after in pairwise(ordered))
-
-
-def _by_path(source: Source, value: str) -> str:
+def _by_path(files: SourceFiles, value: str) -> str:
     """Ordinals follow the paths within one listing; where several listings mixed them, the paths are put in order here."""
-    if _listed_by_path(source):
+    if files.by_path:
         return f"CASE WHEN {value} >= 0 THEN {value} END"
-    ordered = sorted(source.files, key=lambda file: file.path)
+    ordered = sorted(files, key=lambda file: file.path)
     ordinals = [file.ordinal + step for file in ordered for step in range(file.ordinals)]
     return f"CASE WHEN {value} >= 0 THEN (list_position({ordinals}, {value} >> 40)::BIGINT << 40) | ({value} & {POSITION_MASK}) END"

@@ -14,9 +14,13 @@ from typing import Any
 
 import pytest
 
+from headwater.backend.home import Home
+from headwater.backend.repair.captures import mended_capture
 from headwater.backend.settings import load_settings
+from headwater.backend.soundness import faults_of_capture
 from headwater.backend.workspace import Workspace
-from headwater.graph.records import ANYWHERE, AssociationStore
+from headwater.graph.records import ANYWHERE, AssociationStore, lists
+from headwater.graph.records.layout import read_files, read_manifest
 from tests.backend.captures import capture
 from tests.backend.cli.command import headwater
 from tests.backend.damage import cut, empty, spoil, whole_in_one_file
@@ -229,3 +233,22 @@ def _spoil_page_with_an_entry(path: Path) -> set[int]:
             return gone
         path.write_bytes(whole)
     raise AssertionError("no page has an entry")
+
+
+@pytest.mark.parametrize("name", ["lists.db", "brief.json"])
+@pytest.mark.parametrize("way", [spoil, empty, Path.unlink])
+def test_the_lists_of_a_capture_with_many_files_are_made_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str, way: Callable[[Path], None]
+) -> None:
+    monkeypatch.setattr(lists, "MANY", 0)
+    folder = kept(home)
+    lists.keep_lists(read_manifest(folder), read_files(folder), folder)
+    assert list(faults_of_capture(folder)) == []
+    way(folder / name) if way is not spoil else spoil(folder / name, begin=16)
+    found = list(faults_of_capture(folder))
+    if (name, way) == ("brief.json", Path.unlink):
+        assert found == []  # traces read the whole manifest then
+        return
+    assert [fault.path for fault in found] == [folder / name]
+    assert mended_capture(Home.at(home), found[0], None, has_catalog=True).ok
+    assert list(faults_of_capture(folder)) == []

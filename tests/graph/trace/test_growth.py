@@ -16,7 +16,7 @@ import pytest
 from headwater.errors import NotFoundError
 from headwater.graph.associations import Manifest
 from headwater.graph.associations.parts import DatasetName
-from headwater.graph.records import AssociationStore, FileBlock
+from headwater.graph.records import AssociationStore, FileBlock, lists
 from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.roots import ANYWHERE
 from headwater.graph.trace import TraceRequest, trace
@@ -147,3 +147,28 @@ def test_publishing_and_the_next_capture_to_keep_do_not_look_through_the_capture
             assert store.count(TENANT) >= count
         found.append(counted.steps)
     assert found[1] <= _MORE * found[0]
+
+
+async def test_of_captures_with_many_files_a_trace_reads_no_lists(store, raw, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(lists, "MANY", 0)
+    copy(store, raw, tmp_path / "a", 1)
+    copy(store, tmp_path / "a", tmp_path / "c", 2)
+    read, whole = Manifest.from_json.__func__, []
+
+    def parsed(cls: type[Manifest], *arguments: Any) -> Manifest:
+        manifest = read(cls, *arguments)
+        whole.append(bool(manifest.segments) or any(source.files for source in manifest.sources))
+        return manifest
+
+    opened = AssociationStore(store.root, sources=ANYWHERE)
+    with monkeypatch.context() as patched:
+        patched.setattr(Manifest, "from_json", classmethod(parsed))
+        back = await trace(None, opened, TENANT, TraceRequest(dataset=str(tmp_path / "c"), where="v = 5", values=False))
+        on = await trace(None, opened, TENANT, TraceRequest(dataset=str(raw), rows=[(str(raw), 0)], forward=True, values=False))
+    assert [(Path(record.file).name, record.row) for record in back.records] == [("t.csv", 0)]
+    assert [(Path(record.file).parent.name, record.row) for record in on.records] == [("c", 0)]
+    assert back.exact
+    assert on.exact
+    assert whole
+    assert not any(whole)
+    opened.close()

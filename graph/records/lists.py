@@ -1,0 +1,307 @@
+"""The files that a capture read and wrote: a few in memory, many in a file of their own beside the manifest.
+
+For traces, which need the few files that records lie in, of a capture that may have read a hundred thousand. What is asked for by
+ordinal, place or block is found by an index. All of them are read only by whoever goes through all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote
+from uuid import uuid4
+
+from headwater.graph.associations import Manifest, Source
+from headwater.graph.associations.parts import SourceFile, Split
+from headwater.graph.damage import damaged
+from headwater.graph.records.files import sync, write_durably
+from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text
+from headwater.graph.records.names import FileBlock, uri_of
+
+MANY = 500  # files, splits and segments together: a manifest with more of them is read without them
+_SCHEMA = (
+    """CREATE TABLE source (source INTEGER NOT NULL, ordinal INTEGER NOT NULL, ordinals INTEGER NOT NULL, uri TEXT NOT NULL,
+      length INTEGER NOT NULL, modified INTEGER NOT NULL, path TEXT NOT NULL, partition TEXT NOT NULL, extra TEXT NOT NULL,
+      PRIMARY KEY (source, ordinal)) WITHOUT ROWID""",
+    "CREATE INDEX source_block ON source (source, uri, length, modified)",
+    """CREATE TABLE split (source INTEGER NOT NULL, ordinal INTEGER NOT NULL, path TEXT NOT NULL, start INTEGER NOT NULL,
+      length INTEGER NOT NULL, PRIMARY KEY (source, ordinal)) WITHOUT ROWID""",
+    "CREATE TABLE told (source INTEGER PRIMARY KEY, files INTEGER NOT NULL, by_path INTEGER NOT NULL)",
+    """CREATE TABLE written (place INTEGER PRIMARY KEY, uri TEXT NOT NULL, length INTEGER NOT NULL, modified INTEGER NOT NULL,
+      rows INTEGER NOT NULL, attempt INTEGER)""",
+    "CREATE INDEX written_block ON written (uri, length, modified)",
+)
+_FILE = "ordinal, ordinals, path, length, modified, partition, extra"
+
+
+class SourceFiles(Protocol):
+    """The files that a source read, in the order of their ordinals."""
+
+    def __len__(self) -> int:
+        """Number of files."""
+
+    def __iter__(self) -> Iterator[SourceFile]:
+        """All of them."""
+
+    @property
+    def by_path(self) -> bool:
+        """Whether the ordinals follow the paths."""
+
+    def at(self, ordinal: int) -> SourceFile | None:
+        """The file that an ordinal is one of."""
+
+    def of(self, block: FileBlock) -> SourceFile | None:
+        """The file of a block."""
+
+    def split(self, ordinal: int) -> Split | None:
+        """The split of an ordinal."""
+
+    def splits(self, file: SourceFile) -> list[Split]:
+        """The splits that a file was read in, as far as they are told."""
+
+
+class WrittenFiles(Protocol):
+    """The files that a capture wrote, by their place among them."""
+
+    def __len__(self) -> int:
+        """Number of files."""
+
+    def __getitem__(self, place: int, /) -> KeptFile:
+        """The file at a place."""
+
+    def __iter__(self) -> Iterator[KeptFile]:
+        """All of them."""
+
+    def place_of(self, block: FileBlock) -> int | None:
+        """Where a block stands among them."""
+
+
+class FewSourceFiles:
+    """Those of a manifest that has them."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __len__(self) -> int:
+        return len(self._source.files)
+
+    def __iter__(self) -> Iterator[SourceFile]:
+        return iter(self._source.files)
+
+    @cached_property
+    def by_path(self) -> bool:
+        return listed_by_path(self._source.files)
+
+    def at(self, ordinal: int) -> SourceFile | None:
+        return next((file for file in self._source.files if file.ordinal <= ordinal < file.ordinal + file.ordinals), None)
+
+    def of(self, block: FileBlock) -> SourceFile | None:
+        return self._blocks.get(block)
+
+    def split(self, ordinal: int) -> Split | None:
+        return next((split for split in self._source.splits if split.ordinal == ordinal), None)
+
+    def splits(self, file: SourceFile) -> list[Split]:
+        return [split for split in self._source.splits if file.ordinal <= split.ordinal < file.ordinal + file.ordinals]
+
+    @cached_property
+    def _blocks(self) -> Mapping[FileBlock, SourceFile]:
+        return {block_of_source(file): file for file in reversed(self._source.files)}
+
+
+class FewWrittenFiles:
+    """Those of a capture that wrote few."""
+
+    def __init__(self, files: Sequence[KeptFile]) -> None:
+        self._files = files
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __getitem__(self, place: int) -> KeptFile:
+        return self._files[place]
+
+    def __iter__(self) -> Iterator[KeptFile]:
+        return iter(self._files)
+
+    def place_of(self, block: FileBlock) -> int | None:
+        return self._places.get(block)
+
+    @cached_property
+    def _places(self) -> Mapping[FileBlock, int]:
+        return {file.block: place for place, file in enumerate(self._files)}
+
+
+class _Stored:
+    """A file of lists. It is opened for each question: a capture is asked about a few times in a trace, and there may be many captures."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def check(self) -> None:
+        """See that the file is whole."""
+        if (found := self._rows("PRAGMA quick_check(1)")) != [("ok",)]:
+            raise damaged(self._path, "The association file", str(found[0][0]).splitlines()[0])
+        self._rows("SELECT count(*) FROM told")  # an empty file is a database without tables
+
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            with closing(sqlite3.connect(f"file:{quote(str(self._path))}?mode=ro&immutable=1", uri=True)) as database:
+                return database.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise damaged(self._path, "The association file", str(error)) from error
+
+
+class ManySourceFiles(_Stored):
+    """Those of a source whose manifest is read without them."""
+
+    def __init__(self, path: Path, source: int) -> None:
+        super().__init__(path)
+        self._source = source
+
+    def __len__(self) -> int:
+        return self._told[0]
+
+    def __iter__(self) -> Iterator[SourceFile]:
+        return map(_file, self._rows(f"SELECT {_FILE} FROM source WHERE source = ? ORDER BY ordinal", self._source))
+
+    @property
+    def by_path(self) -> bool:
+        return bool(self._told[1])
+
+    def at(self, ordinal: int) -> SourceFile | None:
+        question = f"SELECT {_FILE} FROM source WHERE source = ? AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1"
+        found = [_file(row) for row in self._rows(question, self._source, ordinal)]
+        return next((file for file in found if ordinal < file.ordinal + file.ordinals), None)
+
+    def of(self, block: FileBlock) -> SourceFile | None:
+        question = f"SELECT {_FILE} FROM source WHERE source = ? AND uri = ? AND length = ? AND modified = ? ORDER BY ordinal LIMIT 1"
+        return next(map(_file, self._rows(question, self._source, *block)), None)
+
+    def split(self, ordinal: int) -> Split | None:
+        return next(iter(self._splits(ordinal, ordinal)), None)
+
+    def splits(self, file: SourceFile) -> list[Split]:
+        return self._splits(file.ordinal, file.ordinal + file.ordinals - 1)
+
+    def _splits(self, first: int, last: int) -> list[Split]:
+        question = "SELECT ordinal, path, start, length FROM split WHERE source = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal"
+        return [
+            Split(ordinal=ordinal, path=path, start=start, length=length)
+            for ordinal, path, start, length in self._rows(question, self._source, first, last)
+        ]
+
+    @cached_property
+    def _told(self) -> tuple[int, int]:
+        rows = self._rows("SELECT files, by_path FROM told WHERE source = ?", self._source)
+        return (rows[0][0], rows[0][1]) if rows else (0, 1)
+
+
+class ManyWrittenFiles(_Stored):
+    """Those of a capture that wrote many, or whose manifest is read without what it read."""
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: int) -> KeptFile:
+        rows = self._rows("SELECT uri, length, modified, rows, attempt FROM written WHERE place = ?", place)
+        if not rows:
+            raise IndexError(place)
+        return _written(rows[0])
+
+    def __iter__(self) -> Iterator[KeptFile]:
+        return map(_written, self._rows("SELECT uri, length, modified, rows, attempt FROM written ORDER BY place"))
+
+    def place_of(self, block: FileBlock) -> int | None:
+        rows = self._rows("SELECT max(place) FROM written WHERE uri = ? AND length = ? AND modified = ?", *block)
+        return rows[0][0]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _count(self) -> int:
+        return int(self._rows("SELECT count(*) FROM written")[0][0])
+
+
+def is_long(manifest: Manifest, files: Sequence[KeptFile]) -> bool:
+    """Whether a capture has so many files that its manifest is better read without them."""
+    return len(files) + len(manifest.segments) + sum(len(source.files) + len(source.splits) for source in manifest.sources) > MANY
+
+
+def shortened(manifest: Manifest) -> Manifest:
+    """A manifest without the lists that grow with its files."""
+    return replace(manifest, segments=(), sources=tuple(replace(source, files=(), splits=()) for source in manifest.sources))
+
+
+def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:
+    """Write what traces read of a capture with many files, durably; nothing of one with few."""
+    if not is_long(manifest, files):
+        return
+    draft = folder / f".{LISTS}.{uuid4().hex}"
+    try:
+        write_lists(draft, manifest, files)
+        sync(draft)
+        draft.replace(folder / LISTS)
+    finally:
+        draft.unlink(missing_ok=True)
+    write_durably(folder / BRIEF, manifest_text(shortened(manifest)))  # last: with it the lists count
+
+
+def write_lists(path: Path, manifest: Manifest, files: Iterable[KeptFile]) -> None:
+    """Make the file of lists of a capture, in a place where there is none."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = OFF")  # it is a draft until it is moved into its place
+        database.execute("PRAGMA synchronous = OFF")
+        database.execute("BEGIN")
+        for statement in _SCHEMA:
+            database.execute(statement)
+        for source in manifest.sources:
+            database.execute("INSERT INTO told VALUES (?, ?, ?)", [source.source, len(source.files), listed_by_path(source.files)])
+            database.executemany("INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (_row(source.source, f) for f in source.files))
+            splits = ((source.source, split.ordinal, split.path, split.start, split.length) for split in source.splits)
+            database.executemany("INSERT INTO split VALUES (?, ?, ?, ?, ?)", splits)
+        written = ((place, *file.block, file.rows, file.attempt) for place, file in enumerate(files))
+        database.executemany("INSERT INTO written VALUES (?, ?, ?, ?, ?, ?)", written)
+        database.execute("COMMIT")
+
+
+def check_lists(path: Path) -> None:
+    """See that a file of lists is whole.
+
+    Raises:
+        DamagedError: it is damaged or missing.
+    """
+    _Stored(path).check()
+
+
+def block_of_source(file: SourceFile) -> FileBlock:
+    """The block that a file was when it was read."""
+    return FileBlock(uri_of(file.path), file.length, file.modified)
+
+
+def listed_by_path(files: Iterable[SourceFile]) -> bool:
+    """Whether ordinals follow the paths."""
+    ordered = sorted(files, key=lambda file: file.path)
+    return all(before.ordinal < after.ordinal for before, after in pairwise(ordered))
+
+
+def _row(source: int, file: SourceFile) -> tuple[object, ...]:
+    partition, extra = (json.dumps(value, ensure_ascii=False) for value in (file.partition, file.extra))
+    return source, file.ordinal, file.ordinals, *block_of_source(file)[:3], file.path, partition, extra
+
+
+def _file(row: tuple[Any, ...]) -> SourceFile:
+    ordinal, ordinals, path, length, modified, partition, extra = row
+    return SourceFile(
+        ordinal=ordinal, ordinals=ordinals, path=path, length=length, modified=modified,
+        partition=json.loads(partition), extra=json.loads(extra),
+    )  # fmt: skip
+
+
+def _written(row: tuple[Any, ...]) -> KeptFile:
+    return KeptFile(FileBlock(*row[:3]), *row[3:])
