@@ -7,6 +7,7 @@ replay that was running when the service died is failed when it is next looked a
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import shutil
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
+
+from pydantic import ValidationError
 
 from headwater.backend.replay.compare import compare
 from headwater.backend.replay.invocations import upstream_of
@@ -31,6 +34,7 @@ from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.replay import ShadowPaths
 
 _FILE = "replay.json"
+_log = logging.getLogger("headwater.replay")
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -192,6 +196,9 @@ class Replays:
         try:
             return Replay.model_validate_json(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
+            return None
+        except ValidationError as error:  # of an earlier version: it must not hide the others
+            _log.warning("the replay in %s cannot be read and is not listed: %d fields differ", file.parent, error.error_count())
             return None
 
 
