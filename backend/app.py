@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
@@ -33,7 +34,7 @@ from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.watch import Watch
 from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graphql.access import Scope
 from headwater.graphql.context import Context
 from headwater.graphql.schema import build_router
@@ -82,7 +83,7 @@ def create_app(
     )
     for part in (lineage, impact, columns, declarations, captures, provenance, sessions, health):
         app.include_router(part.router)
-    app.include_router(build_router(_graphql_context, lambda body: read_document(body, QUERY)))
+    app.include_router(build_router(_graphql_context, _read_query))
     app.include_router(page.build_router(built_page))
     errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
     app.add_middleware(Attended, seconds=settings.question_seconds)
@@ -94,6 +95,13 @@ def create_app(
     )  # fmt: skip
     app.add_middleware(RequestLog, metrics=metrics)
     return app
+
+
+def _read_query(body: bytes) -> dict[str, Any]:
+    document = read_document(body, QUERY)
+    if not isinstance(document, dict):
+        raise InvalidQueryError("The body is no object.", field="$", hint='Send {"query": "…", "variables": {…}}.')
+    return document
 
 
 def _limit(settings: Settings, path: str) -> int:

@@ -36,6 +36,7 @@ COSTLY = frozenset({
 _BRACKETS = re.compile(
     r'"""(?:[^"\\]|\\(?:""")?|"{1,2}(?!"))*(?:"""|\Z)|"(?:[^"\\\n]|\\.)*(?:"|\\?$)|\#[^\n\r]*|([\[{(])|([\]})])', re.MULTILINE
 )
+_LONG_NUMBER = re.compile(r"\d{301}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def check_text(text: str) -> None:
         raise InvalidQueryError(
             f"The document has {len(text):,} characters.", field="query", hint=f"It may have {MAX_DOCUMENT:,}; pass values as variables."
         )
+    if _LONG_NUMBER.search(text):
+        raise InvalidQueryError("The document holds a number of more than 300 digits.", field="query", hint="Pass it as a text.")
     depth = 0
     for bracket in _BRACKETS.finditer(text):
         if bracket[1]:

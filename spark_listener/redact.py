@@ -7,10 +7,21 @@ and by their form (`secrets`). What it takes out it replaces by `[redacted]`, so
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from operator import eq, is_
+from typing import Any, NamedTuple
 
-from headwater.spark_listener.secrets import MARK, is_secret_name, name_without_secrets, without_secrets, without_userinfo
+from headwater.spark_listener.secrets import (
+    MARK,
+    is_secret_name,
+    is_suspect,
+    name_without_secrets,
+    secret_name_in,
+    without_secrets,
+    without_userinfo,
+)
 
 REDACTED = MARK
 
@@ -21,7 +32,9 @@ _NAMED_BY = ("key", "name", "property", "option", "param", "parameter", "variabl
 _VALUED_BY = frozenset({"value", "values", "val", "default", "defaultvalue", "default_value", "content", "data", "setting", "text"})
 # What an object about a column holds: beneath these names of members are those of columns.
 _COLUMNS = {"fields": "inputFields", "columnMetrics": None}
+_JSON_START = re.compile(r'\A"|[\[{]')
 _LONGEST_JSON = 1 << 20
+_DECODER = json.JSONDecoder()
 
 
 def redact(text: str) -> str:
@@ -57,7 +70,7 @@ def redact_deep(value: Any) -> Any:
     """Any JSON value without its secrets, wherever they stand; the very same object where there is none."""
     if isinstance(value, str):
         return _redact_text(value)
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return _redact_object(value)
     if isinstance(value, (list, tuple)):
         return _redact_list(value)
@@ -65,54 +78,81 @@ def redact_deep(value: Any) -> Any:
 
 
 def _redact_text(text: str) -> str:
-    if text[:1] in ("{", "[") and len(text) <= _LONGEST_JSON and is_secret_name(text):
-        # JSON within a text: as a value it is looked through, which rules for texts cannot do.
+    if not is_suspect(text):
+        return text
+    start = _JSON_START.search(text)
+    if start is not None and len(text) <= _LONGEST_JSON and secret_name_in(text) is not None:
+        # JSON within a text: as a value it is looked through, which rules for texts do less well.
         try:
-            inner = json.loads(text)
+            inner, end = _DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError):
             return without_secrets(text)
         clean = redact_deep(inner)
-        return text if clean is inner else json.dumps(clean, ensure_ascii=False)
+        if clean is not inner:
+            before, after = text[: start.start()], text[end:]
+            return f"{without_secrets(before)}{json.dumps(clean, ensure_ascii=False)}{without_secrets(after)}"
     return without_secrets(text)
 
 
+class _Facts(NamedTuple):
+    """What the name of a member says: of itself without secrets, and of what stands under it."""
+
+    clean: str
+    identity: bool
+    secret_text: bool
+    secret: bool
+    value: bool
+
+
+@lru_cache(8_192)  # a producer's names are few
+def _facts(name: str) -> _Facts:
+    clean = without_secrets(name) if "=" in name else name_without_secrets(name)
+    secret_text = is_secret_name(name)
+    return _Facts(clean, name in _IDENTITIES, secret_text, secret_text and is_secret_name(name, of_text=False), name.lower() in _VALUED_BY)
+
+
 def _redact_object(members: Mapping[str, Any]) -> Mapping[str, Any]:
+    facts = [_facts(name) for name in members]
+    hidden = any(fact.value for fact in facts) and _names_a_secret(members)
+    children = [
+        _mask(child) if hidden and fact.value else _redact_member(name, child, fact)
+        for (name, child), fact in zip(members.items(), facts, strict=True)
+    ]
+    if all(map(is_, children, members.values())) and all(map(eq, (fact.clean for fact in facts), members)):
+        return members
     clean: dict[str, Any] = {}
-    changed = False
-    secret_value = _names_a_secret(members)
-    for name, child in members.items():
-        kept_name = name_without_secrets(name) if "=" not in name else without_secrets(name)
-        while kept_name is not name and kept_name in clean:
-            kept_name += "'"  # two names that differ in their secret alone
-        kept = _mask(child) if secret_value and name.lower() in _VALUED_BY else _redact_member(name, child)
-        changed = changed or kept is not child or kept_name != name
-        clean[kept_name] = kept
-    return clean if changed else members
+    for fact, child in zip(facts, children, strict=True):
+        name = fact.clean
+        while name in clean:
+            name += "'"  # two names that differ in their secret alone
+        clean[name] = child
+    return clean
 
 
-def _redact_member(name: str, child: Any) -> Any:
-    if child is None or child == MARK:
-        return child
+def _redact_member(name: str, child: Any, fact: _Facts) -> Any:
     if isinstance(child, str):
-        if name in _IDENTITIES:
+        if fact.identity:
             return name_without_secrets(child)
-        return MARK if child and is_secret_name(name) else _redact_text(child)
-    if name in _COLUMNS and isinstance(child, Mapping):
-        return _redact_columns(child, _COLUMNS[name])
-    if is_secret_name(name, of_text=False):
+        return MARK if child and fact.secret_text else _redact_text(child)
+    if child is None or (name in _COLUMNS and isinstance(child, Mapping)):
+        return child if child is None else _redact_columns(child, _COLUMNS[name])
+    if fact.secret:
         return _mask(child)
-    if isinstance(child, (list, tuple)) and is_secret_name(name):
+    if fact.secret_text and isinstance(child, (list, tuple)):
         return _same(child, [MARK if isinstance(item, str) and item else redact_deep(item) for item in child])
     return redact_deep(child)
 
 
 def _redact_columns(columns: Mapping[str, Any], mark: str | None) -> Mapping[str, Any]:
     """Objects by the names of columns: a column `password` is no secret, and what is said of it stays."""
-    clean = {
-        name: redact_deep(child) if isinstance(child, Mapping) and _is_of_column(child, mark) else _redact_member(name, child)
-        for name, child in columns.items()
-    }
-    return clean if any(clean[name] is not child for name, child in columns.items()) else columns
+    kept = {name: redact_deep(child) for name, child in columns.items() if isinstance(child, Mapping) and _is_of_column(child, mark)}
+    if not kept:
+        return _redact_object(columns)
+    others = {name: child for name, child in columns.items() if name not in kept}
+    clean = _redact_object(others)
+    if clean is others and all(kept[name] is columns[name] for name in kept):
+        return columns
+    return {**kept, **clean}
 
 
 def _is_of_column(child: Mapping[str, Any], mark: str | None) -> bool:
@@ -124,7 +164,7 @@ def _is_of_column(child: Mapping[str, Any], mark: str | None) -> bool:
 def _redact_list(items: Sequence[Any]) -> Sequence[Any]:
     if items and all(isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[0], str) for item in items):
         # Pairs of name and value, as of settings.
-        return _same(items, [[item[0], _mask(item[1])] if _is_setting(item[0]) else redact_deep(item) for item in items])
+        return _same(items, [[_redact_text(item[0]), _mask(item[1])] if _is_setting(item[0]) else redact_deep(item) for item in items])
     clean: list[Any] = []
     secret_follows = False
     for item in items:

@@ -36,7 +36,8 @@ async def post_declaration(
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
     """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
-    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    limit = min(parts.settings.max_body_bytes, DECLARATION.size)
+    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=limit)
     document = await apart(read_document, body, DECLARATION)
     if not isinstance(document, dict):
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')

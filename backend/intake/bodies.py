@@ -14,6 +14,7 @@ from headwater.errors import InvalidInputError
 _GZIP = 16 + zlib.MAX_WBITS
 # Threads that read share one interpreter with the loop: more of them would make it wait longer, and the bodies no shorter.
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="headwater-bodies")
+_PIECE = 1 << 20
 T = TypeVar("T")
 
 
@@ -51,12 +52,20 @@ def _gunzip(body: bytes, limit: int) -> bytes:
     rest = body
     while rest:
         member = zlib.decompressobj(_GZIP)
-        try:
-            unpacked += member.decompress(rest, limit + 1 - len(unpacked))
-        except zlib.error as error:
-            raise InvalidInputError(f"The body is not gzip: {error}.", field="body", hint="Send what Content-Encoding promises.") from error
-        if len(unpacked) > limit:
-            raise BodyTooLargeError(f"The body unpacks to more than {limit} bytes.", field="body", hint="Send fewer events at once.")
+        # Piece by piece: what is unpacked is in memory once, and no more of it than the limit.
+        while not member.eof:
+            try:
+                piece = member.decompress(rest, min(_PIECE, limit + 1 - len(unpacked)))
+            except zlib.error as error:
+                raise InvalidInputError(
+                    f"The body is not gzip: {error}.", field="body", hint="Send what Content-Encoding promises."
+                ) from error
+            if len(unpacked) + len(piece) > limit:
+                raise BodyTooLargeError(f"The body unpacks to more than {limit} bytes.", field="body", hint="Send fewer events at once.")
+            unpacked += piece
+            rest = member.unconsumed_tail
+            if not piece and not rest:
+                break
         if not member.eof:
             raise InvalidInputError("The gzip body is cut short.", field="body", hint="Send it again.")
         rest = member.unused_data

@@ -122,5 +122,5 @@ def _part_of_operator(name: str, child: Any) -> Any:
     if isinstance(child, str) and name in ("text", "sql"):
         return redact_text(child)
     if name == "options" or is_secret_name(name, of_text=False):
-        return redact({name: child})[name]
+        return next(iter(redact({name: child}).values()))
     return _operator(child)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from headwater.backend.ingest_log import Draft, EntryKind, IngestLog
 from headwater.backend.intake.documents import document_key
@@ -65,7 +66,7 @@ class ProvIntake:
         return ProvReport(len(nodes), len(batch.edges), dict(left_out), receipt.duplicate)
 
 
-def _clean(name: str, text: str) -> str:
+def _clean(name: str, value: Any) -> Any:
     """A value without its secrets, by the name that it stands under and by its own shape."""
     local = name.rsplit("#", 1)[-1].rsplit("/", 1)[-1].rsplit(":", 1)[-1]
-    return str(redact({local: text})[local])
+    return next(iter(redact({local: value}).values()))

@@ -22,6 +22,7 @@ __all__ = ["MARK", "kept_of", "redact", "redact_text"]
 _EXCERPT = 2_000  # characters that are kept of what cannot be read
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _UNSEEN = re.compile(r"[^\t\n\r -~\u00a0-\ud7ff\ue000-\U0010ffff]")
+_VALUED = re.compile(r"(?i)\"(?:value|values|val|default|default_?value|content|data|setting|text)\\*\"\s*:")
 _LEFT_OUT = "[the rest is left out]"
 
 
@@ -66,6 +67,9 @@ def _beginning(body: bytes) -> bytes:
     # A name may be written in escapes, or in an encoding of two bytes a letter.
     text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), _UNSEEN.sub("", text[: 8 * _EXCERPT]))[:_EXCERPT]
     named = secret_name_in(text)
+    # `{"value": …, "name": "password"}`: the secret comes before its name, and its name may be cut off.
+    if (valued := _VALUED.search(text)) is not None:
+        named = min(valued.end(), len(text) if named is None else named)
     shown = redact_text(text if named is None else text[:named])
     if shown == whole:
         return body

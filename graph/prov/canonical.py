@@ -6,14 +6,15 @@ For the log, which keeps what was imported. Only values of attributes are change
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from headwater.graph.prov.model import Closed, Document, Item, Kind, Literal, Name, Opened, Statement, Value
 from headwater.graph.prov.terms import NAMESPACES
 from headwater.graph.prov.write.json import write_json
 
 
-def canonical_json(document: Document, clean: Callable[[str, str], str] = lambda _, text: text) -> str:
-    """The document; `clean` gives a text for the name of an attribute and its text. The document must be valid."""
+def canonical_json(document: Document, clean: Callable[[str, Any], Any] = lambda _, value: value) -> str:
+    """The document; `clean` gives a value for the name of an attribute and its value. The document must be valid."""
 
     def items() -> Iterator[Item]:
         for bundle, statements in document.instances():
@@ -53,10 +54,11 @@ def _merged(statements: Sequence[Statement]) -> Iterator[Statement]:
     yield from (statement for statement in statements if statement.id is None)
 
 
-def _cleaned(name: str, value: Value, clean: Callable[[str, str], str]) -> Value:
+def _cleaned(name: str, value: Value, clean: Callable[[str, Any], Any]) -> Value:
     if isinstance(value, Literal):
         return value._replace(text=clean(name, value.text))
-    return clean(name, value) if isinstance(value, str) and not isinstance(value, Name) else value
+    cleaned: Value = value if isinstance(value, Name) else clean(name, value)
+    return cleaned
 
 
 def _namespaces(document: Document) -> dict[str, str]:
