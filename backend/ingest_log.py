@@ -3,7 +3,7 @@
 For intake (which appends), the projector (which reads) and audits. An append that was acknowledged must survive a crash of the process
 and of the machine; the same document sent again, by any process, must get the offset of the first; a reader must never see an
 offset before all smaller ones (SQLite has one writer at a time, so offsets commit in order). What was refused is kept beside it as a
-dead letter, also byte for byte.
+dead letter, without its secrets.
 """
 
 from __future__ import annotations
