@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from itertools import count
 from typing import Self
 
@@ -41,7 +42,7 @@ class QuestionProcess:
                 await started._send(settings)
                 await started._reply()
         except BaseException:
-            started.kill()
+            await started.close()
             raise
         return started
 
@@ -53,7 +54,8 @@ class QuestionProcess:
     @property
     def is_alive(self) -> bool:
         """Whether it is there to be asked: the machine ends it first where it has no more memory."""
-        return self._process.returncode is None
+        assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
+        return self._process.returncode is None and not self._process.stdout.at_eof()
 
     async def ask(self, tenant: str, request: TraceRequest | RowsRequest) -> Reply:
         """Ask, and wait for the reply.
@@ -87,8 +89,13 @@ class QuestionProcess:
             self._process.kill()
 
     async def close(self) -> None:
-        """End it, and wait until it is gone."""
+        """End it, and wait until it is gone and its pipes are closed."""
         self.kill()
+        assert self._process.stdin is not None  # noqa: S101 - it was made with pipes
+        assert self._process.stdout is not None  # noqa: S101
+        self._process.stdin.close()
+        with suppress(RuntimeError):  # somebody else reads to its end
+            await self._process.stdout.read()
         await self._process.wait()
 
     async def _ask(self, tenant: str, request: TraceRequest | RowsRequest | ExportRequest) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -138,8 +139,21 @@ async def test_a_process_that_the_machine_ended_is_replaced(opened: Opened) -> N
         (first,) = pool.pids
         os.kill(first, signal.SIGKILL)
         await _is_gone(first)
+        known = pool._processes[0]
+        while known is not None and known.is_alive:  # noqa: ASYNC110 - the kernel tells the service a moment later, and no event does
+            await asyncio.sleep(0.01)
         await _warmed(pool)
         assert pool.pids != [first]
+
+
+async def test_a_process_that_is_starting_ends_with_the_service(opened: Opened, recwarn: pytest.WarningsRecorder) -> None:
+    for wait in (0, 0.05, 0.3):
+        async with opened() as pool:
+            pool.warm()
+            await asyncio.sleep(wait)
+        assert not pool.pids
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 async def test_its_processes_end_with_the_service(opened: Opened) -> None:
