@@ -28,6 +28,7 @@ class Attended:
             await self._app(scope, receive, send)
             return
         client = _Client(receive, send)
+        await client.begin()
         work = asyncio.ensure_future(self._app(scope, client.receive, client.send))
         gone = asyncio.ensure_future(client.gone())
         try:
@@ -52,12 +53,23 @@ class _Client:
         self._send = send
         self._all_here = asyncio.Event()
         self._left = asyncio.Event()
+        self._first: Message | None = None
         self.has_begun = False
 
+    async def begin(self) -> None:
+        """Take the first of the body, which is all of most: an endpoint that asks for none would never learn that the client goes."""
+        self._first = await self._taken()
+
     async def receive(self) -> Message:
+        if self._first is not None:
+            message, self._first = self._first, None
+            return message
         if self._all_here.is_set():
             await self._left.wait()
             return {"type": "http.disconnect"}
+        return await self._taken()
+
+    async def _taken(self) -> Message:
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self._left.set()

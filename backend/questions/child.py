@@ -12,11 +12,14 @@ import os
 import resource
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import duckdb
 
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
@@ -47,9 +50,10 @@ class Answerer:
         self._records = association_store(settings, settings.folder.registry)
         self._tracer: Tracer = tracer_of(self._records)  # so that the first question finds a database
         self._memory = settings.question_bytes
-        self._cancelled: set[int] = set()
         self._asked: asyncio.Queue[Ask] = asyncio.Queue()
-        self._ended = threading.Event()
+        self._lock = threading.Lock()  # of the next two: an interrupt must never meet the question after
+        self._at = 0  # the number of the question at work; 0 between two
+        self._cancelled = 0  # the last one that nobody waits for: one is asked at a time, in the order of their numbers
 
     async def run(self) -> None:
         """Answer until the process is ended, which the end of `requests` does."""
@@ -58,23 +62,32 @@ class Answerer:
         self._send(Reply(0))
         while True:
             ask = await self._asked.get()
-            self._ended.clear()
+            self._begin(ask.number)
             reply = await self._answer(ask)
-            self._ended.set()
+            self._begin(0)
             self._send(reply)
+
+    def _begin(self, number: int) -> None:
+        with self._lock:
+            self._at = number
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         while (message := read(self._requests)) is not None:
             if isinstance(message, Cancel):
-                self._cancelled.add(message.number)
-                threading.Thread(target=self._interrupt, name="headwater-interrupt", daemon=True).start()
+                with self._lock:
+                    self._cancelled = message.number
+                threading.Thread(target=self._interrupt, args=[message.number], name="headwater-interrupt", daemon=True).start()
             else:
                 loop.call_soon_threadsafe(self._asked.put_nowait, message)
         os._exit(0)  # the service is gone, and nobody waits for what is at work
 
-    def _interrupt(self) -> None:
-        while not self._ended.wait(_REPEAT_SECONDS):
-            self._tracer.interrupt()
+    def _interrupt(self, number: int) -> None:
+        while True:
+            with self._lock:
+                if self._at != number:
+                    return
+                self._tracer.interrupt()
+            time.sleep(_REPEAT_SECONDS)
 
     async def _answer(self, ask: Ask) -> Reply:
         try:
@@ -83,7 +96,7 @@ class Answerer:
                 self._is_open = True
             questions = DirectQuestions(self._graph, self._records)
             answer: TraceAnswer | RowPage | int | None = None
-            if ask.number in self._cancelled:
+            if ask.number == self._cancelled:
                 pass  # nobody waits for it any more
             elif isinstance(ask.request, ExportRequest):
                 answer = await self._export(ask, ask.request)
@@ -110,19 +123,19 @@ class Answerer:
         async with open_export(self._graph, self._records, ask.tenant, request.trace) as export:
             told = replace(export, records=counted(export.records)) if export.records is not None else export
             async for chunk in chunks_of(told, request.notation):
-                if ask.number in self._cancelled:
+                if ask.number == self._cancelled:
                     break
                 self._send(Part(ask.number, chunk))
         return count
 
     def _fault(self, ask: Ask, error: Exception) -> Exception:
-        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        if isinstance(error, MemoryError | duckdb.OutOfMemoryException):
             gigabytes = self._memory / 2**30
             return QuestionEndedError(
                 f"The question needs more than {gigabytes:g} GiB of memory.",
                 hint="Ask for fewer records, or raise HEADWATER_QUESTION_BYTES.",
             )
-        if ask.number not in self._cancelled:
+        if ask.number != self._cancelled:
             _log.error("a question failed", exc_info=error)
         return RuntimeError(f"{type(error).__name__}: {error}")
 

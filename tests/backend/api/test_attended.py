@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from headwater.backend.api.attended import Attended
@@ -14,12 +15,13 @@ from headwater.backend.api.attended import Attended
 class _Exchange:
     """A request to an application that waits for ever, and what became of it."""
 
-    def __init__(self, *, begins: bool = False, method: str = "POST", path: str = "/graphql") -> None:
+    def __init__(self, *, begins: bool = False, reads: bool = True, method: str = "POST", path: str = "/graphql") -> None:
         self.scope: Scope = {"type": "http", "method": method, "path": path, "headers": []}
         self.sent: list[Message] = []
         self.cancelled = asyncio.Event()
         self.waits = asyncio.Event()
         self._begins = begins
+        self._reads = reads
         self._to_come: asyncio.Queue[Message] = asyncio.Queue()
         self._to_come.put_nowait({"type": "http.request", "body": b"{}", "more_body": False})
 
@@ -30,7 +32,8 @@ class _Exchange:
         await Attended(self._answer, seconds=seconds)(self.scope, self._to_come.get, self._send)
 
     async def _answer(self, _: Scope, receive: Receive, send: Send) -> None:
-        await receive()
+        if self._reads:
+            await receive()
         if self._begins:
             await send({"type": "http.response.start", "status": 200, "headers": []})
         self.waits.set()
@@ -43,8 +46,9 @@ class _Exchange:
         self.sent.append(message)
 
 
-async def test_a_client_that_goes_ends_its_question() -> None:
-    exchange = _Exchange()
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_client_that_goes_ends_its_question(*, reads: bool) -> None:
+    exchange = _Exchange(reads=reads)
     running = asyncio.ensure_future(exchange.run(60))
     await exchange.waits.wait()
     exchange.hang_up()
