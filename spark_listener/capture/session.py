@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OURS = "headwater.lineage"
 _DESCRIPTION = "spark.job.description"
-_RULE = "headwater.rewrite.CaptureRule"
+_RULE = "headwater.rewrite.core.CaptureRule"
 _WAIT_MS = 5_000
 
 

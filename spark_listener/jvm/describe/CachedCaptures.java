@@ -1,8 +1,8 @@
 package headwater.describe;
 
-import headwater.rewrite.Boundary;
-import headwater.rewrite.Capture;
-import headwater.rewrite.Materialized;
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
 import headwater.tap.Report;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package headwater.describe;
 
-import headwater.rewrite.Capture;
-import headwater.rewrite.Materialized;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

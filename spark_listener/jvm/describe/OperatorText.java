@@ -1,7 +1,7 @@
 package headwater.describe;
 
-import headwater.rewrite.Materialized;
-import headwater.rewrite.SemiJoinKeys;
+import headwater.rewrite.kept.Materialized;
+import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

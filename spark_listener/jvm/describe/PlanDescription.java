@@ -1,8 +1,8 @@
 package headwater.describe;
 
-import headwater.rewrite.Capture;
-import headwater.rewrite.Inputs;
-import headwater.rewrite.Materialized;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Inputs;
+import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -10,10 +10,10 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;

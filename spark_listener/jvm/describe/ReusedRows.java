@@ -1,7 +1,7 @@
 package headwater.describe;
 
-import headwater.rewrite.Boundary;
-import headwater.rewrite.Capture;
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Capture;
 import headwater.tap.Report;
 import headwater.tap.SegmentSpec;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package headwater.describe;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import headwater.rewrite.Capture;
+import headwater.rewrite.core.Capture;
 import headwater.tap.Report;
 import headwater.tap.SegmentFiles;
 import java.io.IOException;

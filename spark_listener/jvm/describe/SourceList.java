@@ -1,6 +1,6 @@
 package headwater.describe;
 
-import headwater.rewrite.Capture;
+import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
 import headwater.source.MemoryRelation;
 import headwater.source.SourceFiles;

@@ -1,6 +1,6 @@
 package headwater.describe;
 
-import headwater.rewrite.Capture;
+import headwater.rewrite.core.Capture;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;

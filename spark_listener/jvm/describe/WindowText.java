@@ -1,6 +1,6 @@
 package headwater.describe;
 
-import headwater.rewrite.WindowFrames;
+import headwater.rewrite.families.WindowFrames;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

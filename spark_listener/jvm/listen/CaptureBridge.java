@@ -1,8 +1,8 @@
 package headwater.listen;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import headwater.rewrite.CaptureRule;
-import headwater.rewrite.Checkpoint;
+import headwater.rewrite.core.CaptureRule;
+import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,7 +1,7 @@
 package headwater.listen;
 
-import headwater.rewrite.Caches;
-import headwater.rewrite.Capture;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.kept.Caches;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SparkContext;

@@ -1,8 +1,8 @@
 package headwater.listen;
 
-import headwater.rewrite.Capture;
-import headwater.rewrite.Inputs;
-import headwater.rewrite.Materialized;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Inputs;
+import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;

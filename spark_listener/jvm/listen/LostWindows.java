@@ -1,6 +1,6 @@
 package headwater.listen;
 
-import headwater.rewrite.Capture;
+import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
 import java.util.Iterator;
 import java.util.LinkedHashMap;

@@ -2,7 +2,7 @@ package headwater.listen;
 
 import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
-import headwater.rewrite.Capture;
+import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

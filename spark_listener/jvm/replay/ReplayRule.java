@@ -1,6 +1,6 @@
 package headwater.replay;
 
-import headwater.rewrite.NumberedScan;
+import headwater.rewrite.scans.NumberedScan;
 import headwater.shim.Scala;
 import headwater.source.OrdinalFileIndex;
 import headwater.source.SourceFiles;

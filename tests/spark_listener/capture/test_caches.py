@@ -100,7 +100,7 @@ def test_a_part_that_a_task_cached_before_it_failed(
 def test_a_capture_is_forgotten_with_what_was_cached(spark: SparkSession, cached: Cache, source: DataFrame, bridge: Bridge) -> None:
     machine = spark._jvm
     loader = machine.java.lang.Thread.currentThread().getContextClassLoader()
-    field = machine.java.lang.Class.forName("headwater.rewrite.Caches", True, loader).getDeclaredField("KNOWN")
+    field = machine.java.lang.Class.forName("headwater.rewrite.kept.Caches", True, loader).getDeclaredField("KNOWN")
     field.setAccessible(True)
     known = field.get(None)
     before = set(known)

@@ -73,7 +73,7 @@ def test_what_cannot_be_described_is_a_fault_that_the_manifest_says(spark: Spark
         (found,) = [m for m in jvm.java.lang.Class.forName(name, True, loader).getMethods() if m.getName() == called]
         return found
 
-    (make,) = jvm.java.lang.Class.forName("headwater.rewrite.Capture", True, loader).getConstructors()
+    (make,) = jvm.java.lang.Class.forName("headwater.rewrite.core.Capture", True, loader).getConstructors()
     plan = spark.range(3)._jdf.queryExecution().optimizedPlan()
     capture = make.newInstance(_listed(jvm, plan, "/segments", 0.0).toArray())
     capture.getClass().getField("rewritten").set(capture, True)

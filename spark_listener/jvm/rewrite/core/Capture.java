@@ -1,0 +1,218 @@
+package headwater.rewrite.core;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.rewrite.kept.Checkpoints;
+import headwater.rewrite.kept.Materialized;
+import headwater.rewrite.recomputed.TraceBudget;
+import headwater.rewrite.recomputed.Twins;
+import headwater.rewrite.scans.Listings;
+import headwater.source.LocalRows;
+import headwater.source.MemoryRelation;
+import headwater.source.NumberedRows;
+import headwater.source.SourceFiles;
+import headwater.tap.Reports;
+import headwater.tap.SegmentSpec;
+import headwater.tap.TapSink;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.internal.SQLConf;
+
+/** The capture of one query, on the driver: what the rewriter decided, and what the tasks report. */
+public final class Capture {
+    private static final int MOST_BELOW = 64;
+
+    public final String id = UUID.randomUUID().toString();
+    public LogicalPlan original; // optimised, without taps
+    public final List boundaries = new ArrayList(); // of Boundary
+    public final List sources = new ArrayList(); // of SourceFiles, by number
+    public final List problems = new ArrayList(); // of Map
+    public final Reports reports;
+    public boolean rewritten;
+    public long planningNanos;
+    public long execution = -1L; // of Spark SQL
+    public final String timeZone = SQLConf.get().sessionLocalTimeZone();
+    public final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
+    public final String parquetNames = parquetNames(); // null: columns are found by their names, whatever their case
+    public final String folder; // of its segments
+    public final TraceBudget derived; // what traces find again
+    private LogicalPlan written; // null: that of the execution is
+    private int below; // plans that made the rows of caches and checkpoints that are read, once for each place
+    private final Map inMemory = new IdentityHashMap(); // leaf of the plan -> MemoryRelation
+    private final Map numbered = new IdentityHashMap(); // RDD -> RDD
+    private LocalRows localRows;
+    private Twins twins;
+    private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
+
+    /** Of a query. */
+    public Capture(LogicalPlan original, String segments, double budget) {
+        this(original, segments, budget, null, false);
+    }
+
+    /** `kept`: of rows that are cached or checkpointed, for whichever queries read them. `written`: null where it is not known. */
+    Capture(LogicalPlan original, String segments, double budget, LogicalPlan written, boolean kept) {
+        this.reports = new Reports(kept);
+        this.original = original;
+        this.written = written;
+        this.derived = new TraceBudget(budget > 0.0 && Listings.differ(original) ? 0.0 : budget);
+        this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
+    }
+
+    private static String parquetNames() {
+        SQLConf conf = SQLConf.get();
+        return conf.parquetFieldIdReadEnabled() ? "id" : conf.caseSensitiveAnalysis() ? "case" : null;
+    }
+
+    /** The sides of joins of the query that stand in it more than once. */
+    public Twins twins() {
+        if (twins == null) {
+            twins = new Twins(this);
+        }
+        return twins;
+    }
+
+    /** To be called before a plan with taps runs. */
+    public void register(SparkContext context) {
+        reports.register(context, headwater.shim.Scala.none(), reports.ofFailed);
+    }
+
+    public void problem(String operator, String reason, String kind) {
+        problems.add(problemOf(operator, reason, kind));
+    }
+
+    public static Map problemOf(String operator, String reason, String kind) {
+        Map problem = new LinkedHashMap();
+        problem.put("operator", operator);
+        problem.put("reason", reason);
+        problem.put("kind", kind);
+        return problem;
+    }
+
+    public Boundary boundary(String kind, int operator, LogicalPlan original) {
+        Boundary boundary = new Boundary(boundaries.size(), kind, operator, original);
+        boundaries.add(boundary);
+        return boundary;
+    }
+
+    /** Where the rows of a boundary go. Its columns must be complete. */
+    public TapSink sink(Boundary boundary) {
+        try {
+            String columns = new ObjectMapper().writeValueAsString(boundary.columns);
+            return new TapSink(new SegmentSpec(id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, reports, this));
+        } catch (java.io.IOException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** The files of a relation; the same for every scan that reads an equal index in the same way. `unit` as in SourceFiles. */
+    public SourceFiles source(HadoopFsRelation relation, long unit) {
+        List key = new ArrayList();
+        key.add(relation.location());
+        key.add(relation.fileFormat().getClass());
+        key.add(relation.options());
+        SourceFiles files = (SourceFiles) shared.get(key);
+        if (files == null) {
+            files = new SourceFiles(sources.size(), unit);
+            sources.add(files);
+            shared.put(key, files);
+        }
+        return files;
+    }
+
+    /** The local relations of the query as it was written. */
+    public LocalRows localRows() {
+        if (localRows == null) {
+            localRows = new LocalRows(written());
+        }
+        return localRows;
+    }
+
+    /** The query before the optimizer. */
+    public LogicalPlan written() {
+        LogicalPlan known = writtenIfKnown();
+        if (known == null) {
+            throw new Refused(original.nodeName(), "the query as it was written is not known");
+        }
+        return known;
+    }
+
+    /** Null where only the optimised plan is known: of what is cached. */
+    public LogicalPlan writtenIfKnown() {
+        if (written != null) {
+            return written;
+        }
+        QueryExecution query = execution < 0L ? null : SQLExecution.getQueryExecution(execution);
+        return query == null ? null : query.analyzed();
+    }
+
+    /** Counts what made the rows that a leaf reads. A loop whose every round reads the one before has more and more below it. */
+    public void reads(LogicalPlan leaf, Capture made) {
+        below += 1 + made.below;
+        if (below > MOST_BELOW) {
+            throw new Refused(Materialized.name(leaf), "its rows were made of more than " + MOST_BELOW + " other caches and checkpoints");
+        }
+    }
+
+    /** Keeps of its plans what is looked at, and lets go of the rows of checkpoints. Nothing is rewritten after this. */
+    void letGo() {
+        IdentityHashMap renewed = new IdentityHashMap();
+        original = Checkpoints.withoutRows(original, renewed);
+        written = written == null ? null : Checkpoints.withoutRows(written, renewed);
+        for (int i = 0; i < boundaries.size(); i++) {
+            Boundary boundary = (Boundary) boundaries.get(i);
+            boundary.original = Checkpoints.withoutRows(boundary.original, renewed);
+        }
+        numbered.clear();
+        derived.clear();
+        twins = null;
+    }
+
+    /** A leaf whose rows are the program's own; `key` is the same for leaves of the same rows. */
+    public void inMemory(LogicalPlan leaf, Object key, int partitions) {
+        java.util.Iterator known = inMemory.values().iterator();
+        int number = 0;
+        while (known.hasNext()) {
+            MemoryRelation other = (MemoryRelation) known.next();
+            if (other.key.equals(key)) {
+                inMemory.put(leaf, other);
+                return;
+            }
+            number = Math.max(number, other.number + 1);
+        }
+        inMemory.put(leaf, new MemoryRelation(key, number, "local:" + id + "/" + number, partitions));
+    }
+
+    /** The RDD with a column of references; one for all places of a plan, or Spark could not run equal parts once. */
+    public RDD numbered(RDD rows) {
+        RDD known = (RDD) numbered.get(rows);
+        if (known == null) {
+            known = NumberedRows.of(rows);
+            numbered.put(rows, known);
+        }
+        return known;
+    }
+
+    /** Null: the leaf is none of the program's own rows, or nobody asked for its records. */
+    public MemoryRelation inMemory(LogicalPlan leaf) {
+        return (MemoryRelation) inMemory.get(leaf);
+    }
+
+    /** The number of a relation's source, or -1 if this query's capture does not know it. */
+    public int sourceNumber(HadoopFsRelation relation) {
+        List key = new ArrayList();
+        key.add(relation.location());
+        key.add(relation.fileFormat().getClass());
+        key.add(relation.options());
+        SourceFiles files = (SourceFiles) shared.get(key);
+        return files == null ? -1 : files.number;
+    }
+}

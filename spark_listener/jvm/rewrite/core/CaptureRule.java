@@ -1,0 +1,101 @@
+package headwater.rewrite.core;
+
+import headwater.listen.Captures;
+import headwater.rewrite.kept.CacheRewrite;
+import headwater.rewrite.kept.Caches;
+import headwater.rewrite.kept.Checkpoint;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+
+/**
+ * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached or checkpointed. It runs in the
+ * batch "User Provided Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
+ */
+public final class CaptureRule extends Rule {
+    private static final TreeNodeTag SEEN = new TreeNodeTag("headwater.seen"); // the batch runs to a fixed point
+
+    private final Captures captures;
+
+    public CaptureRule(Captures captures) {
+        this.captures = captures;
+    }
+
+    public String ruleName() {
+        return "headwater.rewrite.core.CaptureRule";
+    }
+
+    public TreeNode apply(TreeNode node) {
+        try {
+            return node instanceof LogicalPlan && captures.open() ? captured((LogicalPlan) node) : node;
+        } catch (Throwable fault) { // not of the rewriting, which says its own: no capture was begun, and the query's end says so
+            captures.fault(fault);
+            return node;
+        }
+    }
+
+    private LogicalPlan captured(LogicalPlan optimized) {
+        LogicalPlan plan = Caches.sized(optimized); // first, so that what is refused or not followed has it too
+        if (!WriteRewrite.takes(plan)) {
+            return CacheRewrite.takes(plan) ? kept(plan) : plan;
+        }
+        if (plan.getTagValue(SEEN).isDefined()) {
+            return plan;
+        }
+        String execution = captures.execution();
+        if (execution == null) {
+            return plan; // it is only looked at (explain)
+        }
+        plan.setTagValue(SEEN, Boolean.TRUE);
+        long began = System.nanoTime();
+        Capture capture = new Capture(plan, captures.segments(), captures.budget());
+        capture.execution = Long.parseLong(execution);
+        LogicalPlan result = plan;
+        try {
+            LogicalPlan rewritten = WriteRewrite.rewrite(plan, capture);
+            PlanCheck.check(WriteRewrite.command(plan), WriteRewrite.command(rewritten));
+            capture.register(captures.context());
+            rewritten.setTagValue(SEEN, Boolean.TRUE);
+            capture.rewritten = true;
+            result = rewritten;
+        } catch (Refused refused) {
+            capture.problem(refused.operator, refused.getMessage(), "refused");
+        } catch (Throwable fault) {
+            capture.problem("capture", String.valueOf(fault), "fault");
+            captures.fault(fault);
+        }
+        capture.planningNanos = System.nanoTime() - began;
+        return captures.remember(execution, capture) ? result : plan;
+    }
+
+    /** What is cached or checkpointed is captured by itself: which queries will read it, and whether any will, is not known yet. */
+    private LogicalPlan kept(LogicalPlan plan) {
+        Checkpoint checkpoint = Checkpoint.underWay(plan);
+        Capture capture = new Capture(plan, captures.segments(), captures.budget(), checkpoint == null ? null : checkpoint.written(), true);
+        String reason;
+        try {
+            LogicalPlan rewritten = CacheRewrite.rewrite(plan, capture);
+            PlanCheck.complete(rewritten);
+            capture.letGo();
+            capture.register(captures.context());
+            capture.rewritten = true;
+            if (checkpoint != null) {
+                checkpoint.captured(capture, plan);
+                return rewritten;
+            }
+            return Caches.remember(capture) ? rewritten : plan;
+        } catch (Refused refused) {
+            reason = refused.operator + ", " + refused.getMessage();
+        } catch (Throwable fault) {
+            reason = String.valueOf(fault);
+            captures.fault(fault);
+        }
+        if (checkpoint != null) {
+            checkpoint.refused(reason);
+        } else {
+            Caches.refuse(plan, reason);
+        }
+        return plan;
+    }
+}

@@ -1,0 +1,57 @@
+package headwater.rewrite.core;
+
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+
+/**
+ * Common table expressions that are still such when the optimizer is done. Two kinds are: several scalar subqueries that Spark merged into
+ * one, which are followed; and what is used several times and is not deterministic, which is refused: whether Spark runs it once
+ * or once for each use is not known before it does. Definitions are numbered behind the plan that they stand above.
+ */
+public final class Definitions {
+    private final Map known = new HashMap(); // Long id -> Rewritten
+
+    /** Rewrites the definitions of a node, and goes back to the next number: `size` numbers are left there for its plan. */
+    public List rewrite(WithCTE node, int size, Rewriter rewriter) {
+        int begin = rewriter.number();
+        rewriter.jump(begin + size);
+        List result = new ArrayList();
+        List all = Scala.list(node.cteDefs());
+        for (int i = 0; i < all.size(); i++) {
+            CTERelationDef definition = (CTERelationDef) all.get(i);
+            if (!definition.underSubquery()) {
+                throw new Refused("CTERelationDef", "it is used several times and is not deterministic: which run gave which rows is not known");
+            }
+            rewriter.number();
+            Rewritten child = rewriter.rewrite(definition.child());
+            List columns = Scala.list(definition.child().output());
+            columns.addAll(child.attributes());
+            Rewritten whole = new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, definition.child()), child.hidden);
+            known.put(Long.valueOf(definition.id()), whole);
+            result.add(definition.withNewChildren(Scala.seq((Object) whole.plan)));
+        }
+        rewriter.jump(begin);
+        return result;
+    }
+
+    /** What refers to a definition puts out its hidden columns too, as the same attributes: Spark then puts the plan itself there. */
+    public Rewritten of(CTERelationRef reference) {
+        Rewritten definition = (Rewritten) known.get(Long.valueOf(reference.cteId()));
+        LogicalPlan renewed = definition == null ? null : reference.copy(
+            reference.cteId(), reference._resolved(), definition.plan.output(), reference.isStreaming(), reference.statsOpt(),
+            reference.recursive(), reference.maxRows(), reference.isUnlimitedRecursion());
+        if (renewed == null || reference.output().size() + definition.hidden.size() != renewed.output().size()
+            || !reference.outputSet().subsetOf(renewed.outputSet())) {
+            throw new Refused("CTERelationRef", "records are not followed into this common table expression");
+        }
+        return new Rewritten(renewed, definition.hidden);
+    }
+}

@@ -1,0 +1,29 @@
+package headwater.rewrite.core;
+
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** A last look at a rewritten plan before Spark gets it: what is wrong here would fail the user's query later. */
+final class PlanCheck {
+    private PlanCheck() {}
+
+    static void check(LogicalPlan original, LogicalPlan rewritten) {
+        LogicalPlan before = (LogicalPlan) original.children().apply(0);
+        LogicalPlan after = (LogicalPlan) rewritten.children().apply(0);
+        if (!before.output().equals(after.output())) {
+            throw new IllegalStateException("the output would change from " + before.output() + " to " + after.output());
+        }
+        complete(after);
+    }
+
+    static void complete(LogicalPlan node) {
+        List children = Scala.list(node.children());
+        if (!children.isEmpty() && !node.missingInput().isEmpty()) { // a checkpoint may say an order by columns that it has not
+            throw new IllegalStateException(node.nodeName() + " would lack the columns " + node.missingInput());
+        }
+        for (int i = 0; i < children.size(); i++) {
+            complete((LogicalPlan) children.get(i));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+package headwater.rewrite.core;
+
+import headwater.rewrite.families.AggregateFamily;
+import headwater.rewrite.families.AntiJoinFamily;
+import headwater.rewrite.families.CacheFamily;
+import headwater.rewrite.families.CheckpointFamily;
+import headwater.rewrite.families.CteFamily;
+import headwater.rewrite.families.ExpandFamily;
+import headwater.rewrite.families.GenerateFamily;
+import headwater.rewrite.families.GroupLimitFamily;
+import headwater.rewrite.families.JoinFamily;
+import headwater.rewrite.families.LeafFamily;
+import headwater.rewrite.families.LimitFamily;
+import headwater.rewrite.families.LocalFamily;
+import headwater.rewrite.families.MemoryFamily;
+import headwater.rewrite.families.OpaqueFamily;
+import headwater.rewrite.families.PassFamily;
+import headwater.rewrite.families.ProjectFamily;
+import headwater.rewrite.families.PythonFamily;
+import headwater.rewrite.families.ScanFamily;
+import headwater.rewrite.families.SemiJoinFamily;
+import headwater.rewrite.families.TaskFunctionFamily;
+import headwater.rewrite.families.UnionFamily;
+import headwater.rewrite.families.WindowFamily;
+import headwater.rewrite.subqueries.Subqueries;
+import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
+import headwater.tap.Tap;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/**
+ * Walks an optimised plan and puts hidden references and taps into it, a family of operators at a time. Operators are numbered in
+ * preorder of the original plan, as its description numbers them: the write is 0.
+ */
+public final class Rewriter {
+    private static final Family[] FAMILIES = new Family[] {
+        new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
+        new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
+        new LocalFamily(), new CheckpointFamily(), new MemoryFamily(), new OpaqueFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
+        new CacheFamily(),
+    };
+
+    public final Capture capture;
+    private final boolean taps;
+    private int next;
+    private int hurries;
+    public final Definitions definitions = new Definitions();
+    public final Map existences = new HashMap(); // Integer operator of an existence join -> Attribute that says whether there is a match
+    private LogicalPlan limited; // the limit below a window that is just being rewritten, and its number
+    private int limit;
+
+    public Rewriter(Capture capture, int first) {
+        this(capture, first, true);
+    }
+
+    private Rewriter(Capture capture, int first, boolean taps) {
+        this.capture = capture;
+        this.next = first;
+        this.taps = taps;
+    }
+
+    /** For a plan that may run beside the query itself: it refuses operators that need a tap, and its operators have no numbers. */
+    public Rewriter withoutTaps() {
+        return new Rewriter(capture, Integer.MIN_VALUE, false);
+    }
+
+    /** A new boundary at an operator of the original plan. */
+    public Boundary boundary(String kind, int operator, LogicalPlan original) {
+        if (!taps) {
+            throw new Refused(original.nodeName(), "it would be recorded twice");
+        }
+        return capture.boundary(kind, operator, original);
+    }
+
+    /** A window says that this limit, its input, is one that Spark made of a filter of its ranks. */
+    public void limited(LogicalPlan node, int operator) {
+        limited = node;
+        limit = operator;
+    }
+
+    public boolean isLimited(LogicalPlan node) {
+        return limited == node;
+    }
+
+    /** What a sort gets: recorded, if the sort belongs to a limit of ranks. */
+    public LogicalPlan sorted(LogicalPlan sort, Rewritten child) {
+        if (limited == null || GroupLimitFamily.sortOf(limited) != sort) {
+            return child.plan;
+        }
+        Boundary boundary = boundary(SegmentSpec.GROUP, limit, limited);
+        return GroupLimitFamily.tapped(child, new ArrayList(), boundary, this);
+    }
+
+    public Rewritten rewrite(LogicalPlan node) {
+        int operator = number();
+        Subqueries subqueries = Subqueries.rewrite(node, this);
+        for (int i = 0; i < FAMILIES.length; i++) {
+            if (FAMILIES[i].takes(node)) {
+                return subqueries.joined(FAMILIES[i].rewrite(subqueries.node, operator, this), node);
+            }
+        }
+        throw new Refused(node.nodeName(), "records are not followed through this operator yet");
+    }
+
+    /** Goes on numbering at another place. */
+    public void jump(int to) {
+        next = to;
+    }
+
+    /** Rewrites a child of an operator that may stop reading it before its end. */
+    public Rewritten rewriteHurried(LogicalPlan child) {
+        hurries++;
+        try {
+            return rewrite(child);
+        } finally {
+            hurries--;
+        }
+    }
+
+    /** Whether something above may leave rows unread: a sort-merge join stops when its other side ends. */
+    public boolean hurried() {
+        return hurries > 0;
+    }
+
+    /** The number of the operator that is met next. */
+    public int upcoming() {
+        return next;
+    }
+
+    /** The number of the operator that is met now. */
+    public int number() {
+        return next++;
+    }
+
+    /** Leaves a plan as it is: nothing above follows its records. Its operators keep their numbers. */
+    public LogicalPlan unfollowed(LogicalPlan node) {
+        next += Inputs.size(node);
+        return node;
+    }
+
+    /** Refuses expressions that read other relations or that no family understands. */
+    public static void check(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            check(node, (Expression) expressions.get(i));
+        }
+    }
+
+    private static void check(LogicalPlan node, Expression expression) {
+        if (Inputs.prunes(expression) || isFollowed(expression)) {
+            return;
+        }
+        if (expression instanceof PlanExpression) {
+            throw new Refused(expression.nodeName(), "records are not followed through this kind of subquery yet");
+        }
+        if (expression instanceof PythonUDF) {
+            throw new Refused(node.nodeName(), "a Python function in this place is not understood");
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            check(node, (Expression) children.get(i));
+        }
+    }
+
+    /** A scalar subquery that reads nothing of the row that it stands in. */
+    private static boolean isFollowed(Expression expression) {
+        return expression instanceof ScalarSubquery && ((ScalarSubquery) expression).children().isEmpty();
+    }
+
+    /** Refuses functions in Python of any kind, grouped ones among them. */
+    public static void checkNoPython(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            checkNoPython(node, (Expression) expressions.get(i));
+        }
+    }
+
+    private static void checkNoPython(LogicalPlan node, Expression expression) {
+        if (expression instanceof PythonFuncExpression) {
+            throw new Refused(node.nodeName(), "a Python function in this place is not understood");
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            checkNoPython(node, (Expression) children.get(i));
+        }
+    }
+
+    /** Refuses the arguments of Python functions that read other relations. */
+    public static void checkArguments(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            checkArguments((Expression) expressions.get(i));
+        }
+    }
+
+    private static void checkArguments(Expression expression) {
+        if (expression instanceof PlanExpression && !isFollowed(expression)) {
+            throw new Refused(expression.nodeName(), "records are not followed through this kind of subquery yet");
+        }
+        List children = Scala.list(expression.children());
+        for (int i = 0; i < children.size(); i++) {
+            checkArguments((Expression) children.get(i));
+        }
+    }
+
+    /** The plan with a tap on top: same output, same order. */
+    public static LogicalPlan tapped(LogicalPlan plan, List values, headwater.tap.TapSink sink) {
+        return new Filter(new Tap(Scala.seq(values), sink), plan);
+    }
+
+    public static Alias alias(Expression expression, String name) {
+        return new Alias(
+            expression, Hidden.PREFIX + name, NamedExpression$.MODULE$.newExprId(), Scala.empty(), Scala.none(), Scala.empty());
+    }
+
+    /** The columns of a plan without its hidden ones. */
+    public static List visible(Rewritten child) {
+        List result = new ArrayList();
+        List output = Scala.list(child.plan.output());
+        List hidden = child.attributes();
+        for (int i = 0; i < output.size(); i++) {
+            boolean ours = false;
+            for (int j = 0; j < hidden.size(); j++) {
+                ours |= ((Attribute) hidden.get(j)).exprId().equals(((Attribute) output.get(i)).exprId());
+            }
+            if (!ours) {
+                result.add(output.get(i));
+            }
+        }
+        return result;
+    }
+}

@@ -1,0 +1,98 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.keys.KeyHash;
+import headwater.rewrite.nodes.HiddenAggregate;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.rewrite.recomputed.Derivable;
+import headwater.rewrite.recomputed.DerivedGroups;
+import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SessionWindow$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/**
+ * Aggregates. Active: each input row is tapped with its group's hash; above, the hash is the reference of the group. What can be found
+ * again is left to DerivedGroups. Nothing is collected.
+ */
+public final class AggregateFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node.getClass() == Aggregate.class;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Aggregate aggregate = (Aggregate) node;
+        Rewriter.check(node);
+        refuseSessions(aggregate);
+        if (OuterValues.are(aggregate, rewriter.capture)) {
+            rewriter.unfollowed(aggregate.child());
+            return new Rewritten(aggregate, new ArrayList());
+        }
+        Derivable derivable = rewriter.capture.derived.of(aggregate);
+        if (derivable != null) {
+            return new DerivedGroups(aggregate, operator, rewriter, derivable).rewrite();
+        }
+        Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate", rewriter.capture));
+        Expression check = KeyHash.check(Scala.list(aggregate.groupingExpressions()), "Aggregate");
+        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, Boundary.keyed(hash, aggregate.child()));
+        Rewritten child = rewriter.rewrite(aggregate.child());
+        List values = new ArrayList();
+        values.add(hash);
+        boundary.column("key", null, 0);
+        boundary.hidden(child, values);
+        LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
+        // the aggregate has no use for hidden columns, but would sort or compute them
+        LogicalPlan visible = new HiddenProject(aggregate.child().output(), tapped, aggregate.child());
+        Alias reference = Rewriter.alias(hash, "group");
+        List outputs = Scala.list(aggregate.aggregateExpressions());
+        outputs.add(reference);
+        List hidden = new ArrayList();
+        hidden.add(new Hidden(reference.toAttribute(), operator));
+        if (check == null) {
+            LogicalPlan renewed = new HiddenAggregate(
+                aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);
+            return new Rewritten(renewed, hidden);
+        }
+        Alias second = Rewriter.alias(check, "check");
+        outputs.add(second);
+        LogicalPlan renewed = new HiddenAggregate(
+            aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);
+        return new Rewritten(checked(aggregate, operator, renewed, reference, second, rewriter), hidden);
+    }
+
+    /** Sessions that meet become one group while the query runs: the key that a row has below is not the key of its group. */
+    private static void refuseSessions(Aggregate aggregate) {
+        List keys = Scala.list(aggregate.groupingExpressions());
+        for (int i = 0; i < keys.size(); i++) {
+            if (keys.get(i) instanceof NamedExpression && ((NamedExpression) keys.get(i)).metadata().contains(SessionWindow$.MODULE$.marker())) {
+                throw new Refused("Aggregate", "records are not followed into session windows, which are put together while the query runs");
+            }
+        }
+    }
+
+    /** Above, each group's hash is recorded once, beside a second one, so that a trace sees where two groups share a hash. */
+    private static LogicalPlan checked(
+            Aggregate aggregate, int operator, LogicalPlan renewed, Alias reference, Alias second, Rewriter rewriter) {
+        Boundary boundary = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(reference.child(), aggregate.child()));
+        boundary.column("key", null, 0);
+        boundary.column("check", null, 0);
+        List values = new ArrayList();
+        values.add(reference.toAttribute());
+        values.add(second.toAttribute());
+        List columns = Scala.list(aggregate.output());
+        columns.add(reference.toAttribute());
+        LogicalPlan tapped = Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
+        return new HiddenProject(Scala.seq(columns), tapped, aggregate);
+    }
+}

@@ -1,0 +1,39 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.subqueries.ExistenceUse;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Anti-joins (NOT EXISTS, NOT IN, EXCEPT): a row is there because nothing matches it. Only the left side has records to follow. */
+public final class AntiJoinFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof Join && ((Join) node).joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        return leftOnly((Join) node, rewriter);
+    }
+
+    /** Whether the query asks of a join's right side only that nothing there matches. */
+    public static boolean isAbsence(Join join, Capture capture) {
+        return join.joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$ || (join.joinType() instanceof ExistenceJoin
+            && ExistenceUse.isAbsence(((ExistenceJoin) join.joinType()).exists(), capture.original));
+    }
+
+    static Rewritten leftOnly(Join join, Rewriter rewriter) {
+        Rewriter.check(join);
+        Rewritten left = rewriter.rewriteHurried(join.left());
+        List children = new ArrayList();
+        children.add(left.plan);
+        children.add(rewriter.capture.twins().unfollowed(join.right(), rewriter));
+        return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), left.hidden);
+    }
+}

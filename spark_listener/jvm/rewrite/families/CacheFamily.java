@@ -1,0 +1,37 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.kept.Caches;
+import headwater.rewrite.nodes.HiddenCache;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+
+/** Cached rows, each with the reference that was cached beside it. */
+public final class CacheFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof InMemoryRelation;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        InMemoryRelation relation = (InMemoryRelation) node;
+        Capture cached = Caches.of(relation);
+        List output = Scala.list(relation.output());
+        if (cached == null || output.size() + 1 != relation.cacheBuilder().cachedPlan().output().size()) {
+            throw new Refused(node.nodeName(), Caches.reason(relation));
+        }
+        rewriter.capture.reads(node, cached);
+        Hidden row = Hidden.row(operator);
+        output.add(row.attribute);
+        List hidden = new ArrayList();
+        hidden.add(row);
+        return new Rewritten(HiddenCache.of(relation, Scala.seq(output)), hidden);
+    }
+}

@@ -1,0 +1,37 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.kept.Checkpoints;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.LogicalRDD;
+
+/** Checkpointed rows, each with the reference that was put behind its columns. */
+public final class CheckpointFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return Checkpoints.knows(node);
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        LogicalRDD relation = (LogicalRDD) node;
+        Capture made = Checkpoints.of(node);
+        if (made == null || relation.output().size() != made.original.output().size()) {
+            throw new Refused("Checkpoint", Checkpoints.reason(node));
+        }
+        rewriter.capture.reads(node, made);
+        Hidden row = Hidden.row(operator);
+        List output = Scala.list(relation.output());
+        output.add(row.attribute);
+        LogicalPlan whole = MemoryFamily.copy(relation, output, relation.rdd());
+        List hidden = new ArrayList();
+        hidden.add(row);
+        return new Rewritten(whole, hidden);
+    }
+}

@@ -1,0 +1,29 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Inputs;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+
+/** Common table expressions below the root, and what refers to any. */
+public final class CteFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof WithCTE || node instanceof CTERelationRef;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        if (node instanceof CTERelationRef) {
+            return rewriter.definitions.of((CTERelationRef) node);
+        }
+        WithCTE with = (WithCTE) node;
+        List definitions = rewriter.definitions.rewrite(with, Inputs.size(with.plan()), rewriter);
+        Rewritten plan = rewriter.rewrite(with.plan());
+        rewriter.jump(operator + Inputs.size(node));
+        return new Rewritten(with.copy(plan.plan, Scala.seq(definitions)), plan.hidden);
+    }
+}

@@ -1,0 +1,69 @@
+package headwater.rewrite.families;
+
+import headwater.deal.DealtPartition;
+import headwater.deal.RowBytes;
+import headwater.deal.RowHash;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Repartition;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.internal.SQLConf;
+import scala.collection.immutable.Seq;
+
+/**
+ * `repartition(n)`. Spark sorts the rows of each task by a hash of all their bytes and then deals them out in turn, so that the same
+ * rows always come to the same partition: a seeded sample above depends on it. With a hidden column in the rows each would come to
+ * another. So the sort and the dealing are done here, by the visible columns, as Spark does them.
+ */
+final class DealtRepartition {
+    private static final String BY_NUMBER = "org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID"; // since 4.1
+
+    private DealtRepartition() {}
+
+    /** Whether Spark would deal rows by what is in them. */
+    static boolean deals(LogicalPlan node) {
+        Repartition repartition = node instanceof Repartition ? (Repartition) node : null;
+        return repartition != null && repartition.shuffle() && repartition.numPartitions() > 1 && SQLConf.get().sortBeforeRepartition();
+    }
+
+    static LogicalPlan rewrite(Repartition node, Rewritten child) {
+        Seq visible = node.child().output();
+        List order = new ArrayList();
+        order.add(ascending(new RowHash(visible)));
+        order.add(ascending(new RowBytes(visible)));
+        LogicalPlan sorted = new Sort(Scala.seq(order), false, child.plan, Scala.none());
+        Alias partition = Rewriter.alias(new DealtPartition(node.numPartitions()), "partition");
+        List columns = Scala.list(visible);
+        columns.addAll(child.attributes());
+        List dealt = new ArrayList(columns);
+        dealt.add(partition);
+        LogicalPlan numbered = new HiddenProject(Scala.seq(dealt), sorted, node.child());
+        Expression place = byNumber(partition.toAttribute());
+        LogicalPlan placed = new RepartitionByExpression(
+            Scala.seq((Object) place), numbered, Scala.some(Integer.valueOf(node.numPartitions())), Scala.none());
+        return new HiddenProject(Scala.seq(columns), placed, node);
+    }
+
+    private static SortOrder ascending(Expression by) {
+        return new SortOrder(by, Ascending$.MODULE$, Ascending$.MODULE$.defaultNullOrdering(), Scala.empty());
+    }
+
+    private static Expression byNumber(Expression partition) {
+        try {
+            return (Expression) Class.forName(BY_NUMBER).getConstructors()[0].newInstance(new Object[] {partition});
+        } catch (ReflectiveOperationException missing) {
+            throw new Refused("Repartition", "this Spark cannot be told which partition a row goes to");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenExpand;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+
+/**
+ * Expand makes several rows of one: of grouping sets, of several DISTINCT aggregates, of UNPIVOT. Each is a row of its input; one more
+ * hidden column says by which projection it was made, so that a trace can tell the values that it has.
+ */
+public final class ExpandFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node.getClass() == Expand.class;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.check(node);
+        Expand expand = (Expand) node;
+        Rewritten child = rewriter.rewrite(expand.child());
+        List projections = Scala.list(expand.projections());
+        List renewed = new ArrayList();
+        for (int i = 0; i < projections.size(); i++) {
+            List columns = Scala.list((scala.collection.immutable.Seq) projections.get(i));
+            columns.addAll(child.attributes());
+            columns.add(new Literal(Long.valueOf(i), DataTypes.LongType));
+            renewed.add(Scala.seq(columns));
+        }
+        Attribute branch = new AttributeReference(
+            "_headwater_branch", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        List output = Scala.list(expand.output());
+        output.addAll(child.attributes());
+        output.add(branch);
+        List hidden = new ArrayList(child.hidden);
+        hidden.add(new Hidden(branch, operator, Hidden.BRANCH));
+        return new Rewritten(new HiddenExpand(Scala.seq(renewed), Scala.seq(output), child.plan, expand), hidden);
+    }
+}

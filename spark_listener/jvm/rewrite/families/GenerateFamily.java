@@ -1,0 +1,56 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Generator;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Generators that make rows of one row (explode, inline, stack, …): the columns of that row stand beside them, the hidden ones too. */
+public final class GenerateFamily extends Family {
+    private static final String SPARKS_OWN = "org.apache.spark.sql.catalyst.expressions.";
+
+    public boolean takes(LogicalPlan node) {
+        return node.getClass() == Generate.class;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.check(node);
+        Generate generate = (Generate) node;
+        String generator = ((Object) generate.generator()).getClass().getName();
+        if (!generator.startsWith(SPARKS_OWN)) {
+            // a table function of somebody else (Hive's) may keep state from row to row, and give rows when all have been read
+            throw new Refused("Generate", "whether " + generator + " makes its rows of one row each is not known");
+        }
+        Rewritten child = rewriter.rewrite(generate.child());
+        Generate renewed = generate.copy(
+            (Generator) generate.generator(), unrequired(generate, child), generate.outer(), generate.qualifier(), generate.generatorOutput(), child.plan);
+        return new Rewritten(renewed, child.hidden);
+    }
+
+    /** The child's columns that are not put out, by their places among those of the rewritten child. */
+    private static scala.collection.immutable.Seq unrequired(Generate generate, Rewritten child) {
+        List before = Scala.list(generate.child().output());
+        List places = Scala.list(generate.unrequiredChildIndex());
+        Set dropped = new HashSet();
+        for (int i = 0; i < places.size(); i++) {
+            dropped.add(((Attribute) before.get(((Integer) places.get(i)).intValue())).exprId());
+        }
+        List after = Scala.list(child.plan.output());
+        List result = new ArrayList();
+        for (int i = 0; i < after.size(); i++) {
+            if (dropped.contains(((Attribute) after.get(i)).exprId())) {
+                result.add(Integer.valueOf(i));
+            }
+        }
+        return Scala.seq(result);
+    }
+}

@@ -1,0 +1,47 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.keys.SemiJoinKeys;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Joins that put out the columns of both sides: the hidden ones with them, null where a side is missing. */
+public final class JoinFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof Join; // the families of semi-joins and anti-joins are asked before
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Join join = (Join) node;
+        Rewriter.check(node);
+        if (!putsOutBoth(join)) {
+            throw new Refused("Join " + SemiJoinKeys.how(join.joinType()), "records are not followed through this kind of join yet");
+        }
+        Rewritten left = rewriter.rewriteHurried(join.left());
+        Rewritten right = rewriter.rewriteHurried(join.right());
+        List hidden = new ArrayList(left.hidden);
+        hidden.addAll(right.hidden);
+        List children = new ArrayList();
+        children.add(left.plan);
+        children.add(right.plan);
+        return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden);
+    }
+
+    /** Whether a join puts out the columns of both its sides. */
+    public static boolean putsOutBoth(Join join) {
+        JoinType type = join.joinType();
+        return type == org.apache.spark.sql.catalyst.plans.Inner$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.Cross$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$;
+    }
+}

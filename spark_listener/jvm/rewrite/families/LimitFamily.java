@@ -1,0 +1,61 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Tail;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+
+/**
+ * Operators that let some rows of their child pass: LIMIT, OFFSET, tail, sample. Which rows these are is recorded by the next tap above,
+ * never computed again. A limit stops reading early, which is no matter for groups (an unfinished one gives no row).
+ */
+public final class LimitFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return limits(node) || node instanceof Offset || node instanceof Sample;
+    }
+
+    private static boolean limits(LogicalPlan node) {
+        return node instanceof GlobalLimit || node instanceof LocalLimit || node instanceof Tail;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.check(node);
+        LogicalPlan below = (LogicalPlan) node.children().apply(0);
+        boolean stops = limits(node) && stopsEarly(below);
+        Rewritten child = stops ? rewriter.rewriteHurried(below) : rewriter.rewrite(below);
+        return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+    }
+
+    /** Whether a window below may be left with rows unread: nothing between takes in all of its input before it gives its first row. */
+    private static boolean stopsEarly(LogicalPlan node) {
+        if (TaskFunctionFamily.isOne(node)) {
+            throw new Refused(node.nodeName(), "records are not followed through a limit that may stop a Python function early");
+        }
+        if (node instanceof Window) {
+            return true;
+        }
+        boolean shuffles = node instanceof RepartitionOperation && ((RepartitionOperation) node).shuffle();
+        if (node instanceof Sort || shuffles || node instanceof RebalancePartitions) {
+            return false;
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            if (stopsEarly((LogicalPlan) children.get(i))) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,49 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenLocalRelation;
+import headwater.shim.Scala;
+import headwater.source.LocalRows;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** Relations whose rows stand in the plan (VALUES, createDataFrame of Arrow data): each row carries its ordinal in the relation as written. */
+public final class LocalFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof LocalRelation && !((LocalRelation) node).data().isEmpty();
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        LocalRelation relation = (LocalRelation) node;
+        if (relation.isStreaming()) {
+            throw new Refused("LocalRelation", "streams are not captured yet");
+        }
+        LocalRows.Kept kept = rewriter.capture.localRows().kept(relation);
+        if (kept == null) {
+            throw new Refused("LocalRelation", "which of its rows the optimizer kept cannot be told");
+        }
+        rewriter.capture.inMemory(relation, "relation " + kept.relation, 0);
+        List rows = Scala.list(relation.data());
+        List numbered = new ArrayList();
+        for (int i = 0; i < rows.size(); i++) {
+            InternalRow reference = new GenericInternalRow(new Object[] {Long.valueOf(kept.ordinals[i])});
+            numbered.add(new JoinedRow((InternalRow) rows.get(i), reference));
+        }
+        Hidden row = Hidden.row(operator);
+        List output = Scala.list(relation.output());
+        output.add(row.attribute);
+        List hidden = new ArrayList();
+        hidden.add(row);
+        LogicalPlan renewed = new HiddenLocalRelation(Scala.seq(output), Scala.seq(numbered), false, relation.stream(), relation);
+        return new Rewritten(renewed, hidden);
+    }
+}

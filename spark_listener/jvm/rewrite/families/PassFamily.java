@@ -1,0 +1,36 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.subqueries.DynamicPruning;
+import headwater.rewrite.subqueries.ExistenceFilter;
+import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
+import org.apache.spark.sql.catalyst.plans.logical.Repartition;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+
+/** Operators of one child whose rows are rows of the child, with all its columns. */
+public final class PassFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof Filter || node instanceof Sort || node instanceof Repartition || node instanceof RepartitionByExpression
+            || node instanceof RebalancePartitions;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.check(node);
+        Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
+        if (node instanceof Filter) {
+            Filter renewed = new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan);
+            return ExistenceFilter.told((Filter) node, new Rewritten(renewed, child.hidden), rewriter);
+        }
+        if (DealtRepartition.deals(node) && !child.hidden.isEmpty()) {
+            return new Rewritten(DealtRepartition.rewrite((Repartition) node, child), child.hidden);
+        }
+        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
+        return new Rewritten(renewed, child.hidden);
+    }
+}

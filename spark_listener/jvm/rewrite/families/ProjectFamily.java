@@ -1,0 +1,26 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+
+/** Projections pass hidden columns on. */
+public final class ProjectFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node.getClass() == Project.class;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.check(node);
+        Project project = (Project) node;
+        Rewritten child = rewriter.rewrite(project.child());
+        List columns = Scala.list(project.projectList());
+        columns.addAll(child.attributes());
+        return new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, node), child.hidden);
+    }
+}

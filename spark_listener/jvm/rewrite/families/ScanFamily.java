@@ -1,0 +1,38 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.scans.NumberedScan;
+import headwater.rewrite.scans.SourceFormats;
+import headwater.source.SourceFiles;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/** Scans of files. */
+public final class ScanFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof LogicalRelation;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        LogicalRelation scan = (LogicalRelation) node;
+        if (!(scan.relation() instanceof HadoopFsRelation)) {
+            throw new Refused(scan.relation().getClass().getSimpleName(), "records of this kind of source are not numbered");
+        }
+        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+        NumberedScan.check(scan, relation);
+        SourceFormats.checkFilters(scan, relation, rewriter.capture.original);
+        boolean whole = NumberedScan.countsWholeFiles(relation);
+        SourceFiles files = rewriter.capture.source(relation, whole ? 0L : SourceFormats.unit(relation));
+        NumberedScan numbered = NumberedScan.of(scan, relation, files, rewriter.capture.reports, true);
+        List hidden = new ArrayList();
+        hidden.add(new Hidden(numbered.reference, operator));
+        return new Rewritten(numbered.plan, hidden);
+    }
+}

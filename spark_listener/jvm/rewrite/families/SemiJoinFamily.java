@@ -1,0 +1,115 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.keys.ComparedValue;
+import headwater.rewrite.keys.SemiJoinKeys;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.rewrite.recomputed.Derivable;
+import headwater.rewrite.recomputed.DerivedInput;
+import headwater.shim.Scala;
+import headwater.tap.RowReference;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * Semi-joins and existence joins (IN, EXISTS, INTERSECT). The rows of the right side are recorded with the hash of their keys; a row of the
+ * left side carries the hash of its own, which so refers to all rows that match it. Where a condition beyond the keys decides too,
+ * its values are recorded on both sides, the left ones in a boundary above the join, so that a trace can tell the matches. Derived: nothing
+ * is written of the right side, as the key tells a trace which records they are.
+ */
+public final class SemiJoinFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        if (!(node instanceof Join)) {
+            return false;
+        }
+        JoinType type = ((Join) node).joinType();
+        return type == org.apache.spark.sql.catalyst.plans.LeftSemi$.MODULE$ || type instanceof ExistenceJoin;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Join join = (Join) node;
+        if (AntiJoinFamily.isAbsence(join, rewriter.capture)) {
+            return AntiJoinFamily.leftOnly(join, rewriter);
+        }
+        Rewriter.check(node);
+        SemiJoinKeys keys = SemiJoinKeys.of(join, rewriter.capture);
+        if (join.condition().isEmpty() && join.right() instanceof LocalLimit) {
+            String reason = "the optimizer lets this EXISTS read one row of each partition; the other rows that are there are not listed";
+            rewriter.capture.problem("Join " + SemiJoinKeys.how(join.joinType()), reason, "missing");
+        }
+        Rewritten left = rewriter.rewriteHurried(join.left());
+        Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
+        Derivable derivable = rewriter.capture.derived.of(join, keys);
+        List children = new ArrayList();
+        children.add(left.plan);
+        children.add(derivable == null ? tapped(keys, join.right(), matches, rewriter) : DerivedInput.matches(join, keys, matches, derivable, rewriter));
+        Join renewed = (Join) join.withNewChildren(Scala.seq(children));
+
+        List columns = Scala.list(renewed.output());
+        List hidden = new ArrayList();
+        Alias reference;
+        Expression key = keys.left;
+        if (join.joinType() instanceof ExistenceJoin) { // without a match a row refers to none, nor to one whose key has the same hash
+            key = new If(((ExistenceJoin) join.joinType()).exists(), key, new Literal(null, DataTypes.LongType));
+        }
+        if (keys.condition == null) {
+            reference = Rewriter.alias(key, "match");
+            hidden.addAll(left.hidden);
+        } else {
+            Boundary kept = rewriter.boundary(SegmentSpec.SEMI, operator, node);
+            kept.compared = keys.condition.compared;
+            List values = values(key, null, keys.condition.left, left, kept);
+            reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(kept)), "semi");
+            columns.removeAll(left.attributes());
+        }
+        if (join.joinType() instanceof ExistenceJoin) {
+            rewriter.existences.put(Integer.valueOf(operator), ((ExistenceJoin) join.joinType()).exists());
+        }
+        columns.add(reference);
+        hidden.add(new Hidden(reference.toAttribute(), operator));
+        return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, node), hidden);
+    }
+
+    /** The right side with its tap, and without its hidden columns: nobody above needs them. */
+    private static LogicalPlan tapped(SemiJoinKeys keys, LogicalPlan original, Boundary boundary, Rewriter rewriter) {
+        Rewritten right = rewriter.rewriteHurried(original);
+        List values = values(keys.right, keys.check, keys.condition == null ? new ArrayList() : keys.condition.right, right, boundary);
+        return new HiddenProject(original.output(), Rewriter.tapped(right.plan, values, rewriter.capture.sink(boundary)), original);
+    }
+
+    private static List values(Expression key, Expression check, List compared, Rewritten side, Boundary boundary) {
+        List result = new ArrayList();
+        result.add(key);
+        boundary.column("key", null, 0);
+        if (check != null) {
+            result.add(check);
+            boundary.column("check", null, 0);
+        }
+        for (int i = 0; i < compared.size(); i++) {
+            ComparedValue value = (ComparedValue) compared.get(i);
+            result.add(value.encoded());
+            boundary.column("value", "attr", value.placeholder.exprId().id());
+        }
+        if (!compared.isEmpty()) {
+            result.add(ComparedValue.nulls(compared));
+            boundary.column("nulls", null, 0L);
+        }
+        boundary.hidden(side, result);
+        return result;
+    }
+}

@@ -1,0 +1,60 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MapInArrow;
+import org.apache.spark.sql.catalyst.plans.logical.MapInPandas;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * Functions over all rows of a task (mapInPandas, mapInArrow). Which rows an output row is made of the function alone knows, so it is
+ * all of them: a group by the number of the partition. The function sees the columns that it saw before, not ours.
+ */
+public final class TaskFunctionFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return isOne(node);
+    }
+
+    static boolean isOne(LogicalPlan node) {
+        return node instanceof MapInPandas || node instanceof MapInArrow;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.checkArguments(node);
+        LogicalPlan input = (LogicalPlan) node.children().apply(0);
+        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, node);
+        Rewritten child = rewriter.rewrite(input);
+        List values = new ArrayList();
+        values.add(partition());
+        boundary.column("key", null, 0);
+        boundary.hidden(child, values);
+        LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
+        LogicalPlan bare = new HiddenProject(input.output(), tapped, input);
+        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) bare));
+        Alias reference = Rewriter.alias(partition(), "task");
+        List columns = Scala.list(node.output());
+        columns.add(reference);
+        List hidden = new ArrayList();
+        hidden.add(new Hidden(reference.toAttribute(), operator));
+        rewriter.capture.problem(
+            node.nodeName(), "which rows of its task an output row was made of only the function knows; all of them are given", "superset");
+        return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, node), hidden);
+    }
+
+    private static Expression partition() {
+        return Cast$.MODULE$.apply(new SparkPartitionID(), DataTypes.LongType, false);
+    }
+}

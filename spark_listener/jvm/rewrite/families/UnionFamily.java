@@ -1,0 +1,56 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.types.DataTypes;
+
+/** Unions go by position: each branch puts out the hidden columns of all, its own filled and the others' null. */
+public final class UnionFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node instanceof Union;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        List branches = Scala.list(node.children());
+        List rewritten = new ArrayList();
+        List slots = new ArrayList(); // of Hidden, as the branches have them
+        for (int i = 0; i < branches.size(); i++) {
+            Rewritten branch = rewriter.rewrite((LogicalPlan) branches.get(i));
+            rewritten.add(branch);
+            slots.addAll(branch.hidden);
+        }
+        List children = new ArrayList();
+        int begin = 0;
+        for (int i = 0; i < branches.size(); i++) {
+            LogicalPlan original = (LogicalPlan) branches.get(i);
+            Rewritten branch = (Rewritten) rewritten.get(i);
+            List columns = Rewriter.visible(branch);
+            int end = begin + branch.hidden.size();
+            for (int slot = 0; slot < slots.size(); slot++) {
+                boolean own = slot >= begin && slot < end;
+                Object value = own ? ((Hidden) branch.hidden.get(slot - begin)).attribute : new Literal(null, DataTypes.LongType);
+                columns.add(Rewriter.alias((org.apache.spark.sql.catalyst.expressions.Expression) value, "branch"));
+            }
+            begin = end;
+            children.add(new HiddenProject(Scala.seq(columns), branch.plan, original));
+        }
+        LogicalPlan union = (LogicalPlan) node.withNewChildren(Scala.seq(children));
+        List output = Scala.list(union.output());
+        List hidden = new ArrayList();
+        int first = output.size() - slots.size();
+        for (int slot = 0; slot < slots.size(); slot++) {
+            hidden.add(((Hidden) slots.get(slot)).as((Attribute) output.get(first + slot)));
+        }
+        return new Rewritten(union, hidden);
+    }
+}

@@ -1,0 +1,135 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.keys.KeyHash;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import headwater.tap.RowReference;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.DenseRank;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Rank;
+import org.apache.spark.sql.catalyst.expressions.RowNumber;
+import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
+import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * Windows. Directly above the operator the rows stand partition after partition, each in the window's order: recording them there, with
+ * the partition's hash, says everything about frames of rows. For frames of values the engine counts, in hidden window columns,
+ * how far each row's frame reaches. Of ranks with ties the rank itself is recorded, which tells the peers. What stands above refers to the
+ * window's rows.
+ */
+public final class WindowFamily extends Family {
+    public boolean takes(LogicalPlan node) {
+        return node.getClass() == Window.class;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Window window = (Window) node;
+        Rewriter.check(node);
+        Rewriter.checkNoPython(node); // Spark plans a window of Python functions apart, and ours are not
+        Expression hash = KeyHash.of(window.partitionSpec(), "Window", rewriter.capture);
+        Boundary boundary = rewriter.boundary(SegmentSpec.WINDOW, operator, node);
+        if (LateralLimit.maybe(window, rewriter.capture)) {
+            rewriter.capture.problem(
+                "Window", "it may be a LIMIT for each row of a LATERAL or correlated query, of which the row alone would be given", "superset");
+        }
+        boolean limited = GroupLimitFamily.limits(window, rewriter.capture);
+        int limit = rewriter.upcoming();
+        if (limited) {
+            rewriter.limited(window.child(), limit);
+        }
+        Rewritten child = rewriter.rewrite(window.child());
+
+        List values = new ArrayList();
+        values.add(hash);
+        boundary.column("key", null, 0);
+        List expressions = Scala.list(window.windowExpressions());
+        List frames = WindowFrames.of(window);
+        for (int i = 0; i < frames.size(); i++) {
+            SpecifiedWindowFrame frame = (SpecifiedWindowFrame) frames.get(i);
+            if (frame.frameType() != org.apache.spark.sql.catalyst.expressions.RangeFrame$.MODULE$) {
+                continue;
+            }
+            SpecifiedWindowFrame toEnd = frame.copy(
+                frame.frameType(), org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$, frame.upper());
+            values.add(counted(window, toEnd, expressions));
+            boundary.column("frame_end", "frame", i);
+            if (frame.lower() != org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$) {
+                values.add(counted(window, frame, expressions));
+                boundary.column("frame_size", "frame", i);
+            }
+        }
+        Attribute rank = rank(window, limited);
+        if (rank != null) { // rows of equal rank are peers, which a trace so knows without another frame
+            values.add(Cast$.MODULE$.apply(rank, DataTypes.LongType, false));
+            boundary.column("rank", null, 0L);
+        }
+        if (rewriter.hurried()) {
+            SpecifiedWindowFrame whole = new SpecifiedWindowFrame(
+                org.apache.spark.sql.catalyst.expressions.RowFrame$.MODULE$,
+                org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$,
+                org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$.MODULE$);
+            values.add(counted(window, whole, expressions)); // so that a trace sees where rows of a partition were left unread
+            boundary.column("total", null, 0L);
+        }
+        boundary.hidden(child, values);
+        if (limited) { // the rest of the row's partition: what the limit below dropped, too
+            values.add(GroupLimitFamily.hash(Scala.list(window.partitionSpec()), rewriter.capture));
+            boundary.column("partition", "operator", limit);
+        }
+        LogicalPlan counting = window.copy(Scala.seq(expressions), window.partitionSpec(), window.orderSpec(), child.plan, window.hint());
+        Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(boundary)), "window");
+        List columns = Scala.list(node.output());
+        columns.add(reference);
+        List hidden = new ArrayList();
+        hidden.add(new Hidden(reference.toAttribute(), operator));
+        return new Rewritten(new HiddenProject(Scala.seq(columns), counting, node), hidden);
+    }
+
+    /** A column of the window that is a rank with ties; null where there is none, or where a limit of row numbers below cuts peers apart. */
+    private static Attribute rank(Window window, boolean limited) {
+        Attribute found = null;
+        List columns = Scala.list(window.windowExpressions());
+        for (int i = 0; i < columns.size(); i++) {
+            Expression function = columns.get(i) instanceof Alias ? ((Alias) columns.get(i)).child() : null;
+            function = function instanceof WindowExpression ? ((WindowExpression) function).windowFunction() : null;
+            if (limited && function instanceof RowNumber) {
+                return null;
+            }
+            if (function instanceof Rank || function instanceof DenseRank) {
+                found = ((Alias) columns.get(i)).toAttribute();
+            }
+        }
+        return found;
+    }
+
+    /** Adds a hidden window column with the number of rows in a frame; gives its attribute. */
+    private static Attribute counted(Window window, SpecifiedWindowFrame frame, List expressions) {
+        Expression one = new Literal(Integer.valueOf(1), DataTypes.IntegerType);
+        AggregateExpression count = new AggregateExpression(
+            new Count(Scala.seq((Object) one)), Complete$.MODULE$, false, Scala.none(),
+            org.apache.spark.sql.catalyst.expressions.NamedExpression$.MODULE$.newExprId());
+        WindowSpecDefinition specification = new WindowSpecDefinition(window.partitionSpec(), window.orderSpec(), frame);
+        Alias alias = Rewriter.alias(new WindowExpression(count, specification), "frame");
+        expressions.add(alias);
+        return alias.toAttribute();
+    }
+}

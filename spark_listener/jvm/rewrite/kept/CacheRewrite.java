@@ -1,0 +1,73 @@
+package headwater.rewrite.kept;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import headwater.tap.RowReference;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * The root of a plan whose rows are to be cached or checkpointed: each row is recorded where it is made, and its reference is kept beside it, the last
+ * column. A partition that is computed again (it was evicted, or its executor lost) has the references of the task that did it.
+ */
+public final class CacheRewrite {
+    private static final String MANAGER = "org.apache.spark.sql.execution.CacheManager";
+
+    private CacheRewrite() {}
+
+    /** Whether this thread optimises a plan for a checkpoint or for the cache: of that Spark says so nowhere else. */
+    public static boolean takes(LogicalPlan plan) {
+        if (plan instanceof Subquery) {
+            return false; // its own root comes later
+        }
+        if (Checkpoint.underWay(plan) != null) {
+            return true;
+        }
+        StackTraceElement[] calls = new Throwable().getStackTrace();
+        for (int i = 0; i < calls.length; i++) {
+            String method = calls[i].getMethodName();
+            if (MANAGER.equals(calls[i].getClassName()) && caches(method)) {
+                return !isRewritten(plan);
+            }
+        }
+        return false;
+    }
+
+    private static boolean caches(String method) {
+        return method.indexOf("cacheQuery") >= 0 || method.indexOf("tryRebuild") >= 0 || method.indexOf("recacheBy") >= 0;
+    }
+
+    private static boolean isRewritten(LogicalPlan plan) {
+        List columns = Scala.list(plan.output());
+        return !columns.isEmpty() && ((Attribute) columns.get(columns.size() - 1)).name().startsWith(Hidden.PREFIX);
+    }
+
+    public static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
+        Rewriter rewriter = new Rewriter(capture, 1);
+        Boundary boundary = capture.boundary(SegmentSpec.ROWS, 0, plan);
+        // What finds no room in the cache is made for its reader, who may stop before its end.
+        Rewritten child = rewriter.rewriteHurried(plan);
+        List values = new ArrayList();
+        boundary.hidden(child, values);
+        if (values.isEmpty()) { // its rows come from no record
+            values.add(new Literal(null, DataTypes.LongType));
+            boundary.column(Hidden.REF, "operator", 1);
+        }
+        Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), capture.sink(boundary)), Caches.column(capture));
+        List columns = Scala.list(plan.output());
+        columns.add(reference);
+        return new HiddenProject(Scala.seq(columns), child.plan, plan);
+    }
+}

@@ -1,0 +1,119 @@
+package headwater.rewrite.kept;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.nodes.HiddenCache;
+import headwater.shim.Scala;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+
+/**
+ * The captures of plans whose rows were cached, in this JVM: a query that reads a cache finds there how its rows came about. What was
+ * cached carries a hidden column, the reference of each row, whose name tells the capture. A capture is forgotten with its cached plan.
+ */
+public final class Caches {
+    private static final String COLUMN = "cached_";
+    private static final int MOST = 1000; // plans, and as many refusals
+    private static final Map KNOWN = new ConcurrentHashMap(); // String name of a hidden column -> WeakReference of a Capture
+    private static final Map REFUSED = new ConcurrentHashMap(); // List of expression ids that a cached plan puts out -> String reason
+
+    private Caches() {}
+
+    /** What the hidden column of a cached plan is called. */
+    static String column(Capture capture) {
+        return COLUMN + capture.id;
+    }
+
+    /** False if there are too many: then the plan must be cached as it was. */
+    public static boolean remember(Capture capture) {
+        if (KNOWN.size() >= MOST) {
+            forget(null);
+        }
+        if (KNOWN.size() >= MOST) {
+            return false;
+        }
+        KNOWN.put(Hidden.PREFIX + column(capture), new WeakReference(capture));
+        return true;
+    }
+
+    public static void refuse(QueryPlan plan, String reason) {
+        if (REFUSED.size() < MOST) {
+            REFUSED.put(ids(plan), reason);
+        }
+    }
+
+    /** Why the plan below a cache is not captured. */
+    public static String reason(InMemoryRelation relation) {
+        Object reason = REFUSED.get(ids(relation.cacheBuilder().cachedPlan()));
+        return reason == null ? "it was cached without capture" : "what was cached is not captured: " + reason;
+    }
+
+    /** The capture of what a relation reads; null if there is none. */
+    public static Capture of(InMemoryRelation relation) {
+        WeakReference known = (WeakReference) KNOWN.get(last(relation));
+        return known == null ? null : (Capture) known.get();
+    }
+
+    /** The name of the last column that is cached. */
+    private static String last(InMemoryRelation relation) {
+        List columns = Scala.list(relation.cacheBuilder().cachedPlan().output());
+        return columns.isEmpty() ? "" : ((Attribute) columns.get(columns.size() - 1)).name();
+    }
+
+    /** The plan with caches whose size is said without their hidden columns: also of a query that nobody captures. */
+    public static LogicalPlan sized(LogicalPlan plan) {
+        return KNOWN.isEmpty() ? plan : resized(plan);
+    }
+
+    private static LogicalPlan resized(LogicalPlan node) {
+        if (node instanceof InMemoryRelation) {
+            InMemoryRelation relation = (InMemoryRelation) node;
+            boolean hides = !(relation instanceof HiddenCache) && last(relation).startsWith(Hidden.PREFIX + COLUMN);
+            return hides ? HiddenCache.of(relation, relation.output()) : node;
+        }
+        List children = Scala.list(node.children());
+        boolean changed = false;
+        for (int i = 0; i < children.size(); i++) {
+            LogicalPlan child = (LogicalPlan) children.get(i);
+            LogicalPlan renewed = resized(child);
+            changed |= renewed != child;
+            children.set(i, renewed);
+        }
+        return changed ? (LogicalPlan) node.withNewChildren(Scala.seq(children)) : node;
+    }
+
+    /** Forgets what was cached by the application whose segments lie there. */
+    public static void close(String segments) {
+        String folder = segments.endsWith("/") ? segments : segments + "/";
+        forget(folder);
+        Checkpoints.close(folder);
+    }
+
+    /** Those whose plans are gone, and those whose folders lie in one (null: none). */
+    private static void forget(String segments) {
+        Iterator captures = KNOWN.values().iterator();
+        while (captures.hasNext()) {
+            Capture capture = (Capture) ((WeakReference) captures.next()).get();
+            if (capture == null || (segments != null && capture.folder.startsWith(segments))) {
+                captures.remove();
+            }
+        }
+    }
+
+    private static List ids(QueryPlan plan) {
+        List result = new ArrayList();
+        List columns = Scala.list(plan.output());
+        for (int i = 0; i < columns.size(); i++) {
+            result.add(Long.valueOf(((Attribute) columns.get(i)).exprId().id()));
+        }
+        return result;
+    }
+}

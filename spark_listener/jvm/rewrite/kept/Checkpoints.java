@@ -1,0 +1,105 @@
+package headwater.rewrite.kept;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.families.MemoryFamily;
+import headwater.shim.Scala;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.LogicalRDD;
+import scala.reflect.ClassTag$;
+
+/**
+ * The captures of frames that were checkpointed, in this JVM: a query that reads a checkpoint finds there how its rows came about. A capture is
+ * forgotten with the rows. It must not keep alive the rows that it was itself made of: programs checkpoint in loops so that these can go.
+ */
+public final class Checkpoints {
+    private static final Map KNOWN = new WeakHashMap(); // RDD -> Capture, or String: why there is none
+
+    private Checkpoints() {}
+
+    static void remember(LogicalRDD relation, Capture capture, String reason) {
+        synchronized (KNOWN) {
+            KNOWN.put(relation.rdd(), capture == null ? (Object) reason : capture);
+        }
+    }
+
+    private static Object known(LogicalPlan leaf) {
+        if (!(leaf instanceof LogicalRDD)) {
+            return null;
+        }
+        synchronized (KNOWN) {
+            return KNOWN.get(((LogicalRDD) leaf).rdd());
+        }
+    }
+
+    /** Whether a leaf reads a checkpoint that was seen as it was made. */
+    public static boolean knows(LogicalPlan leaf) {
+        return known(leaf) != null;
+    }
+
+    /** The capture of what a leaf reads; null if there is none. */
+    public static Capture of(LogicalPlan leaf) {
+        Object known = known(leaf);
+        return known instanceof Capture ? (Capture) known : null;
+    }
+
+    /** Why the plan of what a leaf reads is not captured. */
+    public static String reason(LogicalPlan leaf) {
+        Object known = known(leaf);
+        return known instanceof Capture ? "it has other columns than what was checkpointed" : String.valueOf(known);
+    }
+
+    /** Forgets those whose segments lie in a folder. */
+    static void close(String segments) {
+        synchronized (KNOWN) {
+            Iterator all = KNOWN.values().iterator();
+            while (all.hasNext()) {
+                Object known = all.next();
+                if (known instanceof Capture && ((Capture) known).folder.startsWith(segments)) {
+                    all.remove();
+                }
+            }
+        }
+    }
+
+    /**
+     * A plan that says the same, without the rows of the checkpoints that it reads. For looking at; never for running. `renewed` has what each
+     * node became: a plan and its parts, asked one after the other, stay what they are to each other.
+     */
+    public static LogicalPlan withoutRows(LogicalPlan node, IdentityHashMap renewed) {
+        LogicalPlan known = (LogicalPlan) renewed.get(node);
+        if (known == null) {
+            known = of(node) != null ? emptied((LogicalRDD) node, renewed) : parts(node, renewed);
+            renewed.put(node, known);
+        }
+        return known;
+    }
+
+    private static LogicalPlan parts(LogicalPlan node, IdentityHashMap renewed) {
+        List children = Scala.list(node.children());
+        boolean changed = false;
+        for (int i = 0; i < children.size(); i++) {
+            LogicalPlan child = (LogicalPlan) children.get(i);
+            children.set(i, withoutRows(child, renewed));
+            changed |= children.get(i) != child;
+        }
+        return changed ? (LogicalPlan) node.withNewChildren(Scala.seq(children)) : node;
+    }
+
+    private static LogicalPlan emptied(LogicalRDD relation, IdentityHashMap renewed) {
+        RDD empty = (RDD) renewed.get(relation.rdd()); // leaves of the same rows stay leaves of the same rows
+        if (empty == null) {
+            empty = relation.rdd().sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class));
+            renewed.put(relation.rdd(), empty);
+        }
+        LogicalRDD result = MemoryFamily.copy(relation, Scala.list(relation.output()), empty);
+        remember(result, of(relation), null);
+        return result;
+    }
+}

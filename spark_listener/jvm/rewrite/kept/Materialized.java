@@ -1,0 +1,40 @@
+package headwater.rewrite.kept;
+
+import headwater.rewrite.core.Capture;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+
+/** Leaves that read rows which the program had Spark make before: caches and checkpoints. */
+public final class Materialized {
+    private Materialized() {}
+
+    /** Whether a leaf is one of whose plan something is known. */
+    public static boolean reads(LogicalPlan leaf) {
+        return leaf instanceof InMemoryRelation || Checkpoints.of(leaf) != null;
+    }
+
+    /** The capture of the plan that made the rows; null if there is none. */
+    public static Capture of(LogicalPlan leaf) {
+        return leaf instanceof InMemoryRelation ? Caches.of((InMemoryRelation) leaf) : Checkpoints.of(leaf);
+    }
+
+    /** The plan that made the rows, as far as it is known: as it was written, or the capture's. Null: it is not. */
+    public static LogicalPlan written(LogicalPlan leaf) {
+        if (leaf instanceof InMemoryRelation) {
+            return ((InMemoryRelation) leaf).cacheBuilder().logicalPlan();
+        }
+        Capture capture = Checkpoints.of(leaf);
+        return capture == null ? null : capture.writtenIfKnown();
+    }
+
+    /** What a description calls it. */
+    public static String name(LogicalPlan leaf) {
+        return leaf instanceof InMemoryRelation ? leaf.nodeName() : "Checkpoint";
+    }
+
+    /** What tells a checkpoint from others; null: the leaf is none that is captured. */
+    public static String checkpoint(LogicalPlan leaf) {
+        Capture capture = Checkpoints.of(leaf);
+        return capture == null ? null : "of the checkpoint " + capture.id;
+    }
+}

@@ -1,0 +1,107 @@
+package headwater.rewrite.keys;
+
+import headwater.rewrite.core.Refused;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+
+/**
+ * What a semi-join asks for beyond equal keys, taken apart: the largest parts that read one side only are values that the engine
+ * computes and that are recorded; what is left compares them, and is checked again by a trace. Of what does not fit into 64 bits (text,
+ * floating point) equality is told by hash.
+ */
+public final class ComparedCondition {
+    public final List left = new ArrayList(); // of ComparedValue
+    public final List right = new ArrayList();
+    public final Expression compared; // over their placeholders
+    private final Join join;
+
+    private ComparedCondition(Expression condition, Join join) {
+        this.join = join;
+        this.compared = taken(condition);
+        if (left.size() > ComparedValue.MOST || right.size() > ComparedValue.MOST) {
+            throw new Refused(join.nodeName(), "too many values are compared");
+        }
+    }
+
+    /** Throws Refused where a part of the condition cannot be recorded. */
+    static ComparedCondition of(Expression condition, Join join) {
+        return new ComparedCondition(condition, join);
+    }
+
+    private Expression taken(Expression part) {
+        List side = sideOf(part);
+        if (side != null && ComparedValue.fits(part.dataType())) {
+            return placed(part, part.dataType(), side);
+        }
+        List children = Scala.list(part.children());
+        if (part instanceof EqualTo || part instanceof EqualNullSafe) {
+            Expression one = (Expression) children.get(0);
+            Expression other = (Expression) children.get(1);
+            if (sideOf(one) != null && sideOf(other) != null && !ComparedValue.fits(one.dataType())) {
+                List hashes = new ArrayList();
+                hashes.add(placed(hash(one), DataTypes.LongType, sideOf(one)));
+                hashes.add(placed(hash(other), DataTypes.LongType, sideOf(other)));
+                return (Expression) part.withNewChildren(Scala.seq(hashes));
+            }
+        }
+        if (children.isEmpty() && !part.references().isEmpty()) {
+            throw new Refused(join.nodeName(), part.sql() + " is a value of the type " + part.dataType().catalogString());
+        }
+        List renewed = new ArrayList();
+        for (int i = 0; i < children.size(); i++) {
+            renewed.add(taken((Expression) children.get(i)));
+        }
+        return children.isEmpty() ? part : (Expression) part.withNewChildren(Scala.seq(renewed));
+    }
+
+    /** The values of the one side that an expression reads; null if it reads none or both, or may differ when it is computed again. */
+    private List sideOf(Expression part) {
+        if (part.references().isEmpty() || !part.deterministic() || readsPlan(part)) {
+            return null;
+        }
+        if (part.references().subsetOf(((LogicalPlan) join.left()).outputSet())) {
+            return left;
+        }
+        return part.references().subsetOf(((LogicalPlan) join.right()).outputSet()) ? right : null;
+    }
+
+    private static boolean readsPlan(Expression part) {
+        List children = Scala.list(part.children());
+        boolean result = part instanceof PlanExpression;
+        for (int i = 0; i < children.size(); i++) {
+            result |= readsPlan((Expression) children.get(i));
+        }
+        return result;
+    }
+
+    private static Expression placed(Expression value, DataType type, List side) {
+        for (int i = 0; i < side.size(); i++) {
+            ComparedValue known = (ComparedValue) side.get(i);
+            if (known.value.semanticEquals(value)) {
+                return known.placeholder;
+            }
+        }
+        AttributeReference placeholder = new AttributeReference(
+            value.sql(), type, value.nullable(), Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        side.add(new ComparedValue(placeholder, value));
+        return placeholder;
+    }
+
+    private static Expression hash(Expression value) {
+        List keys = new ArrayList();
+        keys.add(value);
+        return KeyHash.ofJoin(keys, "Join", null);
+    }
+}

@@ -1,0 +1,157 @@
+package headwater.rewrite.keys;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Refused;
+import headwater.shim.Scala;
+import headwater.tap.AmbiguousKeys;
+import headwater.tap.KeyNumber;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.BitwiseXor;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.Pmod;
+import org.apache.spark.sql.catalyst.expressions.XxHash64;
+import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+
+/**
+ * The 64-bit hash that stands for a key. Equal keys, by Spark's own equality of groups, have equal hashes: floating-point keys are
+ * normalised as Spark normalises them when it plans an aggregate (NaN, -0.0), and since XxHash64 skips nulls, flags of what is null
+ * join the hash of several keys ((x, null) is not (null, x)).
+ */
+public final class KeyHash {
+    private static final long SEED = 42L;
+    private static final long CHECK_SEED = 0x27D4EB2F165667C5L;
+    private static final String NARROWED = "spark.headwater.test.keyHashes"; // how many hashes there are, for tests of collisions
+
+    private KeyHash() {}
+
+    public static Expression of(Seq keys, String operator, Capture capture) {
+        List all = Scala.list(keys);
+        if (all.isEmpty()) {
+            return new Literal(Long.valueOf(0L), DataTypes.LongType); // one group
+        }
+        if (all.size() == 1 && isNumber(((Expression) all.get(0)).dataType())) {
+            return number((Expression) all.get(0), operator, capture);
+        }
+        return new XxHash64(Scala.seq(hashed(all, operator)), SEED);
+    }
+
+    /**
+     * A second hash of the keys: where it differs and the first does not, two keys have one hash, and what is said of either must say so. Null
+     * where the first one is the key itself, of which there are no two.
+     */
+    public static Expression check(List keys, String operator) {
+        if (keys.isEmpty() || (keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType()))) {
+            return null;
+        }
+        return new XxHash64(Scala.seq(hashed(keys, operator)), CHECK_SEED);
+    }
+
+    /** The hash as it is; for tests one of so few values that many keys share one. */
+    public static Expression narrowed(Expression hash) {
+        String values = SQLConf.get().getConfString(NARROWED, "");
+        return values.isEmpty() ? hash : new Pmod(hash, new Literal(Long.valueOf(values), DataTypes.LongType));
+    }
+
+    private static List hashed(List keys, String operator) {
+        List result = new ArrayList();
+        for (int i = 0; i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
+            check(key, operator);
+            result.add(isNested(key.dataType()) ? NestedHash.of(key) : NormalizeFloatingNumbers$.MODULE$.normalize(key));
+        }
+        for (int i = 0; keys.size() > 1 && i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
+            if (key.nullable() && !isNested(key.dataType())) {
+                result.add(new IsNull(key));
+            }
+        }
+        return result;
+    }
+
+    /**
+     * The hash of the keys of one side of a join, null where a key is null: such a row has no match. (Keys that are compared by `<=>`
+     * come in a form that is never null.) Both sides' hashes of equal keys are equal, whichever side may be null.
+     */
+    static Expression ofJoin(List keys, String operator, Capture capture) {
+        if (keys.isEmpty()) {
+            return new Literal(Long.valueOf(0L), DataTypes.LongType); // every row may match
+        }
+        List hashed = new ArrayList();
+        Expression absent = null;
+        for (int i = 0; i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
+            check(key, operator);
+            hashed.add(NormalizeFloatingNumbers$.MODULE$.normalize(key));
+            if (key.nullable()) {
+                absent = absent == null ? new IsNull(key) : new Or(absent, new IsNull(key));
+            }
+        }
+        boolean number = keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType());
+        Expression hash = number ? number((Expression) keys.get(0), operator, capture) : new XxHash64(Scala.seq(hashed), SEED);
+        return absent == null ? hash : new If(absent, new Literal(null, DataTypes.LongType), hash);
+    }
+
+    /**
+     * One key that is a whole number needs no hash: two constants keep null and "none" apart from it, and segments shrink to a third. Of a BIGINT
+     * the capture, if there is one, says where a row has one that either is taken for.
+     */
+    private static Expression number(Expression key, String operator, Capture capture) {
+        if (key.dataType() == DataTypes.LongType && capture != null) {
+            return new KeyNumber(Scala.seq((Object) key), new AmbiguousKeys(operator, capture.reports));
+        }
+        Expression wide = key.dataType() == DataTypes.LongType ? key : Cast$.MODULE$.apply(key, DataTypes.LongType, false);
+        List values = new ArrayList();
+        values.add(wide);
+        values.add(new Literal(Long.valueOf(AmbiguousKeys.NULL), DataTypes.LongType));
+        Expression present = key.nullable() ? new Coalesce(Scala.seq(values)) : wide;
+        return new BitwiseXor(present, new Literal(Long.valueOf(AmbiguousKeys.MIXED), DataTypes.LongType));
+    }
+
+    /** What a key is, where it is a whole number that was made wider to be compared: its hash is the same. */
+    public static Expression widened(Expression key) {
+        Expression child = key instanceof Cast ? ((Cast) key).child() : null;
+        boolean wider = child != null && isNumber(key.dataType()) && isNumber(child.dataType())
+            && child.dataType().defaultSize() <= key.dataType().defaultSize();
+        return wider ? child : key;
+    }
+
+    /** Whether the hash of this one key tells the key itself. */
+    public static boolean tells(Expression key) {
+        return isNumber(key.dataType()) && SQLConf.get().getConfString(NARROWED, "").isEmpty();
+    }
+
+    public static boolean isNumber(DataType type) {
+        return type == DataTypes.LongType || type == DataTypes.IntegerType || type == DataTypes.ShortType || type == DataTypes.ByteType;
+    }
+
+    private static boolean isNested(DataType type) {
+        return type instanceof ArrayType || type instanceof StructType;
+    }
+
+    private static void check(Expression key, String operator) {
+        DataType type = key.dataType();
+        if (NestedHash.holdsMap(type)) {
+            throw new Refused(operator, "a key of the type " + type.catalogString() + " is not hashed yet");
+        }
+        if (!org.apache.spark.sql.catalyst.util.UnsafeRowUtils$.MODULE$.isBinaryStable(type)) {
+            throw new Refused(operator, "a key with the collation of " + type.catalogString() + " is not hashed yet");
+        }
+        if (!key.deterministic()) {
+            throw new Refused(operator, "a key that is not deterministic cannot be hashed twice");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+package headwater.rewrite.keys;
+
+import headwater.shim.Scala;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Contains;
+import org.apache.spark.sql.catalyst.expressions.EndsWith;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Like;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.StartsWith;
+import org.apache.spark.sql.catalyst.expressions.Year;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+
+/**
+ * Which expressions over the columns of scans mean the same to Spark and to whoever traces.
+ *
+ * What is accepted here must be accepted by graph/trace/database/translate.py; a test compares them.
+ */
+public final class SameValues {
+    private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}|null"); // of four digits' years alone
+
+    private final Map defined = new HashMap(); // ExprId -> Expression, of projections
+    private final Map scanned = new HashMap(); // ExprId -> Integer, the scan that has the column
+
+    /** What a projection computes may be read above it. */
+    public void define(Project project) {
+        List columns = Scala.list(project.projectList());
+        for (int i = 0; i < columns.size(); i++) {
+            if (columns.get(i) instanceof Alias) {
+                defined.put(((Alias) columns.get(i)).exprId(), ((Alias) columns.get(i)).child());
+            }
+        }
+    }
+
+    /**
+     * The columns of a scan may be read above it. False where another scan has columns of the same numbers: a column is told by its number alone.
+     */
+    public boolean define(List columns, int scan) {
+        boolean own = true;
+        for (int i = 0; i < columns.size(); i++) {
+            own &= scanned.put(((Attribute) columns.get(i)).exprId(), Integer.valueOf(scan)) == null;
+        }
+        return own;
+    }
+
+    /** The scans whose columns an expression reads. */
+    public Set scansOf(Expression expression) {
+        Set columns = new HashSet();
+        same(expression, columns);
+        Set result = new HashSet();
+        java.util.Iterator all = columns.iterator();
+        while (all.hasNext()) {
+            result.add(scanned.get(((Attribute) all.next()).exprId()));
+        }
+        return result;
+    }
+
+    /** Whether an expression means the same to whoever traces. Adds the columns of scans that it reads. */
+    public boolean same(Expression expression, Set columns) {
+        if (expression instanceof Alias) {
+            return same(((Alias) expression).child(), columns);
+        }
+        if (expression instanceof AttributeReference) {
+            Expression definition = (Expression) defined.get(((Attribute) expression).exprId());
+            if (definition != null) {
+                return same(definition, columns);
+            }
+            columns.add(expression);
+            return scanned.containsKey(((Attribute) expression).exprId()) && same(expression.dataType());
+        }
+        if (expression instanceof Literal) {
+            boolean dated = !expression.dataType().equals(DataTypes.DateType) || DATE.matcher(expression.toString()).matches();
+            return same(expression.dataType()) && dated && expression.toString().indexOf('\0') < 0;
+        }
+        if (!known(expression)) {
+            return false;
+        }
+        List children = Scala.list(expression.children());
+        DataType type = null;
+        for (int i = 0; i < children.size(); i++) {
+            Expression child = (Expression) children.get(i);
+            if (!same(child, columns) || (type != null && !type.equals(child.dataType()))) {
+                return false; // operands of two types would be widened, and not in the same way everywhere
+            }
+            type = child.dataType();
+        }
+        return true;
+    }
+
+    private static boolean known(Expression e) {
+        return e instanceof EqualTo || e instanceof EqualNullSafe || e instanceof LessThan || e instanceof LessThanOrEqual || e instanceof GreaterThan
+            || e instanceof GreaterThanOrEqual || e instanceof And || e instanceof Or || e instanceof Not || e instanceof IsNull
+            || e instanceof IsNotNull || e instanceof In || e instanceof StartsWith || e instanceof EndsWith || e instanceof Contains
+            || e instanceof Year || isLike(e) || (e instanceof Cast && KeyHash.widened(e) != e);
+    }
+
+    /** A pattern that nothing in it escapes. */
+    private static boolean isLike(Expression e) {
+        Like like = e instanceof Like ? (Like) e : null;
+        return like != null && like.right() instanceof Literal && like.right().toString().indexOf(like.escapeChar()) < 0;
+    }
+
+    private static boolean same(DataType type) {
+        return type.equals(DataTypes.BooleanType) || type.equals(DataTypes.ByteType) || type.equals(DataTypes.ShortType)
+            || type.equals(DataTypes.IntegerType) || type.equals(DataTypes.LongType) || type.equals(DataTypes.StringType)
+            || type.equals(DataTypes.DateType) || type instanceof DecimalType;
+    }
+}

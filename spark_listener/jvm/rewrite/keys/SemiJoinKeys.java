@@ -1,0 +1,87 @@
+package headwater.rewrite.keys;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Refused;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import scala.Option;
+import scala.Tuple8;
+
+/**
+ * By what a semi-join finds its matches: the hash of equal keys on both sides, as Spark itself tells keys, and what is left of the
+ * condition.
+ */
+public final class SemiJoinKeys {
+    public final Expression left;
+    public final Expression right;
+    public final Expression check; // a second hash of the right side's keys; null: the first is the key itself
+    public final List leftKeys; // of Expression: the keys themselves
+    public final List rightKeys;
+    public final ComparedCondition condition; // beyond the keys; null: there is none
+
+    private SemiJoinKeys(
+            Expression left, Expression right, Expression check, List leftKeys, List rightKeys, ComparedCondition condition) {
+        this.left = left;
+        this.right = right;
+        this.check = check;
+        this.leftKeys = leftKeys;
+        this.rightKeys = rightKeys;
+        this.condition = condition;
+    }
+
+    /**
+     * Where a part of the condition cannot be recorded, the capture says that all rows of equal keys are given. Without a capture the result is null
+     * then.
+     */
+    public static SemiJoinKeys of(Join join, Capture capture) {
+        String name = "Join " + how(join.joinType());
+        Tuple8 found = (Tuple8) Scala.orNull(ExtractEquiJoinKeys$.MODULE$.unapply(join));
+        List left = found == null ? new ArrayList() : Scala.list((scala.collection.Iterable) found._2());
+        List right = found == null ? new ArrayList() : Scala.list((scala.collection.Iterable) found._3());
+        Expression rest = (Expression) Scala.orNull(found == null ? join.condition() : (Option) found._4());
+        ComparedCondition condition = null;
+        if (rest != null) {
+            try {
+                condition = ComparedCondition.of(rest, join);
+            } catch (Refused reason) {
+                if (capture == null) {
+                    return null;
+                }
+                String text = "which of the rows of equal keys meet the condition is not recorded (" + reason.getMessage() + "); all of them are given";
+                capture.problem(name, text, "superset");
+            }
+        }
+        return new SemiJoinKeys(
+            KeyHash.narrowed(KeyHash.ofJoin(left, name, capture)), KeyHash.narrowed(KeyHash.ofJoin(right, name, capture)),
+            KeyHash.check(right, name), left, right, condition);
+    }
+
+    /** What of the right side is compared beyond the keys: expressions over its columns. */
+    public List rightValues() {
+        return condition == null ? new ArrayList() : values(condition.right);
+    }
+
+    /** The same of the left side. */
+    public List leftValues() {
+        return condition == null ? new ArrayList() : values(condition.left);
+    }
+
+    private static List values(List compared) {
+        List result = new ArrayList();
+        for (int i = 0; i < compared.size(); i++) {
+            result.add(((ComparedValue) compared.get(i)).value);
+        }
+        return result;
+    }
+
+    /** The kind of a join, in words. */
+    public static String how(JoinType type) {
+        return type instanceof ExistenceJoin ? "existence" : type.sql().toLowerCase(java.util.Locale.ROOT);
+    }
+}

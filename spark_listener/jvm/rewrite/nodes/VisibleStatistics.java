@@ -1,0 +1,135 @@
+package headwater.rewrite.nodes;
+
+import headwater.rewrite.core.Hidden;
+import headwater.shim.Scala;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec;
+import scala.collection.immutable.Seq;
+import scala.math.BigInt;
+
+/**
+ * What Spark would know of a plan's size without hidden columns: it decides by that between join strategies. Before the query runs that is
+ * what the original's statistics say. Once stages have run, adaptive execution goes by what they counted, and so must a node above them.
+ */
+final class VisibleStatistics {
+    private static final long WIDTH = 8L; // bytes that a hidden column takes in a row of a shuffle or a cache
+
+    private VisibleStatistics() {}
+
+    static Statistics of(LogicalPlan node) {
+        if (node.statsCache().isEmpty()) { // adaptive execution empties it when a stage has run
+            HiddenNode hidden = (HiddenNode) node;
+            node.statsCache_$eq(Scala.some(isMeasured(node) ? measured(node, hidden) : hidden.original().stats()));
+        }
+        return (Statistics) node.statsCache().get();
+    }
+
+    private static Statistics measured(LogicalPlan node, HiddenNode hidden) {
+        try {
+            return hidden.visible(weighed((LogicalPlan) node.children().apply(0))).stats();
+        } catch (Exception fault) { // an estimate is not worth a query
+            return hidden.original().stats();
+        } catch (AssertionError fault) { // what Scala's assert throws
+            return hidden.original().stats();
+        }
+    }
+
+    /** Whether a part of the plan has run, so that its size is known. */
+    private static boolean isMeasured(LogicalPlan node) {
+        if (node instanceof LogicalQueryStage) {
+            return true;
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            if (isMeasured((LogicalPlan) children.get(i))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The columns that are not hidden. */
+    static Seq visible(Seq columns) {
+        List result = new ArrayList();
+        List all = Scala.list(columns);
+        for (int i = 0; i < all.size(); i++) {
+            if (!isHidden(all.get(i))) {
+                result.add(all.get(i));
+            }
+        }
+        return Scala.seq(result);
+    }
+
+    private static boolean isHidden(Object column) {
+        return column instanceof NamedExpression && ((NamedExpression) column).name().startsWith(Hidden.PREFIX);
+    }
+
+    /** A stand-in for a plan: its columns and size without hidden columns. */
+    private static LogicalPlan weighed(LogicalPlan node) {
+        return new Weighed(visible(node.output()), node, sized(node));
+    }
+
+    private static Statistics sized(LogicalPlan node) {
+        if (node instanceof LogicalQueryStage) {
+            return discounted((LogicalQueryStage) node);
+        }
+        if (node instanceof HiddenNode || node.children().isEmpty()) {
+            return node.stats();
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            children.set(i, weighed((LogicalPlan) children.get(i)));
+        }
+        return ((LogicalPlan) node.withNewChildren(Scala.seq(children))).stats();
+    }
+
+    /** What a stage counted, without the bytes of its hidden columns. Before it has run, it has an estimate, which is without them already. */
+    private static Statistics discounted(LogicalQueryStage node) {
+        Statistics known = node.stats();
+        return known.isRuntime() ? without(known, hiddenColumns(node.physicalPlan())) : known;
+    }
+
+    /** What was counted, without so many hidden columns of each row. */
+    static Statistics without(Statistics counted, long columns) {
+        if (columns == 0L || counted.rowCount().isEmpty()) {
+            return counted;
+        }
+        BigInteger rows = ((BigInt) counted.rowCount().get()).bigInteger();
+        BigInteger size = counted.sizeInBytes().bigInteger().subtract(rows.multiply(BigInteger.valueOf(WIDTH * columns)));
+        return counted.copy(new BigInt(size.max(BigInteger.ONE)), counted.rowCount(), counted.attributeStats(), counted.isRuntime());
+    }
+
+    private static long hiddenColumns(SparkPlan plan) {
+        if (plan instanceof TableCacheQueryStageExec) {
+            return 0L; // HiddenCache says its size without them
+        }
+        if (plan instanceof QueryStageExec) {
+            List output = Scala.list(plan.output());
+            return output.size() - visible(plan.output()).size();
+        }
+        return plan.children().isEmpty() ? 0L : hiddenColumns((SparkPlan) plan.children().apply(0));
+    }
+
+    /** Passes its child on with other statistics. It is only asked for them, and never run. */
+    private static final class Weighed extends Project {
+        private final Statistics known;
+
+        Weighed(Seq columns, LogicalPlan child, Statistics known) {
+            super(columns, child);
+            this.known = known;
+        }
+
+        public Statistics stats() {
+            return known;
+        }
+    }
+}

@@ -1,0 +1,229 @@
+package headwater.rewrite.recomputed;
+
+import headwater.rewrite.core.Inputs;
+import headwater.rewrite.keys.ComparedValue;
+import headwater.rewrite.keys.KeyHash;
+import headwater.rewrite.keys.SameValues;
+import headwater.rewrite.keys.SemiJoinKeys;
+import headwater.rewrite.scans.SourceFormats;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys$;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructField;
+
+/**
+ * Whether the groups of an aggregate, or what a semi-join finds on its right side, can be found again when somebody asks: the operator
+ * stands over Parquet scans with nothing but filters, projections and (below a group) equi-joins between, inner, left outer, semi and anti, and whoever traces
+ * can evaluate its keys, the filters and the joins' conditions exactly as Spark does. Then no association need be written: what is known of
+ * a group tells its keys, and keys tell the records.
+ *
+ * What is accepted here must be accepted by graph/trace/derived/sought.py; a test compares them.
+ */
+public final class Derivable {
+    final double seconds; // that finding the records of one key again is estimated to take
+    final List keys; // of Expression, over what the operator reads
+    final boolean joined; // whether it reads more than one scan
+    private final SameValues values;
+
+    private Derivable(double seconds, List keys, boolean joined, SameValues values) {
+        this.seconds = seconds;
+        this.keys = keys;
+        this.joined = joined;
+        this.values = values;
+    }
+
+    /** Of the groups of an aggregate; null where they cannot be found again for sure. */
+    static Derivable of(Aggregate aggregate) {
+        Derivable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
+        return result != null && result.joined && result.keys.size() > ComparedValue.MOST ? null : result;
+    }
+
+    /**
+     * Of the matches on the right side of a semi-join; null where they cannot be found again for sure. Its rows are referred to by the hash of
+     * one key, which must tell the key; what is compared beyond it must be whole numbers.
+     */
+    static Derivable of(Join join, SemiJoinKeys keys) {
+        List wanted = new ArrayList();
+        for (int i = 0; i < keys.rightKeys.size(); i++) {
+            wanted.add(KeyHash.widened((Expression) keys.rightKeys.get(i)));
+        }
+        if (wanted.size() != 1 || !KeyHash.tells((Expression) wanted.get(0))) {
+            return null;
+        }
+        return areNumbers(keys.rightValues()) ? of(join.right(), wanted, keys.rightValues(), false) : null;
+    }
+
+    private static boolean areNumbers(List values) {
+        for (int i = 0; i < values.size(); i++) {
+            if (!KeyHash.isNumber(((Expression) values.get(i)).dataType())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether the reference to a group tells its key: one whole number, or none at all. */
+    boolean isToldByReference() {
+        return keys.isEmpty() || (keys.size() == 1 && KeyHash.tells((Expression) keys.get(0)));
+    }
+
+    /**
+     * The scans of joined ones, by their place among the operators below (the operator's input is 0), whose records tell the keys of a group: of
+     * those keys that 64 bits do not hold.
+     */
+    Set telling() {
+        Set result = new HashSet();
+        for (int i = 0; joined && !isToldByReference() && i < keys.size(); i++) {
+            Expression key = (Expression) keys.get(i);
+            if (!ComparedValue.fits(key.dataType())) {
+                result.addAll(values.scansOf(key));
+            }
+        }
+        return result;
+    }
+
+    private static Derivable of(LogicalPlan below, List keys, List values, boolean joins) {
+        Below found = new Below(joins);
+        found.wanted.addAll(keys);
+        found.wanted.addAll(values);
+        if (!found.visit(below)) {
+            return null;
+        }
+        Set columns = new HashSet();
+        for (int i = 0; i < found.wanted.size(); i++) {
+            if (!found.values.same((Expression) found.wanted.get(i), columns)) {
+                return null;
+            }
+        }
+        return new Derivable(found.matches + TraceSeconds.of(found.scans, columns), keys, found.scans.size() > 1, found.values);
+    }
+
+    /** What stands below an operator. */
+    private static final class Below {
+        final SameValues values = new SameValues();
+        final List wanted = new ArrayList(); // of Expression: what must be evaluated
+        final List scans = new ArrayList(); // of LogicalRelation
+        double matches; // seconds that finding what semi-joins match takes
+        private final boolean joins;
+        private int next;
+
+        Below(boolean joins) {
+            this.joins = joins;
+        }
+
+        /** Whether it can all be read again. */
+        boolean visit(LogicalPlan node) {
+            int place = next++;
+            if (!Inputs.subqueries(node).isEmpty()) {
+                return false; // another relation had a part in the rows
+            }
+            if (node.getClass() == Filter.class) {
+                wanted.add(((Filter) node).condition());
+                return visit(((Filter) node).child());
+            }
+            if (node.getClass() == Project.class) {
+                values.define((Project) node);
+                return visit(((Project) node).child());
+            }
+            if (node instanceof LogicalRelation) {
+                scans.add(node);
+                return values.define(Scala.list(node.output()), place) && isPlain((LogicalRelation) node);
+            }
+            return joins && node instanceof Join && visit((Join) node);
+        }
+
+        private boolean visit(Join join) {
+            JoinType type = join.joinType();
+            if (type == org.apache.spark.sql.catalyst.plans.LeftSemi$.MODULE$) {
+                return visitSemi(join);
+            }
+            boolean outer = type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$;
+            boolean known = outer || type == org.apache.spark.sql.catalyst.plans.Inner$.MODULE$
+                || type == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
+            if (!known || ExtractEquiJoinKeys$.MODULE$.unapply(join).isEmpty()) {
+                return false; // every row with every row
+            }
+            wanted.add(join.condition().get());
+            return visit(join.left()) && (!outer || !holdsJoin(join.right())) && visit(join.right());
+        }
+
+        /** What it matches must be found again by itself; where more than the keys decides, a record of the left side stands for its row. */
+        private boolean visitSemi(Join join) {
+            SemiJoinKeys keys = SemiJoinKeys.of(join, null);
+            Derivable found = keys == null ? null : Derivable.of(join, keys);
+            if (found == null || !areNumbers(keys.leftValues()) || (keys.condition != null && !isOneScan(join.left()))) {
+                return false;
+            }
+            matches += found.seconds;
+            wanted.add(join.condition().get());
+            return visit(join.left()) && visit(join.right());
+        }
+
+        private static boolean holdsJoin(LogicalPlan node) {
+            return node instanceof Join || (node.children().size() == 1 && holdsJoin((LogicalPlan) node.children().apply(0)));
+        }
+
+        /** Whether a row is made of one record. */
+        private static boolean isOneScan(LogicalPlan node) {
+            boolean passes = node instanceof Filter || node instanceof Project
+                || (node instanceof Join && ((Join) node).joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$);
+            return passes ? isOneScan((LogicalPlan) node.children().apply(0)) : node instanceof LogicalRelation;
+        }
+    }
+
+    private static boolean isPlain(LogicalRelation scan) {
+        if (!(scan.relation() instanceof HadoopFsRelation)) {
+            return false;
+        }
+        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+        return relation.fileFormat().getClass() == ParquetFileFormat.class && isReadAgain(relation) && isPlain(relation);
+    }
+
+    /** Whether whoever traces can read the files: of local ones alone, so far. What was left unwritten of others, nobody could find again. */
+    private static boolean isReadAgain(HadoopFsRelation relation) {
+        List roots = Scala.list(relation.location().rootPaths());
+        for (int i = 0; i < roots.size(); i++) {
+            if (!"file".equals(((Path) roots.get(i)).toUri().getScheme())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether Spark reads the columns of the files by their names alone, as they are: whoever traces cannot know better. */
+    private static boolean isPlain(HadoopFsRelation relation) {
+        SQLConf conf = SQLConf.get();
+        if (conf.isParquetBinaryAsString() || conf.caseSensitiveAnalysis() || conf.parquetFieldIdReadEnabled() || conf.ignoreCorruptFiles()
+            || "LEGACY".equalsIgnoreCase(conf.getConfString("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED"))) {
+            return false;
+        }
+        Map options = SourceFormats.options(relation);
+        if ("true".equalsIgnoreCase((String) options.get("ignorecorruptfiles")) || "LEGACY".equalsIgnoreCase((String) options.get("datetimerebasemode"))
+            || !relation.overlappedPartCols().isEmpty()) {
+            return false;
+        }
+        StructField[] fields = relation.dataSchema().fields();
+        for (int i = 0; i < fields.length; i++) {
+            if (fields[i].metadata().contains("EXISTS_DEFAULT")) {
+                return false; // stands for null where an older file lacks the column
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,158 @@
+package headwater.rewrite.recomputed;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Inputs;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.keys.ComparedValue;
+import headwater.rewrite.keys.KeyHash;
+import headwater.rewrite.nodes.HiddenAggregate;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Complete$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/**
+ * Aggregates whose groups are found again: nothing is written of their input (docs: capture format, "Derived boundaries"). What tells a trace
+ * the key of a group is, in this order: the reference to the group, where the key is one whole number or there is none; the group's least
+ * record, where there is one scan; else the key's values, written once for each group, and for those values that 64 bits do not hold the
+ * least record of each scan that they come from.
+ */
+public final class DerivedGroups {
+    private final Aggregate aggregate;
+    private final int operator;
+    private final Rewriter rewriter;
+    private final Derivable derivable;
+
+    public DerivedGroups(Aggregate aggregate, int operator, Rewriter rewriter, Derivable derivable) {
+        this.aggregate = aggregate;
+        this.operator = operator;
+        this.rewriter = rewriter;
+        this.derivable = derivable;
+    }
+
+    public Rewritten rewrite() {
+        List keys = derivable.keys;
+        if (derivable.isToldByReference()) {
+            return toldByReference();
+        }
+        if (!derivable.joined) {
+            return toldByRecord();
+        }
+        return toldByValues(KeyHash.check(keys, "Aggregate"));
+    }
+
+    private Rewritten toldByReference() {
+        Boundary boundary = boundary();
+        DerivedInput input = input(boundary, new HashSet());
+        boundary.derived.put("told", Boolean.TRUE);
+        Alias reference = Rewriter.alias(hash(), "group");
+        List outputs = Scala.list(aggregate.aggregateExpressions());
+        outputs.add(reference);
+        return referred(renewed(outputs, input.rows.plan), reference);
+    }
+
+    private Rewritten toldByRecord() {
+        Boundary boundary = boundary();
+        Set all = new HashSet();
+        for (int i = 0; i < Inputs.size(aggregate.child()); i++) {
+            all.add(Integer.valueOf(i));
+        }
+        DerivedInput input = input(boundary, all);
+        Alias reference = Rewriter.alias(least((Hidden) input.rows.hidden.get(0)), "group");
+        List outputs = Scala.list(aggregate.aggregateExpressions());
+        outputs.add(reference);
+        return referred(renewed(outputs, input.rows.plan), reference);
+    }
+
+    private Rewritten toldByValues(Expression check) {
+        List values = new ArrayList(); // of ComparedValue
+        List places = new ArrayList(); // of Integer: which keys they are
+        for (int i = 0; i < derivable.keys.size(); i++) {
+            Expression key = (Expression) derivable.keys.get(i);
+            if (ComparedValue.fits(key.dataType())) {
+                values.add(new ComparedValue(null, key));
+                places.add(Integer.valueOf(i));
+            }
+        }
+        Boundary boundary = boundary();
+        Boundary told = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(hash(), aggregate.child()));
+        DerivedInput input = input(boundary, derivable.telling());
+        List outputs = Scala.list(aggregate.aggregateExpressions());
+        List recorded = new ArrayList();
+        Alias reference = add(hash(), "group", outputs, recorded);
+        told.column("key", null, 0);
+        add(check, "check", outputs, recorded);
+        told.column("check", null, 0);
+        for (int i = 0; i < values.size(); i++) {
+            add(((ComparedValue) values.get(i)).encoded(), "value", outputs, recorded);
+            told.column("value", "attr", ((Integer) places.get(i)).longValue());
+        }
+        if (!values.isEmpty()) {
+            add(ComparedValue.nulls(values), "nulls", outputs, recorded);
+            told.column("nulls", null, 0);
+        }
+        for (int i = 0; i < input.rows.hidden.size(); i++) {
+            Hidden record = (Hidden) input.rows.hidden.get(i);
+            add(least(record), "record", outputs, recorded);
+            told.column("ref", "operator", record.operator);
+        }
+        LogicalPlan tapped = Rewriter.tapped(renewed(outputs, input.rows.plan), recorded, rewriter.capture.sink(told));
+        List columns = Scala.list(aggregate.output());
+        columns.add(reference.toAttribute());
+        return referred(new HiddenProject(Scala.seq(columns), tapped, aggregate), reference);
+    }
+
+    private static Alias add(Expression expression, String name, List outputs, List recorded) {
+        Alias column = Rewriter.alias(expression, name);
+        outputs.add(column);
+        recorded.add(column.toAttribute());
+        return column;
+    }
+
+    private Boundary boundary() {
+        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, aggregate);
+        boundary.derive(derivable.seconds);
+        return boundary;
+    }
+
+    private DerivedInput input(Boundary boundary, Set numbered) {
+        DerivedInput input = new DerivedInput(aggregate.child(), numbered, rewriter);
+        boundary.column("key", null, 0);
+        for (int i = 0; i < input.made.size(); i++) {
+            boundary.column("ref", "operator", ((Integer) input.made.get(i)).intValue());
+        }
+        return input;
+    }
+
+    private Expression hash() {
+        return KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate", rewriter.capture));
+    }
+
+    private static Expression least(Hidden record) {
+        return new AggregateExpression(
+            new Min(record.attribute), Complete$.MODULE$, false, Scala.none(), NamedExpression$.MODULE$.newExprId());
+    }
+
+    private LogicalPlan renewed(List outputs, LogicalPlan input) {
+        return new HiddenAggregate(aggregate.groupingExpressions(), Scala.seq(outputs), input, aggregate.hint(), aggregate);
+    }
+
+    private Rewritten referred(LogicalPlan plan, Alias reference) {
+        List hidden = new ArrayList();
+        hidden.add(new Hidden(reference.toAttribute(), operator));
+        return new Rewritten(plan, hidden);
+    }
+}

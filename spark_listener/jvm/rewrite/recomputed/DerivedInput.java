@@ -1,0 +1,170 @@
+package headwater.rewrite.recomputed;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.families.ScanFamily;
+import headwater.rewrite.keys.ComparedValue;
+import headwater.rewrite.keys.SemiJoinKeys;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.rewrite.scans.NumberedScan;
+import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * What stands below a group that is found again. Its scans are as they were, but that the files are listed which they read; those alone
+ * carry references whose records tell the group's keys. The operators are those that Derivable knows.
+ */
+public final class DerivedInput {
+    final Rewritten rows;
+    final List made = new ArrayList(); // of Integer: the operators whose references the rows have
+
+    private final Rewriter rewriter;
+    private final int first; // operator of the input
+    private final Set numbered; // of Integer: the scans that carry references, by their place below
+    private boolean twin; // whether a side of a join is being rewritten that carries references elsewhere
+
+    /** `numbered` as Derivable.telling gives it, or all. */
+    DerivedInput(LogicalPlan input, Set numbered, Rewriter rewriter) {
+        this.rewriter = rewriter;
+        this.first = rewriter.upcoming();
+        this.numbered = numbered;
+        this.rows = rewritten(input, made);
+    }
+
+    private DerivedInput(Rewriter rewriter, LogicalPlan side) {
+        this.rewriter = rewriter;
+        this.first = rewriter.upcoming();
+        this.numbered = new HashSet();
+        this.rows = side(side, made);
+    }
+
+    /** The right side of a semi-join without a tap: a row of the left side tells the key, and the key the rows. */
+    public static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Derivable derivable, Rewriter rewriter) {
+        DerivedInput right = new DerivedInput(rewriter, join.right());
+        derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList() : keys.condition.right, right.made);
+        return right.rows.plan;
+    }
+
+    /** Adds to `made` what the rows are made of: of Integer, the operators that have references. */
+    private Rewritten rewritten(LogicalPlan node, List made) {
+        int operator = rewriter.number();
+        if (node instanceof LogicalRelation) {
+            made.add(Integer.valueOf(operator));
+            return scan((LogicalRelation) node, operator);
+        }
+        if (node instanceof Join) {
+            return joined((Join) node, operator, made);
+        }
+        Rewritten child = rewritten((LogicalPlan) node.children().apply(0), made);
+        if (child.hidden.isEmpty() || !(node instanceof Project)) {
+            return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+        }
+        List columns = Scala.list(((Project) node).projectList());
+        columns.addAll(child.attributes());
+        return new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, node), child.hidden);
+    }
+
+    private Rewritten joined(Join join, int operator, List made) {
+        boolean semi = join.joinType() == org.apache.spark.sql.catalyst.plans.LeftSemi$.MODULE$;
+        boolean both = !semi && join.joinType() != org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$;
+        List ofLeft = new ArrayList();
+        List ofRight = new ArrayList();
+        Rewritten left = side(join.left(), ofLeft);
+        SemiJoinKeys keys = semi ? SemiJoinKeys.of(join, null) : null;
+        Boundary matches = semi ? rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right())) : null;
+        Rewritten right = side(join.right(), ofRight);
+        List children = new ArrayList();
+        children.add(left.plan);
+        children.add(right.plan);
+        List hidden = new ArrayList(left.hidden);
+        if (both) {
+            hidden.addAll(right.hidden);
+            ofLeft.addAll(ofRight);
+        }
+        if (semi) {
+            matched(join, keys, matches, operator, ofLeft, ofRight);
+        }
+        made.addAll(ofLeft);
+        return wanted((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden, join);
+    }
+
+    private Rewritten side(LogicalPlan side, List made) {
+        twin = rewriter.capture.twins().has(side);
+        Rewritten result = rewritten(side, made);
+        twin = false;
+        return result;
+    }
+
+    /** A join without the references that its sides carry for the sake of their twins alone. */
+    private Rewritten wanted(LogicalPlan renewed, List hidden, Join join) {
+        List kept = new ArrayList();
+        List columns = Scala.list(join.output());
+        for (int i = 0; i < hidden.size(); i++) {
+            Hidden column = (Hidden) hidden.get(i);
+            if (isNumbered(column.operator)) {
+                kept.add(column);
+            }
+        }
+        if (kept.size() == hidden.size()) {
+            return new Rewritten(renewed, hidden);
+        }
+        columns.addAll(new Rewritten(renewed, kept).attributes());
+        return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, join), kept);
+    }
+
+    private boolean isNumbered(int operator) {
+        return numbered.contains(Integer.valueOf(operator - first));
+    }
+
+    /** A row of a semi-join refers to what it matches by its key; where more decides, by a record that tells the row. */
+    private void matched(Join join, SemiJoinKeys keys, Boundary matches, int operator, List ofLeft, List ofRight) {
+        Derivable derivable = Derivable.of(join, keys);
+        derive(matches, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList() : keys.condition.right, ofRight);
+        matches.left = keys.leftKeys;
+        if (keys.condition != null) {
+            Boundary rows = rewriter.boundary(SegmentSpec.SEMI, operator, join);
+            rows.compared = keys.condition.compared;
+            derive(rows, derivable.seconds, keys.leftKeys, keys.condition.left, ofLeft);
+            ofLeft.clear();
+        }
+        ofLeft.add(Integer.valueOf(operator));
+    }
+
+    /** The columns are those that a boundary has whose rows are written. */
+    private static void derive(Boundary boundary, double seconds, List keys, List compared, List made) {
+        boundary.derive(seconds);
+        boundary.keys = keys;
+        boundary.values = new ArrayList();
+        boundary.column("key", null, 0);
+        for (int i = 0; i < compared.size(); i++) {
+            ComparedValue value = (ComparedValue) compared.get(i);
+            boundary.column("value", "attr", value.placeholder.exprId().id());
+            boundary.values.add(value.value);
+        }
+        if (!compared.isEmpty()) {
+            boundary.column("nulls", null, 0);
+        }
+        for (int i = 0; i < made.size(); i++) {
+            boundary.column("ref", "operator", ((Integer) made.get(i)).intValue());
+        }
+    }
+
+    private Rewritten scan(LogicalRelation scan, int operator) {
+        if (twin || isNumbered(operator)) {
+            return new ScanFamily().rewrite(scan, operator, rewriter);
+        }
+        HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+        return new Rewritten(NumberedScan.listed(scan, relation, rewriter.capture.source(relation, 0L)), new ArrayList());
+    }
+}

@@ -1,0 +1,48 @@
+package headwater.rewrite.recomputed;
+
+import headwater.rewrite.keys.SemiJoinKeys;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+
+/** Which groups and matches of a query are left to traces: all of them together take no more than the budget, since one trace may need them all. */
+public final class TraceBudget {
+    final boolean open; // whether anything is left to traces at all
+    private double left; // seconds
+    private final Map known = new IdentityHashMap(); // Aggregate, or Join that is a semi-join -> Derivable or null
+
+    public TraceBudget(double seconds) {
+        this.open = seconds > 0.0;
+        this.left = seconds;
+    }
+
+    /** Null where the groups of an aggregate have to be written. */
+    public Derivable of(Aggregate aggregate) {
+        if (open && !known.containsKey(aggregate)) {
+            known.put(aggregate, afforded(Derivable.of(aggregate)));
+        }
+        return (Derivable) known.get(aggregate);
+    }
+
+    /** Null where what a semi-join finds has to be written. */
+    public Derivable of(Join join, SemiJoinKeys keys) {
+        if (open && !known.containsKey(join)) {
+            known.put(join, afforded(Derivable.of(join, keys)));
+        }
+        return (Derivable) known.get(join);
+    }
+
+    /** Lets go of the plans. */
+    public void clear() {
+        known.clear();
+    }
+
+    private Derivable afforded(Derivable found) {
+        if (found == null || found.seconds > left) {
+            return null;
+        }
+        left -= found.seconds;
+        return found;
+    }
+}

@@ -1,0 +1,171 @@
+package headwater.rewrite.recomputed;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Inputs;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.families.AntiJoinFamily;
+import headwater.rewrite.families.JoinFamily;
+import headwater.rewrite.keys.SemiJoinKeys;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.rewrite.scans.NumberedScan;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.trees.TreePattern;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * Sides of joins that stand in a query more than once. Spark broadcasts or shuffles equal sides once; where one carries references and
+ * another does not, as nobody asks for its records, they would not be equal, and it would do so twice. So the other carries them too, up to the
+ * join. Such a side is a scan with filters and projections over it.
+ */
+public final class Twins {
+    private final Capture capture;
+    private final List followed = new ArrayList(); // of LogicalPlan: sides that carry references
+    private final Map listed = new IdentityHashMap(); // HadoopFsRelation: of groups that are found again
+
+    public Twins(Capture capture) {
+        this.capture = capture;
+        visit(capture.original);
+    }
+
+    /** Whether a side of a join stands elsewhere too, with references. */
+    boolean has(LogicalPlan side) {
+        LogicalRelation scan = scanOf(side);
+        for (int i = 0; scan != null && i < followed.size(); i++) {
+            LogicalPlan other = (LogicalPlan) followed.get(i);
+            if (scan.relation().equals(scanOf(other).relation()) && other.canonicalized().equals(side.canonicalized())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * A plan that nobody follows, over the same columns; its operators keep their numbers. Its sides that stand elsewhere too are as they
+     * are there.
+     */
+    public LogicalPlan unfollowed(LogicalPlan side, Rewriter rewriter) {
+        boolean prunes = side.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY()); // which goes by a side as it is
+        if (prunes || (followed.isEmpty() && listed.isEmpty())) {
+            return rewriter.unfollowed(side);
+        }
+        return side(side, rewriter);
+    }
+
+    private LogicalPlan side(LogicalPlan side, Rewriter rewriter) {
+        if (has(side)) {
+            return rewriter.rewrite(side).plan;
+        }
+        LogicalRelation scan = scanOf(side);
+        if (scan == null || !listed.containsKey(scan.relation())) {
+            return within(side, rewriter);
+        }
+        rewriter.unfollowed(side);
+        return listed(side);
+    }
+
+    private LogicalPlan within(LogicalPlan node, Rewriter rewriter) {
+        if (!Inputs.subqueries(node).isEmpty() || node.children().isEmpty()) {
+            return rewriter.unfollowed(node);
+        }
+        rewriter.number();
+        List children = Scala.list(node.children());
+        boolean changed = false;
+        for (int i = 0; i < children.size(); i++) {
+            LogicalPlan child = (LogicalPlan) children.get(i);
+            children.set(i, node instanceof Join ? side(child, rewriter) : within(child, rewriter));
+            changed |= children.get(i) != child;
+        }
+        if (!changed) {
+            return node;
+        }
+        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq(children));
+        return renewed.output().size() == node.output().size() ? renewed : new HiddenProject(node.output(), renewed, node);
+    }
+
+    /** The side as it is, but that the files are remembered which it reads: as it is below a group that is found again. */
+    private LogicalPlan listed(LogicalPlan node) {
+        if (!(node instanceof LogicalRelation)) {
+            return (LogicalPlan) node.withNewChildren(Scala.seq((Object) listed((LogicalPlan) node.children().apply(0))));
+        }
+        HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) node).relation();
+        return NumberedScan.listed((LogicalRelation) node, relation, capture.source(relation, 0L));
+    }
+
+    /** Collects what is followed: the right sides of anti-joins, of semi-joins, and what is below groups that are found again are not. */
+    private void visit(LogicalPlan node) {
+        Derivable derivable = node.getClass() == Aggregate.class ? capture.derived.of((Aggregate) node) : null;
+        if (derivable != null) {
+            list(((Aggregate) node).child(), derivable.telling(), 0);
+            return;
+        }
+        List subqueries = Inputs.subqueries(node);
+        for (int i = 0; i < subqueries.size(); i++) {
+            visit((LogicalPlan) ((ScalarSubquery) subqueries.get(i)).plan());
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            LogicalPlan child = (LogicalPlan) children.get(i);
+            if (node instanceof Join && i == 1 && !JoinFamily.putsOutBoth((Join) node)) {
+                visitRight((Join) node);
+                continue;
+            }
+            if (node instanceof Join && scanOf(child) != null) {
+                followed.add(child);
+            }
+            visit(child);
+        }
+    }
+
+    /** The right side of a semi-join is recorded as a whole, without its hidden columns, or found again; of an anti-join nobody follows it. */
+    private void visitRight(Join join) {
+        if (AntiJoinFamily.isAbsence(join, capture)) {
+            return;
+        }
+        SemiJoinKeys keys = capture.derived.open ? SemiJoinKeys.of(join, null) : null;
+        if (keys != null && capture.derived.of(join, keys) != null) {
+            list(join.right(), new HashSet(), 0);
+        } else {
+            visit(join.right());
+        }
+    }
+
+    /** What is below a group that is found again: the scans that tell its key carry references. `place` is that of the node; gives the next one. */
+    private int list(LogicalPlan node, Set telling, int place) {
+        if (node instanceof LogicalRelation) {
+            listed.put(((LogicalRelation) node).relation(), node);
+        }
+        int next = place + 1;
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            LogicalPlan child = (LogicalPlan) children.get(i);
+            int after = list(child, telling, next);
+            if (node instanceof Join && scanOf(child) != null && telling.contains(Integer.valueOf(after - 1))) {
+                followed.add(child);
+            }
+            next = after;
+        }
+        return next;
+    }
+
+    /** The scan that a plan of filters and projections reads; null where it is something else. */
+    private static LogicalRelation scanOf(LogicalPlan node) {
+        if (node instanceof LogicalRelation) {
+            return ((LogicalRelation) node).relation() instanceof HadoopFsRelation ? (LogicalRelation) node : null;
+        }
+        boolean passes = (node.getClass() == Filter.class || node.getClass() == Project.class) && Inputs.subqueries(node).isEmpty();
+        return passes ? scanOf((LogicalPlan) node.children().apply(0)) : null;
+    }
+}

@@ -1,0 +1,81 @@
+package headwater.rewrite.scans;
+
+import headwater.rewrite.core.Inputs;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+
+/**
+ * Folders that a query reads as they were listed at two times, files having come or gone between. To Spark their indexes are equal, and scans of
+ * equal indexes share their files (SourceFiles): which of them one scan read is known by references alone, and a trace that read all records of
+ * a scan again would read too many.
+ */
+public final class Listings {
+    private final List indexes = new ArrayList(); // of PartitioningAwareFileIndex, each once
+    private final List listed = new ArrayList(); // of Set, or null: the files of each, once they were compared
+    private boolean met;
+
+    private Listings() {}
+
+    /** Whether a plan reads some folder as it was at two times. */
+    public static boolean differ(LogicalPlan plan) {
+        Listings found = new Listings();
+        found.visit(plan);
+        return found.met;
+    }
+
+    private void visit(LogicalPlan node) {
+        if (node instanceof LogicalRelation && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
+            Object index = ((HadoopFsRelation) ((LogicalRelation) node).relation()).location();
+            if (index instanceof PartitioningAwareFileIndex) {
+                take((PartitioningAwareFileIndex) index);
+            }
+        }
+        List subqueries = Inputs.subqueries(node);
+        for (int i = 0; !met && i < subqueries.size(); i++) {
+            visit((LogicalPlan) ((ScalarSubquery) subqueries.get(i)).plan());
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; !met && i < children.size(); i++) {
+            visit((LogicalPlan) children.get(i));
+        }
+    }
+
+    private void take(PartitioningAwareFileIndex index) {
+        for (int i = 0; i < indexes.size(); i++) {
+            if (indexes.get(i) == index) {
+                return;
+            }
+        }
+        Set own = null;
+        for (int i = 0; i < indexes.size(); i++) {
+            if (indexes.get(i).equals(index)) {
+                own = own == null ? files(index) : own;
+                if (listed.get(i) == null) {
+                    listed.set(i, files((PartitioningAwareFileIndex) indexes.get(i)));
+                }
+                met |= !own.equals(listed.get(i));
+            }
+        }
+        indexes.add(index);
+        listed.add(own);
+    }
+
+    private static Set files(PartitioningAwareFileIndex index) {
+        Set result = new HashSet();
+        List all = Scala.list(index.allFiles());
+        for (int i = 0; i < all.size(); i++) {
+            FileStatus file = (FileStatus) all.get(i);
+            result.add(file.getPath() + "\n" + file.getLen() + "\n" + file.getModificationTime());
+        }
+        return result;
+    }
+}

@@ -1,0 +1,77 @@
+package headwater.rewrite.subqueries;
+
+import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * A filter over existence joins, as EXISTS under OR makes one. A hidden column says of each join whether the row would pass without its
+ * match, because another branch holds: a witness then needs none. Of several joins the first are left out first.
+ */
+public final class ExistenceFilter {
+    private ExistenceFilter() {}
+
+    public static Rewritten told(Filter filter, Rewritten rows, Rewriter rewriter) {
+        Expression condition = filter.condition();
+        if (rewriter.existences.isEmpty() || !condition.deterministic() || readsPlan(condition)) {
+            return rows;
+        }
+        Rewritten result = rows;
+        for (int i = 0; i < rows.hidden.size(); i++) {
+            Hidden match = (Hidden) rows.hidden.get(i);
+            Attribute exists = (Attribute) rewriter.existences.get(Integer.valueOf(match.operator));
+            boolean asked = exists != null && match.role.equals(Hidden.REF) && condition.references().contains(exists);
+            if (!asked || !ExistenceUse.isOnlyIn(exists, filter, rewriter.capture.original)) {
+                continue;
+            }
+            Expression without = replaced(condition, exists, new Literal(Boolean.FALSE, DataTypes.BooleanType));
+            Alias passes = Rewriter.alias(new If(without, number(1L), number(0L)), "branch");
+            List columns = Scala.list(result.plan.output());
+            columns.add(passes);
+            List hidden = new ArrayList(result.hidden);
+            hidden.add(new Hidden(passes.toAttribute(), match.operator, Hidden.BRANCH));
+            result = new Rewritten(new HiddenProject(Scala.seq(columns), result.plan, filter), hidden);
+            condition = replaced(condition, exists, new And(exists, new EqualTo(passes.toAttribute(), number(0L))));
+        }
+        return result;
+    }
+
+    private static Expression replaced(Expression expression, Attribute attribute, Expression by) {
+        if (expression instanceof Attribute) {
+            return ((Attribute) expression).exprId().equals(attribute.exprId()) ? by : expression;
+        }
+        List children = Scala.list(expression.children());
+        List renewed = new ArrayList();
+        for (int i = 0; i < children.size(); i++) {
+            renewed.add(replaced((Expression) children.get(i), attribute, by));
+        }
+        return children.isEmpty() ? expression : (Expression) expression.withNewChildren(Scala.seq(renewed));
+    }
+
+    private static boolean readsPlan(Expression expression) {
+        List children = Scala.list(expression.children());
+        boolean result = expression instanceof PlanExpression;
+        for (int i = 0; i < children.size(); i++) {
+            result |= readsPlan((Expression) children.get(i));
+        }
+        return result;
+    }
+
+    private static Literal number(long value) {
+        return new Literal(Long.valueOf(value), DataTypes.LongType);
+    }
+}

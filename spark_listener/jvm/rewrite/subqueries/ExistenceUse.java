@@ -1,0 +1,95 @@
+package headwater.rewrite.subqueries;
+
+import headwater.rewrite.core.WriteRewrite;
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** What a query makes of the column in which an existence join says whether a row has a match. */
+public final class ExistenceUse {
+    private final ExprId exists;
+    private boolean asserted;
+    private boolean denied;
+    private boolean written;
+    private final List readers = new ArrayList(); // of LogicalPlan
+
+    private ExistenceUse(ExprId exists) {
+        this.exists = exists;
+    }
+
+    /** Whether the query only ever asks that there be no match: then matches are an absence, as of an anti-join. */
+    public static boolean isAbsence(Attribute exists, LogicalPlan query) {
+        ExistenceUse use = new ExistenceUse(exists.exprId());
+        use.visit(query);
+        return use.denied && !use.asserted;
+    }
+
+    /** Whether one filter alone asks, and the column goes nowhere else. */
+    static boolean isOnlyIn(Attribute exists, LogicalPlan filter, LogicalPlan query) {
+        ExistenceUse use = new ExistenceUse(exists.exprId());
+        use.visit(query);
+        return !use.written && use.readers.size() == 1 && use.readers.get(0) == filter;
+    }
+
+    private void visit(LogicalPlan node) {
+        List expressions = Scala.list(node.expressions());
+        for (int i = 0; i < expressions.size(); i++) {
+            if (!(expressions.get(i) instanceof Attribute) && reads((Expression) expressions.get(i))) {
+                readers.add(node);
+            }
+            if (node instanceof Filter || node instanceof Join) { // an optimizer may put the one's condition into the other
+                visit((Expression) expressions.get(i), false);
+            } else if (!(expressions.get(i) instanceof Attribute)) { // that only passes it on, to where it is found again
+                asserted |= reads((Expression) expressions.get(i));
+            }
+        }
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            visit((LogicalPlan) children.get(i));
+        }
+        boolean writes = node.children().size() == 1 && WriteRewrite.takes(node);
+        written |= writes && ((LogicalPlan) node.children().apply(0)).outputSet().exists(new Same(exists));
+        asserted |= written;
+    }
+
+    private void visit(Expression expression, boolean negated) {
+        if (expression instanceof Not) {
+            visit(((Not) expression).child(), !negated);
+        } else if (expression instanceof And || expression instanceof Or) {
+            visit((Expression) expression.children().apply(0), negated);
+            visit((Expression) expression.children().apply(1), negated);
+        } else if (expression instanceof Attribute) {
+            boolean found = ((Attribute) expression).exprId().equals(exists);
+            asserted |= found && !negated;
+            denied |= found && negated;
+        } else {
+            asserted |= reads(expression);
+        }
+    }
+
+    private boolean reads(Expression expression) {
+        return expression.references().exists(new Same(exists));
+    }
+
+    /** Whether an attribute is the column. */
+    private static final class Same extends scala.runtime.AbstractFunction1 {
+        private final ExprId exists;
+
+        Same(ExprId exists) {
+            this.exists = exists;
+        }
+
+        public Object apply(Object attribute) {
+            return Boolean.valueOf(((Attribute) attribute).exprId().equals(exists));
+        }
+    }
+}
