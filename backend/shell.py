@@ -27,6 +27,7 @@ from headwater.graph.model import node_id
 from headwater.graph.records import ANYWHERE, AssociationStore, FileBlock, uri_of
 from headwater.graph.records.decode import Longs, longs_of
 from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
@@ -146,7 +147,7 @@ class FrameLineage:
 
     def _records_at(self, source: Source, files: Mapping[str, KnownFile], wanted: Mapping[str, Longs] | None = None) -> DataFrame:
         """The records of a source with their places; only of formats whose reader tells them."""
-        if source.format != "parquet":
+        if not format_of(source.format).spark_gives_places:
             raise UnsupportedError(
                 f"{source.path} is {source.format}; in the shell, records of Parquet alone are given as DataFrames.",
                 hint="Under `headwater run`, `headwater trace` gives records of every format.",

@@ -15,8 +15,9 @@
     what was not written          derived/: derive finds groups again by sought (what makes a row), standing (which keys are meant),
                                   relation (joins below) and whole (all of a scan); keep keeps them while their source is
                                   there, or before anyone asks where large says so
-    files                         files/: reader, footers, shapes, lines, delimited (CSV), textvalues; places and scanned for the records
-                                  that references stand for; excerpts of large columns, by pages, parquetfile and thrift
+    files                         files/: reader, shapes; formats/, what depends on a format: base, parquet, csv, json, text, local; lined,
+                                  lines and textvalues for those of lines; places and scanned for the records that references stand
+                                  for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift
     Spark's meaning in DuckDB     database/: translate, types, decimals; held for small tables in memory
 """
 

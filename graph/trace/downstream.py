@@ -12,6 +12,7 @@ from headwater.graph.associations import Operator
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.places import first_of_split
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops, say_problems
@@ -139,7 +140,7 @@ class Downstream:
         entry = capture.files_of(source).of(file.block)
         if entry is None:
             return []
-        if source.format == "parquet":
+        if format_of(source.format).counts_from_file:
             return [(number, ordinal, 0, _WITHOUT_END) for ordinal in range(entry.ordinal, entry.ordinal + entry.ordinals)]
         splits = sorted((split.start, split.ordinal) for split in capture.files_of(source).splits(entry))
         if not splits or (len(splits) == 1 and splits[0][0] == 0):

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator, Sink, Source
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.trace.files.delimited import Dialect
-from headwater.graph.trace.files.lines import LineRules
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.plan import Needed
 from headwater.graph.trace.session import Capture, KnownFile, Session
 
@@ -77,34 +76,8 @@ def needed_names(scan: Operator, needed: Needed) -> Names:
 
 
 def names_at_writer(source: Source, sink: Sink, names: Names) -> Names:
-    """The columns as their writer calls them; None: any of them.
-
-    Parquet keeps names, unless they are found by field ids. Columns of CSV go by position; whatever else reads a file as text reads a line,
-    into which every column was written.
-    """
-    if names is None or dict(source.options).get("columnsby") == "id":
-        return None
-    if source.format == sink.format == "parquet":
-        return names
-    split = {name.lower() for name in sink.partition_columns}
-    written = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
-    folders, line = {name.lower() for name in source.partition_columns}, {Dialect.of(source.options).corrupt.lower()}
-    read = [column.name.lower() for column in source.columns if column.name.lower() not in folders | line]
-    if not _cut_alike(sink, source):
-        line, read = line.union(read), []
-    by_position: dict[str, set[str]] = {name: set(written) for name in line}
-    for theirs, ours in zip(read, written, strict=False):
-        by_position.setdefault(theirs, set()).add(ours)
-    return frozenset().union(*(by_position.get(name, {name}) for name in names))
-
-
-def _cut_alike(sink: Sink, source: Source) -> bool:
-    """Whether a line's cells are to its reader what they were to its writer."""
-    if not sink.format == source.format == "csv":
-        return False
-    theirs, ours = Dialect.of(sink.options), Dialect.of(source.options)
-    bare = ours.quote in ("", "\0") or str(sink.options.get("escapequotes", "true")).lower() == "false"
-    return not bare and (theirs.separator, theirs.quote, theirs.escape) == (ours.separator, ours.quote, ours.escape)
+    """The columns as their writer calls them; None: any of them."""
+    return None if names is None else format_of(source.format).names_at_writer(source, sink, names)
 
 
 def attributes_of(sink: Sink, names: Names) -> Needed:
@@ -120,10 +93,8 @@ def _dataset(of: Source | Sink) -> str:
 
 def counts_alike(sink: Sink, source: Source) -> bool:
     """Whether the writer's n-th record of a file is the reader's n-th: a header that one of them does not know shifts all that follow."""
-    if "parquet" in {sink.format, source.format}:
-        return sink.format == source.format
     try:
-        return LineRules.of(sink.format, sink.options) == LineRules.of(source.format, source.options)
+        return format_of(sink.format).numbering(sink.options) == format_of(source.format).numbering(source.options)
     except UnsupportedError:
         return False
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.records import AssociationStore
+from headwater.graph.records.decode import Longs
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Hop, Incomplete, TraceRequest
 from headwater.graph.trace.datasets import find_dataset
 from headwater.graph.trace.engine import Found, lifted_of, walk
-from headwater.graph.trace.files.lines import Longs
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.lift import Lifted
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import sparing_session
@@ -51,13 +52,10 @@ class TracedPairs:
     def line_numbers(self, number: int) -> Longs | None:
         """The line, from 1, of each record of a text file; None for other formats, and where the file no longer tells."""
         file = self.files[number]
-        if file.shape.format == "parquet":
-            return None
         try:
-            numbers = self._session.reader.lines(file.readable(), file.shape).numbers
+            return format_of(file.shape.format).line_numbers(self._session.reader, file.readable(), file.shape)
         except (SourceChangedError, UnsupportedError, OSError):
             return None
-        return numbers
 
     def selected(self) -> Iterator[Place]:
         """The records that the trace began with, by file and row."""

@@ -13,7 +13,8 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TracedRecord
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
-from headwater.graph.trace.files.reader import FILE, ROW, exactly, quoted
+from headwater.graph.trace.files.formats import format_of
+from headwater.graph.trace.files.reader import FILE, ROW, quoted
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session
@@ -123,11 +124,7 @@ def _selected(session: Session, shape: Shape, files: Sequence[KnownFile], where:
 
 def _count(session: Session, shape: Shape, file: KnownFile) -> int:
     """Records of a file: a footer tells, or lines that are kept."""
-    read = file.readable()
-    if shape.format != "parquet":
-        return len(session.reader.lines(read, shape))
-    ((rows,),) = session.database.execute("SELECT num_rows FROM parquet_file_metadata(?)", [exactly(read.path)]).fetchall()
-    return int(rows)
+    return format_of(shape.format).count(session.reader, session.database, shape, file.readable())
 
 
 _UNCAPTURED = "No capture wrote or read these files as they are now, so their records cannot be traced one by one."

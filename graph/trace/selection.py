@@ -18,7 +18,8 @@ from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
 from headwater.graph.trace.database.held import Database
 from headwater.graph.trace.files.footers import Footer, footers
-from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, check_names, quoted
+from headwater.graph.trace.files.formats import format_of
+from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, quoted
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.predicate import checked, explained, mentioned
 from headwater.graph.trace.session import KnownFile, Session
@@ -60,7 +61,7 @@ def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: 
     """
     places = places_of(files, rows)
     read = [file for file in files if file.number in {number for number, _ in places}]
-    found = (_read if values or shape.format != "parquet" else _told)(session.database, session, shape, read, places)
+    found = (_told if format_of(shape.format).names_columns and not values else _read)(session.database, session, shape, read, places)
     _check_found(session, places, found.records)
     return found
 
@@ -104,7 +105,7 @@ def unread(session: Session, places: Sequence[Place]) -> list[TracedRecord]:
     """The same without values. Of a file that has changed since it is said, as its records are not what they were."""
     for number in dict.fromkeys(number for number, _ in places):
         file = session.files[number]
-        if file.shape.format != "local" and file.changed:
+        if format_of(file.shape.format).in_files and file.changed:
             session.say(file.block.path, file.changed, "unreadable")
     return [_bare(session, place) for place in places]
 
@@ -119,7 +120,7 @@ def _where(session: Session, shape: Shape, files: Sequence[KnownFile], query: st
     """A table of those rows of a query, which reads files, that fulfil a predicate."""
     predicate = checked(session.database, where)
     described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
-    check_names(shape, (column[0] for column in described))
+    format_of(shape.format).check_names(column[0] for column in described)
     if alike := _alike(session, shape, files, [column[0].lower() for column in described]):
         _check_meant(session, predicate, alike)
     try:
@@ -135,7 +136,7 @@ def _alike(session: Session, shape: Shape, files: Sequence[KnownFile], names: Se
     if not any(number.isdigit() and stem in names for stem, _, number in (name.rpartition("_") for name in names)):
         return set()
     held = [[name for name, _ in shape.columns]]
-    if shape.format == "parquet":
+    if format_of(shape.format).names_columns:
         told = footers(session.database, [file.readable() for file in files])
         held = [[name for name, _ in footer.columns] for footer in told]
     return {name for one in held for name, times in Counter(map(str.lower, one)).items() if times > 1}
@@ -169,7 +170,7 @@ def _read_all(session: Session, shapes: Mapping[Shape, Sequence[KnownFile]], pla
 def _read(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> Read:
     select, parameters = session.reader.query(database, shape, [file.readable() for file in files], _wanted(places))
     read = _fetched(session, database.execute(select, parameters))
-    check_names(shape, read.columns)
+    format_of(shape.format).check_names(read.columns)
     return read
 
 
@@ -183,7 +184,7 @@ def _told(database: Database, session: Session, shape: Shape, files: Sequence[Kn
 
 def own_names(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> Sequence[str]:
     """Columns by their own names: of two in a file that differ in case alone, DuckDB gives the second another, which are `names`."""
-    if shape.format != "parquet":
+    if not format_of(shape.format).names_columns:
         return names
     return _named_in(footers(session.database, [file.readable() for file in files]), shape)
 

@@ -20,6 +20,7 @@ from headwater.graph.records.lists import SourceFiles, WrittenFiles
 from headwater.graph.trace.answer import FoundAgain, Incomplete
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns, Database
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import Reader, ReadFile, kept_rows
 from headwater.graph.trace.files.shapes import Shape, partition_values
 from headwater.graph.trace.plan import Plan
@@ -64,8 +65,8 @@ class KnownFile:
     @cached_property
     def problem(self) -> str | None:
         """Why its records cannot be read as they were; None where they can."""
-        if self.shape.format == "local":
-            return "its rows were the program's own; their values are not kept"
+        if unreadable := format_of(self.shape.format).unreadable:
+            return unreadable
         if isinstance(self._now, str):
             return self._now
         return self.changed

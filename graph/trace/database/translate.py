@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from headwater.graph.associations import NONE, Definition, Expression, Operator
 from headwater.graph.trace.database.decimals import computed, summed, widens
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import literal
 from headwater.graph.trace.plan import MATERIALIZED, Plan
 
@@ -20,7 +21,6 @@ _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=
 _LOGIC = {"and": "AND", "&&": "AND", "or": "OR", "||": "OR"}
 _SAME = frozenset({"knownfloatingpointnormalized", "normalizenanandzero", "knownnotnull", "knownnullable", "alias"})
 _FLOATS = ("FLOAT", "DOUBLE")
-_OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STRINGS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "contains"}
 _NULLABLE = {
@@ -85,8 +85,7 @@ class Translator:
     def _refuse_own_forms(self, scan: Operator) -> None:
         """Text whose values are written in a form of the program's own is not read here as Spark reads it."""
         source = next((source for source in self._plan.manifest.sources if source.source == scan.source), None)
-        own = sorted(_OWN_FORMS & {name.lower() for name in source.options}) if source is not None and source.format != "parquet" else []
-        if own:
+        if source is not None and (own := format_of(source.format).own_forms(source.options)):
             raise Untranslatable(f"a value that was read with the option {', '.join(own)}")
 
     def _find(self, attr: int, operator: Operator) -> str | None:

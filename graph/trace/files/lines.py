@@ -14,11 +14,9 @@ import os
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,25 +40,6 @@ class LineRules:
     blank: bool  # blank lines are records
     header: bool
     comment: bytes = b""
-
-    @classmethod
-    def of(cls, format_: str, options: Mapping[str, Any]) -> LineRules:
-        """The rules of a source.
-
-        Raises:
-            UnsupportedError: its records cannot be told from its lines.
-        """
-        given = {name.lower(): str(value) for name, value in options.items()}
-        for name in ("multiline", "wholetext"):
-            if given.get(name, "false").lower() == "true":
-                raise UnsupportedError(f"Records of a {format_} file read with {name}=true cannot be located by line.")
-        if given.get("linesep", "\n") != "\n":
-            raise UnsupportedError(f"Records of a {format_} file with the line separator {given['linesep']!r} cannot be located.")
-        if given.get("mode", "PERMISSIVE").upper() == "DROPMALFORMED":
-            raise UnsupportedError(f"Records of a {format_} file read with mode=DROPMALFORMED cannot be located by line.")
-        csv = format_ == "csv"
-        header = csv and given.get("header", "false").lower() == "true"
-        return cls(blank=format_ == "text", header=header, comment=given.get("comment", "").encode() if csv else b"")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.records.lists import SourceFiles
 from headwater.graph.trace.database import held
 from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 
@@ -51,7 +52,7 @@ def _in_memory(session: Session, capture: Capture, source: Source, references: C
 
 def _ordinals(session: Session, source: Source, files: SourceFiles, references: str) -> list[int]:
     """The ordinals that occur. A few files are all taken, unasked: a query costs more than they do."""
-    if source.format == "parquet" and len(files) <= _FEW and all(file.ordinals == 1 for file in files):
+    if format_of(source.format).counts_from_file and len(files) <= _FEW and all(file.ordinals == 1 for file in files):
         return [file.ordinal for file in files]
     return [row[0] for row in session.database.execute(f"SELECT DISTINCT ref >> 40 FROM {references} ORDER BY 1").fetchall()]
 
@@ -67,7 +68,7 @@ def _place(session: Session, capture: Capture, source: Source, ordinal: int) -> 
     block = FileBlock(uri_of(entry.path), entry.length, entry.modified)
     file = session.known(block, dataset, Shape.of_source(source), entry.partition)
     split = files.split(ordinal)
-    if source.format == "parquet" or split is None or split.start == 0:
+    if format_of(source.format).counts_from_file or split is None or split.start == 0:
         return file.number, 0
     return file.number, first_of_split(session, file, Shape.of_source(source), split.start)
 
@@ -75,7 +76,7 @@ def _place(session: Session, capture: Capture, source: Source, ordinal: int) -> 
 def first_of_split(session: Session, file: KnownFile, shape: Shape, start: int) -> int | None:
     """The number of the first record of a split; None, and said, where the file no longer tells."""
     try:
-        return session.reader.lines(file.readable(), shape).before(start)
+        return format_of(shape.format).first_of_split(session.reader, file.readable(), shape, start)
     except (SourceChangedError, UnsupportedError, OSError) as error:
         reason = error.message if isinstance(error, SourceChangedError | UnsupportedError) else str(error)
         session.say(file.block.path, f"which record it was cannot be told any more: {reason}", "unreadable")

@@ -12,7 +12,7 @@ from headwater.graph.associations import Operator
 from headwater.graph.trace.database.held import values
 from headwater.graph.trace.database.translate import Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
-from headwater.graph.trace.files.footers import check_columns
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.places import placed
 from headwater.graph.trace.files.reader import quoted
 from headwater.graph.trace.files.shapes import Shape
@@ -32,17 +32,9 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     files = [session.files[number].readable() for number in numbers]
     shape = Shape.of_source(source)
     names = {column.attr: column.name for column in operator.attributes}
-    defaulted = {column.name.lower() for column in source.columns if column.default}
-    absent: set[str] = set()
-    if shape.format == "parquet":
-        split = {name.lower() for name, _ in shape.partitions}
-        wanted_columns = {names[attr]: kind for attr, kind in attributes.items() if names[attr].lower() not in split}
-        found_by = dict(shape.options).get("columnsby")
-        if found_by == "id" and wanted_columns:
-            raise Untranslatable(f"{min(wanted_columns)}, which Spark may have found by a field id,")
-        absent = check_columns(session.database, files, wanted_columns, everywhere=defaulted, cased=found_by == "case")
-    elif filled := sorted(defaulted & {names[attr].lower() for attr in attributes}):
-        raise Untranslatable(f"{filled[0]}, which has a default for what a file lacks,")
+    absent = format_of(shape.format).check_values(
+        session.database, source, shape, files, {names[attr]: kind for attr, kind in attributes.items()}
+    )
     try:
         needed = dict.fromkeys(names[attr] for attr in attributes if names[attr] not in absent)
         query, parameters = session.reader.query(session.database, shape, files, located, needed) if files else (None, [])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
+from headwater.graph.trace.files.formats.csv import Csv
 from headwater.graph.trace.files.lines import LineCache, LineRules, find_lines
 
 TEXTS = st.lists(st.sampled_from(["a,b", "", " ", "\t", "#c", "é", "\n", "\r", "\r\n", "x"]), max_size=25).map(
@@ -79,14 +80,14 @@ def test_a_byte_order_mark_is_no_part_of_the_first_record() -> None:
 @pytest.mark.parametrize("options", [{"multiLine": "true"}, {"lineSep": ";"}, {"mode": "DROPMALFORMED"}, {"wholetext": "true"}])
 def test_records_that_lines_do_not_tell_are_refused(options) -> None:
     with pytest.raises(UnsupportedError, match="cannot be located"):
-        LineRules.of("csv", options)
+        Csv("csv").rules(options)
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
 def test_compressed_text_is_read_too(tmp_path, suffix, pack) -> None:
     path = tmp_path / f"a.csv{suffix}"
     path.write_bytes(pack(b"h\n1\n2\n"))
-    found = LineCache().get(path, block_of(path), LineRules.of("csv", {"header": "true"}))
+    found = LineCache().get(path, block_of(path), Csv("csv").rules({"header": "true"}))
     assert found.read(slice(None)) == [b"1", b"2"]  # type: ignore[arg-type]
 
 

@@ -9,14 +9,15 @@ import pytest
 
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
-from headwater.graph.trace.files.delimited import is_certain, texts
+from headwater.graph.trace.files.formats.csv import Csv
+from headwater.graph.trace.files.formats.json import JsonLines
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape, partition_values
 from headwater.graph.trace.files.textvalues import certain, typed
 
 
 def cut(lines: list[str], names: list[str], **options: str) -> list[tuple[str | None, ...]]:
-    table = texts("csv", [line.encode() for line in lines], names, options)
+    table = Csv("csv").cells([line.encode() for line in lines], names, options)
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
@@ -47,7 +48,7 @@ def test_every_line_is_one_record_even_with_an_open_quote() -> None:
 
 
 def test_json_records_are_objects_and_malformed_ones_are_nulls() -> None:
-    table = texts("json", [b'{"a": 1, "b": "x"}', b"{"], ["a", "b"], {})
+    table = JsonLines("json").cells([b'{"a": 1, "b": "x"}', b"{"], ["a", "b"], {})
     assert table.to_pylist() == [{"a": "1", "b": "x"}, {"a": None, "b": None}]
 
 
@@ -127,10 +128,10 @@ def test_a_time_without_zone_is_certain_where_the_session_s_zone_is_utc(database
 
 
 def test_cells_are_certain_where_quotes_stand_around_them_alone() -> None:
-    assert is_certain("csv", [b'a,"b,c",', b'"",d'], {})
-    assert not is_certain("csv", [b'a,5" pipe'], {})
-    assert not is_certain("csv", [b'a,"b ""c"""'], {})
-    assert is_certain("csv", [b'a,"b ""c"""'], {"escape": '"'})
+    assert Csv("csv").is_certain([b'a,"b,c",', b'"",d'], {})
+    assert not Csv("csv").is_certain([b'a,5" pipe'], {})
+    assert not Csv("csv").is_certain([b'a,"b ""c"""'], {})
+    assert Csv("csv").is_certain([b'a,"b ""c"""'], {"escape": '"'})
 
 
 def test_what_is_not_written_is_null_and_empty_quotes_are_the_empty_value() -> None:

@@ -1,4 +1,4 @@
-"""Lines of text → columns of text, as Spark's readers cut them. Typing comes after, in DuckDB.
+"""CSV: lines of text → columns of text, as Spark's readers cut them. Typing comes after, in DuckDB.
 
 pyarrow cuts CSV where its rules and Spark's cannot differ (no escape character in the data, every line of the same width); what
 it refuses is cut line by line. Where a line's quotes stand otherwise than around whole cells, Spark's parser has rules of its own for them,
@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from headwater.errors import UnsupportedError
+from headwater.graph.associations import Sink, Source
+from headwater.graph.trace.files.formats.lined import LineFormat
+from headwater.graph.trace.files.lines import LineRules
 
 _BLANKS = "".join(map(chr, range(33)))  # what Java's trim takes off
 _SEPARATORS = {"\\t": "\t", "\\\\": "\\"}  # as they may be written in an option
@@ -67,25 +69,32 @@ class Dialect:
         return f"{quote}((?:{inner})*){quote}|((?:(?!{separator}|{quote}).)*)"
 
 
-def is_certain(format_: str, lines: Sequence[bytes], options: Mapping[str, Any]) -> bool:
-    """Whether `texts` surely gives the cells that Spark's reader gave."""
-    if format_ != "csv":
-        return format_ == "text"
-    dialect = Dialect.of(options)
-    if len(dialect.quote) > 1 or len(dialect.escape) > 1 or (len(dialect.separator) > 1 and "\\" in dialect.separator):
-        return False
-    if len(dialect.separator) == 1 and dialect.quote.encode() not in b"\n".join(lines):
-        return True
-    return all(_cut(text, dialect) is not None for text in _decoded(lines, dialect))
+class Csv(LineFormat):
+    """Lines of cells, without blank lines, comments and the header."""
 
+    def rules(self, options: Mapping[str, Any]) -> LineRules:
+        self.check_lines(options)
+        given = {name.lower(): str(value) for name, value in options.items()}
+        header = given.get("header", "false").lower() == "true"
+        return LineRules(blank=False, header=header, comment=given.get("comment", "").encode())
 
-def texts(format_: str, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
-    """The columns of some lines, each a text or null, in the order of the lines."""
-    if format_ == "csv":
+    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any]) -> bool:
+        dialect = Dialect.of(options)
+        if len(dialect.quote) > 1 or len(dialect.escape) > 1 or (len(dialect.separator) > 1 and "\\" in dialect.separator):
+            return False
+        if len(dialect.separator) == 1 and dialect.quote.encode() not in b"\n".join(lines):
+            return True
+        return all(_cut(text, dialect) is not None for text in _decoded(lines, dialect))
+
+    def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
         return _csv(lines, names, Dialect.of(options))
-    if format_ == "json":
-        return _json(lines, names)
-    return pa.table({names[0]: pa.array([line.decode("utf-8", "replace") for line in lines], pa.string())})
+
+    def places_at_writer(self, source: Source, sink: Sink) -> bool:
+        if sink.format != self.name:
+            return False
+        theirs, ours = Dialect.of(sink.options), Dialect.of(source.options)
+        bare = ours.quote in ("", "\0") or str(sink.options.get("escapequotes", "true")).lower() == "false"
+        return not bare and (theirs.separator, theirs.quote, theirs.escape) == (ours.separator, ours.quote, ours.escape)
 
 
 def _csv(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.Table:
@@ -197,20 +206,3 @@ def _read(line: str, dialect: Dialect) -> list[str]:
         doublequote=not own_escape,
     )
     return next(reader, [])
-
-
-def _json(lines: Sequence[bytes], names: Sequence[str]) -> pa.Table:
-    records = [_object(line) for line in lines]
-    return pa.table({name: pa.array([_text(record.get(name)) for record in records], pa.string()) for name in names})
-
-
-def _object(line: bytes) -> Mapping[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return {}  # Spark reads a malformed line as a record of nulls
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,32 @@
+"""File formats: everything that depends on the format of a file, one module a format.
+
+`format_of` gives the `Format` of a name as manifests have it. A new format is a module with a subclass of `Format` (`formats/base.py`) and
+a line in `_MODULES`; nothing outside of this folder compares the name of a format.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from headwater.graph.trace.files.formats.base import Format
+
+__all__ = ["Format", "format_of"]
+
+_MODULES = {
+    "csv": "csv:Csv",
+    "json": "json:JsonLines",
+    "local": "local:Local",
+    "parquet": "parquet:Parquet",
+    "text": "text:Text",
+}
+
+
+@cache
+def format_of(name: str) -> Format:
+    """The format of a name. Of one that is not known here records have numbers, and no values."""
+    if name not in _MODULES:
+        return Format(name)
+    module, _, kind = _MODULES[name].partition(":")
+    made: Format = getattr(import_module(f"{__name__}.{module}"), kind)(name)
+    return made

@@ -1,0 +1,125 @@
+"""What a file format tells of its records. `Format` itself is a format that cannot be read here.
+
+For traces, which know records by file and number. A format says how a reference of a capture becomes the number of a record in its file,
+reads records by number as Spark read them, says where that is not certain, and which columns of a reader hold what a writer wrote.
+It never guesses: where a value may be another than Spark's, it raises.
+"""
+
+# ruff: noqa: ARG002 - a format that is not known here has no use for what others are given
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import UnsupportedError
+from headwater.graph.records.decode import Longs
+
+if TYPE_CHECKING:
+    from headwater.graph.associations import Sink, Source
+    from headwater.graph.trace.database.held import Database
+    from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
+    from headwater.graph.trace.files.shapes import Shape
+
+
+class Format:
+    """A file format, by the name that manifests have for it."""
+
+    counts_from_file = False  # a reference counts records from the beginning of the file; else from the beginning of its split
+    names_columns = False  # a file names its own columns; else they are the schema's, by place
+    in_files = True  # there is a file, which may change
+    spark_gives_places = False  # Spark's reader gives the number of each row in its file
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why its records can never be read, wherever they lie; None where they can."""
+        return f"records of the format {self.name} are not readable here"
+
+    def numbering(self, options: Mapping[str, Any]) -> Hashable:
+        """What decides which number a record has: whoever reads a file with an equal one counts alike.
+
+        Raises:
+            UnsupportedError: it cannot be told.
+        """
+        del options
+        return self.name
+
+    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+        """The number of the first record of the split that begins at byte `start`.
+
+        Raises:
+            UnsupportedError: it cannot be told.
+            OSError: the file cannot be read.
+        """
+        raise self._refused()
+
+    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        """How many records a file has. Raises as `first_of_split` does."""
+        raise self._refused()
+
+    def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+        """The line, from 1, of each record; None where records are no lines. Raises as `first_of_split` does."""
+        del reader, file, shape
+        return None
+
+    def query(
+        self,
+        reader: Reader,
+        database: Database,
+        shape: Shape,
+        files: Sequence[ReadFile],
+        wanted: Wanted | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> tuple[str, list[object]]:
+        """A query of records (`__file`, `__row`, `__line`, the dataset's columns), and its parameters.
+
+        Without `wanted`, of all records. `columns` are those that something is computed from; no other has to be read.
+
+        Raises:
+            UnsupportedError: records of the format cannot be read, or it is not certain what Spark read in one of `columns`.
+        """
+        raise self._refused()
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """See that no column hides the place of the records; `names` are those that reading them gave.
+
+        Raises:
+            UnsupportedError: one does.
+        """
+
+    def check_values(
+        self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
+    ) -> set[str]:
+        """Check columns (name → Spark's type) from which something will be computed; those that no file has, which Spark read as null.
+
+        Raises:
+            Untranslatable: the files may hold other values than Spark read of them.
+        """
+        from headwater.graph.trace.database.translate import Untranslatable
+
+        del database, shape, files
+        defaulted = {column.name.lower() for column in source.columns if column.default}
+        if filled := sorted(defaulted & {name.lower() for name in attributes}):
+            raise Untranslatable(f"{filled[0]}, which has a default for what a file lacks,")
+        return set()
+
+    def own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
+        """The options of a reader by which values are written in a form of the program's own."""
+        del options
+        return ()
+
+    def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
+        """Columns of a source (lower case) as `sink`, which wrote its files, calls them; None: any of them.
+
+        Of a format that says nothing else, a record may hold all that was written.
+        """
+        del source, sink, names
+        return None
+
+    def _refused(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"Records of the format {self.name} are not readable here.", hint="Ask for an answer without values, or name records by row."
+        )

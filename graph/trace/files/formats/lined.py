@@ -1,0 +1,170 @@
+"""Formats whose records are lines of text: located by `files/lines.py`, cut into columns of text by the format, typed by DuckDB."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.errors import UnsupportedError
+from headwater.graph.associations import Sink, Source
+from headwater.graph.records.decode import Longs, arrow_of
+from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.files.formats.base import Format
+from headwater.graph.trace.files.lines import LineRules
+from headwater.graph.trace.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places, quoted
+from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.files.textvalues import certain, typed
+
+_OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
+_numbers = count()
+
+
+class LineFormat(Format):
+    """A format of lines. A reference counts the records of its split."""
+
+    @property
+    def unreadable(self) -> str | None:
+        return None
+
+    @abstractmethod
+    def rules(self, options: Mapping[str, Any]) -> LineRules:
+        """Which lines are records, by a reader's options.
+
+        Raises:
+            UnsupportedError: its records cannot be told from its lines.
+        """
+
+    @abstractmethod
+    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any]) -> bool:
+        """Whether `cells` surely gives the cells that Spark's reader gave."""
+
+    @abstractmethod
+    def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
+        """The columns of some lines, each a text or null, in the order of the lines."""
+
+    def places_at_writer(self, source: Source, sink: Sink) -> bool:
+        """Whether the n-th cell of a line is to its reader the n-th that its writer wrote."""
+        del source, sink
+        return False
+
+    def check_lines(self, options: Mapping[str, Any]) -> None:
+        """See that each record is a line.
+
+        Raises:
+            UnsupportedError: it may not be.
+        """
+        given = {name.lower(): str(value) for name, value in options.items()}
+        for name in ("multiline", "wholetext"):
+            if given.get(name, "false").lower() == "true":
+                raise UnsupportedError(f"Records of a {self.name} file read with {name}=true cannot be located by line.")
+        if given.get("linesep", "\n") != "\n":
+            raise UnsupportedError(f"Records of a {self.name} file with the line separator {given['linesep']!r} cannot be located.")
+        if given.get("mode", "PERMISSIVE").upper() == "DROPMALFORMED":
+            raise UnsupportedError(f"Records of a {self.name} file read with mode=DROPMALFORMED cannot be located by line.")
+
+    def numbering(self, options: Mapping[str, Any]) -> Hashable:
+        return self.rules(options)
+
+    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+        return reader.lines(file, self.rules(dict(shape.options))).before(start)
+
+    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        del database
+        return len(reader.lines(file, self.rules(dict(shape.options))))
+
+    def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+        return reader.lines(file, self.rules(dict(shape.options))).numbers
+
+    def own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
+        return sorted(_OWN_FORMS & {name.lower() for name in options})
+
+    def query(
+        self,
+        reader: Reader,
+        database: Database,
+        shape: Shape,
+        files: Sequence[ReadFile],
+        wanted: Wanted | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> tuple[str, list[object]]:
+        source = self._texts(reader, database, shape, files, wanted, exactly=columns is not None)
+        _check_texts(database, shape, source, frozenset(columns or ()))
+        values = "".join(f", {typed(_held(place), kind)} AS {quoted(column)}" for place, (column, kind) in enumerate(shape.columns))
+        join = f" JOIN {places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
+        return f"SELECT {FILE}, {ROW}, {LINE}{values}{extra(shape)} FROM {source}{join}", []
+
+    def _texts(
+        self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, *, exactly: bool
+    ) -> str:
+        """Register the records of files, still as text, columns by place; `exactly` as Spark cut them, or not at all."""
+        names, options = [_held(place) for place in range(len(shape.columns))], dict(shape.options)
+        asked = None if wanted is None else _asked(database, wanted) if isinstance(wanted, str) else wanted
+        parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
+                           **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
+        for file in files:
+            lines = reader.lines(file, self.rules(options))
+            rows = np.arange(len(lines), dtype=np.int64) if asked is None else asked.get(file.number, NO_ROWS)
+            rows = rows[rows < len(lines)]
+            if not len(rows):
+                continue
+            content = lines.read(rows)
+            if exactly and not self.is_certain(content, options):
+                raise UnsupportedError(f"How Spark cut the lines of {file.path.name} into columns is not certain.")
+            table = self.cells(content, [column for column, _ in shape.columns], options).rename_columns(names)
+            for position, (name, values) in enumerate(
+                ((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows), (LINE, lines.numbers[rows]))
+            ):
+                table = table.add_column(position, name, arrow_of(values))
+            parts.append(table)
+        source = f"texts_{next(_numbers)}"
+        database.register(source, pa.concat_tables(parts))
+        return source
+
+    def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
+        """Columns go by position where lines are cut as they were written; else a record is a line, into which every column was written."""
+        split = {name.lower() for name in sink.partition_columns}
+        written = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
+        folders, line = {name.lower() for name in source.partition_columns}, {_corrupt(source.options).lower()}
+        read = [column.name.lower() for column in source.columns if column.name.lower() not in folders | line]
+        if not self.places_at_writer(source, sink):
+            line, read = line.union(read), []
+        by_position: dict[str, set[str]] = {name: set(written) for name in line}
+        for theirs, ours in zip(read, written, strict=False):
+            by_position.setdefault(theirs, set()).add(ours)
+        return frozenset().union(*(by_position.get(name, {name}) for name in names))
+
+
+def _corrupt(options: Mapping[str, Any]) -> str:
+    """The column for lines that do not fit, if there is one."""
+    given = {name.lower(): str(value) for name, value in options.items()}
+    return given.get("columnnameofcorruptrecord", "_corrupt_record")
+
+
+def _check_texts(database: Database, shape: Shape, source: str, columns: Collection[str]) -> None:
+    options, names = dict(shape.options), [name.lower() for name, _ in shape.columns]
+    for place, (column, kind) in enumerate(shape.columns):
+        if column not in columns:
+            continue
+        if column == _corrupt(options):
+            raise UnsupportedError(f"What Spark read in {column} is not certain: what it holds of a bad record.")
+        if names.count(column.lower()) > 1:  # to DuckDB they are one
+            raise UnsupportedError(f"What Spark read in {column} is not certain: another column differs from it in case alone.")
+        held = _held(place)
+        if odd := database.execute(f"SELECT {held} FROM {source} WHERE NOT ({certain(held, kind, options)}) LIMIT 1").fetchone():
+            raise UnsupportedError(f"What Spark read in {column} is not certain: {odd[0]!r} as {kind}.")
+
+
+def _held(place: int) -> str:
+    """The name of a text column in a trace's database: names of the user's may differ in case alone, or be those of a place."""
+    return f"__text_{place}"
+
+
+def _asked(database: Database, wanted: str) -> dict[int, Longs]:
+    found = database.execute(f"SELECT DISTINCT file, row FROM {wanted} ORDER BY file, row").fetchnumpy()
+    files, rows = np.asarray(found["file"], np.int64), np.asarray(found["row"], np.int64)
+    return {int(file): rows[files == file] for file in np.unique(files)}

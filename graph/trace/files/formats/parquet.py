@@ -1,0 +1,163 @@
+"""Parquet: records by their place in the file, read by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import count
+
+import numpy as np
+
+from headwater.errors import UnsupportedError
+from headwater.graph.associations import Sink, Source
+from headwater.graph.records.decode import Longs
+from headwater.graph.trace.database.held import Columns, Database
+from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files.excerpts import Excerpt
+from headwater.graph.trace.files.footers import check_columns, footers
+from headwater.graph.trace.files.formats.base import Format
+from headwater.graph.trace.files.reader import (
+    FILE,
+    HIDDEN,
+    LINE,
+    NO_ROWS,
+    ROW,
+    Reader,
+    ReadFile,
+    Wanted,
+    exactly,
+    extra,
+    places,
+    quoted,
+)
+from headwater.graph.trace.files.shapes import Shape
+
+_FEW = 16  # files that are scanned one by one
+_numbers = count()
+
+
+class Parquet(Format):
+    """Columns by name, rows by their index."""
+
+    counts_from_file = True
+    names_columns = True
+    spark_gives_places = True
+
+    @property
+    def unreadable(self) -> str | None:
+        return None
+
+    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+        del reader, file, shape, start
+        return 0
+
+    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        del reader, shape
+        return footers(database, [file])[0].rows
+
+    def check_names(self, names: Iterable[str]) -> None:
+        if own := sorted(name for name in names if name.lower() in HIDDEN):
+            raise UnsupportedError(
+                f"Records cannot be read by their place where a column is called {own[0]}: it hides the place.",
+                hint="Ask for an answer without values.",
+            )
+
+    def check_values(
+        self, database: Database, source: Source, shape: Shape, files: Sequence[ReadFile], attributes: Mapping[str, str]
+    ) -> set[str]:
+        split = {name.lower() for name, _ in shape.partitions}
+        wanted = {name: kind for name, kind in attributes.items() if name.lower() not in split}
+        found_by = dict(shape.options).get("columnsby")
+        if found_by == "id" and wanted:
+            raise Untranslatable(f"{min(wanted)}, which Spark may have found by a field id,")
+        defaulted = {column.name.lower() for column in source.columns if column.default}
+        return check_columns(database, files, wanted, everywhere=defaulted, cased=found_by == "case")
+
+    def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
+        """The file keeps the names, unless columns are found by field ids."""
+        if sink.format != self.name or dict(source.options).get("columnsby") == "id":
+            return None
+        return frozenset(names)
+
+    def query(
+        self,
+        reader: Reader,
+        database: Database,
+        shape: Shape,
+        files: Sequence[ReadFile],
+        wanted: Wanted | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> tuple[str, list[object]]:
+        self.check_names(name for name, _ in shape.columns)
+        if wanted is not None and 0 < len(files) <= _FEW:
+            excerpts = _cut(reader, database, files, wanted) if columns is None and not isinstance(wanted, str) else {}
+            select, parameters = _few(shape, files, wanted, excerpts)
+        else:
+            if wanted is not None and not isinstance(wanted, str):
+                wanted = database.hold(_places_of(wanted))
+            select, parameters = _many(database, shape, files, wanted)
+        named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
+        return f"SELECT {named} FROM ({select})", parameters
+
+
+def _cut(reader: Reader, database: Database, files: Sequence[ReadFile], wanted: Mapping[int, Longs]) -> dict[int, Excerpt]:
+    """Excerpts of those files of which a record would take long to read, by number; they last as long as the database."""
+    found: dict[int, Excerpt] = {}
+    for file in files:
+        rows = wanted.get(file.number, NO_ROWS)
+        name = f"excerpt_{next(_numbers)}.parquet"
+        if len(rows) and (excerpt := reader.excerpts.of(file.path, file.block, rows, partial(database.scratch, name))) is not None:
+            found[file.number] = excerpt
+    return found
+
+
+def _many(database: Database, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> tuple[str, list[object]]:
+    """Records of any number of files, as one scan; and the parameters of the query."""
+    join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
+    select = (
+        f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{extra(shape)} "
+        "FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p "
+        f"JOIN {places(database, shape, files)} ON m.place = p.file_index{join}"
+    )
+    return select, [[exactly(file.path) for file in files]]
+
+
+def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted, excerpts: Mapping[int, Excerpt]) -> tuple[str, list[object]]:
+    """Wanted records of a few files, each a scan of its own: so only row groups that hold one are read. And the parameters."""
+    parts: list[str] = []
+    parameters: list[object] = []
+    for file in files:
+        cast = "".join(f", CAST(? AS {duckdb_type(kind) or 'VARCHAR'}) AS {quoted(column)}" for column, kind in shape.partitions)
+        excerpt = excerpts.get(file.number)
+        cut = ", ".join(f"x.{quoted(column)} AS {quoted(column)}" for column in excerpt.columns) if excerpt else ""
+        parts.append(
+            f"SELECT {file.number}::BIGINT AS {FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, "
+            f"p.*{f' REPLACE ({cut})' if cut else ''}{cast} "
+            f"FROM read_parquet(?, hive_partitioning = false) p{_beside(excerpt)} "
+            f"WHERE p.file_row_number IN ({_rows(file, wanted)})"
+        )
+        parameters += [*(file.partition[column] for column, _ in shape.partitions), exactly(file.path)]
+        parameters += [exactly(excerpt.path)] if excerpt else []
+    return " UNION ALL BY NAME ".join(parts), parameters
+
+
+def _beside(excerpt: Excerpt | None) -> str:
+    """A join with the values of an excerpt, in a query."""
+    if excerpt is None:
+        return ""
+    columns = ", ".join(map(quoted, excerpt.columns))
+    rows = f"({list(excerpt.rows)}::BIGINT[])"
+    read = f"SELECT {rows}[file_row_number + 1] AS {ROW}, {columns} FROM read_parquet(?, hive_partitioning = false)"
+    return f" JOIN ({read}) x ON x.{ROW} = p.file_row_number"
+
+
+def _rows(file: ReadFile, wanted: Wanted) -> str:
+    if isinstance(wanted, str):
+        return f"SELECT row FROM {wanted} WHERE file = {file.number}"
+    return ", ".join(map(str, wanted.get(file.number, NO_ROWS).tolist())) or "NULL"
+
+
+def _places_of(wanted: Mapping[int, Longs]) -> Columns:
+    files = [np.full(len(rows), file, np.int64) for file, rows in wanted.items()]
+    return {"file": np.concatenate([*files, NO_ROWS]), "row": np.concatenate([*wanted.values(), NO_ROWS])}
