@@ -150,7 +150,7 @@ class Worker:
     def _keep_groups(self, number: int, capture: str) -> None:
         """Keep what traces could not find again once its source is written anew."""
         # DuckDB loads with it: a service that is only asked for its health does without.
-        from headwater.graph.trace.derived.keep import keep_groups
+        from headwater.graph.trace.recomputed.keep import keep_groups
 
         try:
             records = self._workspace.records
@@ -166,7 +166,7 @@ class Worker:
 
     def _keep_wanted(self, wanted: Wanted) -> None:
         """Keep what a trace found again at length, so that the next need not."""
-        from headwater.graph.trace.derived.keep import keep_wanted
+        from headwater.graph.trace.recomputed.keep import keep_wanted
 
         what = f"boundary {wanted.boundary} of capture {wanted.capture}"
         try:

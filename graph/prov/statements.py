@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headwater.graph.prov.buffer import Said
 from headwater.graph.prov.circles import on_circles
 from headwater.graph.prov.model import PROV, Attributes, Kind, Name, Statement, Value
-from headwater.graph.prov.said import Said
 from headwater.graph.prov.terms import LABEL, TYPE, iri, term
 
 About = Mapping[str, Any]

@@ -53,7 +53,7 @@ _SCHEMA = (
       ended TEXT NOT NULL, capture INTEGER NOT NULL, PRIMARY KEY (path, length, modified, output, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX consumed_time ON consumed (path, ended)",
     "CREATE INDEX consumed_capture ON consumed (capture)",
-    # Captures that left groups to be found again and were not looked at since (trace/derived/keep); a number is never given twice.
+    # Captures that left groups to be found again and were not looked at since (trace/recomputed/keep); a number is never given twice.
     """CREATE TABLE unkept (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, capture TEXT NOT NULL,
       UNIQUE (tenant, capture))""",
 )

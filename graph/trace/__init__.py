@@ -12,13 +12,13 @@
     within one capture            step/: backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
                                   collisions (keys of one hash); choose and order for the rows that a function took; values that references
                                   stand for; lookup in kept tables, a search in memory or a statement of DuckDB
-    what was not written          derived/: derive finds groups again by sought (what makes a row), standing (which keys are meant),
+    what was not written          recomputed/: recompute finds groups again by spec (what makes a row), group_keys (which keys are meant),
                                   relation (joins below) and whole (all of a scan); keep keeps them while their source is
                                   there, or before anyone asks where large says so
     files                         files/: reader, shapes; formats/, what depends on a format: base, parquet, csv, json, text, local; lined,
                                   lines and textvalues for those of lines; places and scanned for the records that references stand
                                   for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift
-    Spark's meaning in DuckDB     database/: translate, types, decimals; held for small tables in memory
+    Spark's meaning in DuckDB     database/: translate, types, decimals; in_memory for small tables
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from collections.abc import Collection
 
 from headwater.graph.associations import Operator
 from headwater.graph.associations.references import POSITION_BITS
-from headwater.graph.trace.database import held
-from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.database import in_memory
+from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.places import first_of_split
 from headwater.graph.trace.files.shapes import Shape
@@ -102,7 +102,9 @@ class Downstream:
         numbers = {place: session.written(capture, place).number for place in sorted(session.files_of([written]))}
         rows = session.columns(written) if not seen else None
         if rows is not None:
-            return session.hold(held.distinct({"origin": rows["origin"], "file": held.mapped(rows["file"], numbers), "row": rows["row"]}))
+            return session.hold(
+                in_memory.distinct({"origin": rows["origin"], "file": in_memory.mapped(rows["file"], numbers), "row": rows["row"]})
+            )
         known = "".join(f" EXCEPT SELECT origin, file, row FROM {table}" for table in seen)
         return session.table(f"SELECT DISTINCT w.origin, {mapped('w.file', numbers)} AS file, w.row FROM {written} w{known}")
 
@@ -113,7 +115,7 @@ class Downstream:
             return None
         known = self._session.columns(table)
         if known is not None:
-            return self._session.hold(held.united([_within(known, *entry) for entry in ranges]))
+            return self._session.hold(in_memory.united([_within(known, *entry) for entry in ranges]))
         values = ", ".join(f"({file}, {ordinal}, {low}, {high})" for file, ordinal, low, high in ranges)
         return self._session.table(
             f"SELECT DISTINCT t.origin, (m.ordinal::BIGINT << 40) | (t.row - m.low) AS ref FROM {table} t "
@@ -156,5 +158,5 @@ class Downstream:
 
 def _within(places: Columns, file: int, ordinal: int, low: int, high: int) -> Columns:
     """The references `origin, ref` to those of some places that lie in a range of a file."""
-    met = held.taken(places, (places["file"] == file) & (places["row"] >= low) & (places["row"] < high))
+    met = in_memory.taken(places, (places["file"] == file) & (places["row"] >= low) & (places["row"] < high))
     return {"origin": met["origin"], "ref": (ordinal << POSITION_BITS) | (met["row"] - low)}

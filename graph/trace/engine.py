@@ -19,8 +19,8 @@ from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
-from headwater.graph.trace.database import held
-from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.database import in_memory
+from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, named_files, readable_files, shape_of
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.files.reader import FILE, ROW
@@ -238,10 +238,10 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
 
 def _held_places(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
     """The same, of tables in memory."""
-    ranked = [{"rank": held.mapped(columns["file"], ranks), **held.chosen(columns, ["file", "row"])} for columns in tables]
-    places = held.united([held.taken(columns, columns["rank"] >= 0) for columns in ranked])
+    ranked = [{"rank": in_memory.mapped(columns["file"], ranks), **in_memory.chosen(columns, ["file", "row"])} for columns in tables]
+    places = in_memory.united([in_memory.taken(columns, columns["rank"] >= 0) for columns in ranked])
     first = zip(places["file"][:limit].tolist(), places["row"][:limit].tolist(), strict=True)
-    return list(first), held.count(places)
+    return list(first), in_memory.count(places)
 
 
 def _vague(session: Session, number: int) -> TracedRecord:

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.functions import FUNCTIONS
 
 _LONGEST = 10_000  # characters

@@ -16,7 +16,7 @@ import numpy as np
 from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
-from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.footers import Footer, footers
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, quoted

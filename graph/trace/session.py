@@ -18,8 +18,8 @@ from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables, check_table
 from headwater.graph.records.lists import SourceFiles, WrittenFiles
 from headwater.graph.trace.answer import FoundAgain, Incomplete
-from headwater.graph.trace.database import held
-from headwater.graph.trace.database.held import Columns, Database
+from headwater.graph.trace.database import in_memory
+from headwater.graph.trace.database.in_memory import Columns, Database
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import Reader, ReadFile, kept_rows
 from headwater.graph.trace.files.shapes import Shape, partition_values
@@ -152,8 +152,8 @@ class Session:
     def hold(self, columns: Columns) -> str:
         """Hold a table in memory; its name."""
         name = self.database.hold(columns)
-        self._longs += held.count(columns) * len(columns)
-        self._counts[name] = held.count(columns)
+        self._longs += in_memory.count(columns) * len(columns)
+        self._counts[name] = in_memory.count(columns)
         return name
 
     def columns(self, table: str) -> Columns | None:
@@ -170,13 +170,13 @@ class Session:
         """A table of these columns of several tables (or queries), each row once."""
         known = [self.columns(table) for table in tables]
         if all(columns is not None for columns in known):
-            return self.hold(held.united([held.chosen(columns, names) for columns in known if columns is not None]))
+            return self.hold(in_memory.united([in_memory.chosen(columns, names) for columns in known if columns is not None]))
         return self.table(" UNION ".join(f"SELECT {', '.join(names)} FROM {table}" for table in tables))
 
     def files_of(self, tables: Sequence[str]) -> set[int]:
         """The files that tables with a column `file` have records of."""
         known = [(table, self.columns(table)) for table in tables]
-        found = {int(file) for _, columns in known if columns is not None for file in held.values(columns["file"])}
+        found = {int(file) for _, columns in known if columns is not None for file in in_memory.values(columns["file"])}
         if queried := [table for table, columns in known if columns is None]:
             union = " UNION ".join(f"SELECT DISTINCT file FROM {table}" for table in queried)
             found |= {row[0] for row in self.database.execute(union).fetchall()}

@@ -17,7 +17,7 @@ import duckdb
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.kept import KeptTables
-from headwater.graph.trace.database.held import SCRATCH
+from headwater.graph.trace.database.in_memory import SCRATCH
 from headwater.graph.trace.files.reader import Reader
 from headwater.graph.trace.session import Capture, Session
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from headwater.graph.associations import Source
-from headwater.graph.trace.database import held
+from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.files.places import placed
 from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
@@ -112,7 +112,7 @@ class Upstream:
     def _met(self, tables: Sequence[str]) -> list[dict[int, bool]]:
         """Of each table the files that it has records of, and whether it is not known of some of these which they are."""
         known = [self._session.columns(table) for table in tables]
-        met = [dict.fromkeys(held.values(columns["file"]).tolist(), False) if columns else {} for columns in known]
+        met = [dict.fromkeys(in_memory.values(columns["file"]).tolist(), False) if columns else {} for columns in known]
         parts = [(part, table) for part, (table, columns) in enumerate(zip(tables, known, strict=True)) if columns is None]
         if parts:
             rows = " UNION ALL ".join(f"SELECT {part} AS part, file, row IS NULL AS vague FROM {table}" for part, table in parts)
@@ -175,7 +175,9 @@ class Upstream:
             return table
         known = self._session.columns(table)
         if known is not None:
-            return self._session.hold(held.distinct(held.taken(held.chosen(known, _PLACED), np.isin(known["file"], list(files)))))
+            return self._session.hold(
+                in_memory.distinct(in_memory.taken(in_memory.chosen(known, _PLACED), np.isin(known["file"], list(files))))
+            )
         listed = ", ".join(map(str, sorted(files)))
         return self._session.table(f"SELECT DISTINCT origin, file, row FROM {table} WHERE row IS NOT NULL AND file IN ({listed})")
 

@@ -10,8 +10,8 @@ from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
 from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
 from headwater.graph.records.lists import SourceFiles
-from headwater.graph.trace.database import held
-from headwater.graph.trace.database.held import Columns
+from headwater.graph.trace.database import in_memory
+from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
@@ -36,7 +36,7 @@ def placed(session: Session, capture: Capture, source: Source, references: str) 
 def _in_memory(session: Session, capture: Capture, source: Source, references: Columns) -> Columns | None:
     """The same, in memory; None where a row cannot be known."""
     ordinal = references["ref"] >> POSITION_BITS
-    ordinals = held.values(ordinal)
+    ordinals = in_memory.values(ordinal)
     numbers, bases = np.full(len(ordinals), -1, np.int64), np.zeros(len(ordinals), np.int64)
     for number, one in enumerate(ordinals.tolist()):
         if (place := _place(session, capture, source, one)) is not None:
@@ -44,10 +44,10 @@ def _in_memory(session: Session, capture: Capture, source: Source, references: C
             if first is None:
                 return None
             bases[number] = first
-    at = held.mapped(ordinal, {one: place for place, one in enumerate(ordinals.tolist())})
+    at = in_memory.mapped(ordinal, {one: place for place, one in enumerate(ordinals.tolist())})
     file, row = numbers[at], bases[at] + (references["ref"] & POSITION_MASK)
     located = {"origin": references["origin"], "ref": references["ref"], "file": file, "row": row}
-    return located if (numbers >= 0).all() else held.taken(located, file >= 0)
+    return located if (numbers >= 0).all() else in_memory.taken(located, file >= 0)
 
 
 def _ordinals(session: Session, source: Source, files: SourceFiles, references: str) -> list[int]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import Longs
-from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.excerpts import Excerpts
 from headwater.graph.trace.files.formats import format_of

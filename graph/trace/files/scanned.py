@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator
-from headwater.graph.trace.database.held import values
+from headwater.graph.trace.database.in_memory import values
 from headwater.graph.trace.database.translate import Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.formats import format_of

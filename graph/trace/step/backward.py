@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.records.tables import schema_of
-from headwater.graph.trace.database.held import distinct, taken
-from headwater.graph.trace.derived.derive import groups
+from headwater.graph.trace.database.in_memory import distinct, taken
 from headwater.graph.trace.plan import (
     MATERIALIZED,
     WINDOWED,
@@ -32,6 +31,7 @@ from headwater.graph.trace.plan import (
     picked,
     references,
 )
+from headwater.graph.trace.recomputed.recompute import groups
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.choose import Chooser, aggregates
 from headwater.graph.trace.step.collisions import say_collided

@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Definition, Expression, Operator
-from headwater.graph.trace.database.held import taken
+from headwater.graph.trace.database.in_memory import taken
 from headwater.graph.trace.database.translate import Translator, Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.plan import Column, branches

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headwater.graph.associations import NONE, Boundary, Operator
-from headwater.graph.trace.derived.derive import groups_of, rows_of_keys
 from headwater.graph.trace.plan import WINDOWED, Column, limited, references
+from headwater.graph.trace.recomputed.recompute import groups_of, rows_of_keys
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.backward import Skip
 from headwater.graph.trace.step.collisions import say_collided

@@ -11,9 +11,9 @@ import numpy as np
 
 from headwater.graph.associations import Boundary
 from headwater.graph.records.kept import place_key
-from headwater.graph.trace.database import held
-from headwater.graph.trace.database.held import Columns
-from headwater.graph.trace.derived.derive import groups, is_derived
+from headwater.graph.trace.database import in_memory
+from headwater.graph.trace.database.in_memory import Columns
+from headwater.graph.trace.recomputed.recompute import groups, is_derived
 from headwater.graph.trace.session import Capture, Session, mapped
 
 
@@ -30,7 +30,7 @@ def grouped(session: Session, capture: Capture, boundary: Boundary, wanted: str,
     """A table `grp, <columns>` of the rows that the references `ref` in a table name; each row once."""
     refs = session.columns(wanted)
     kept, rows = _kept(session, capture, boundary, wanted, refs, columns, by)
-    once = None if refs is None else held.values(refs["ref"])
+    once = None if refs is None else in_memory.values(refs["ref"])
     if once is not None and (found := _beside(session, {"ref": once, "grp": once}, "grp", rows, by, columns)) is not None:
         return session.hold(found)
     return session.table(
@@ -41,7 +41,7 @@ def grouped(session: Session, capture: Capture, boundary: Boundary, wanted: str,
 def of_groups(session: Session, state: str, candidates: str, columns: Sequence[str]) -> str:
     """A table `origin, <columns>` of the candidates (a table `grp, <columns>`) that a state (a table `origin, ref`) names."""
     rows = session.columns(candidates)
-    ordered = None if rows is None else held.ascending(rows, "grp")
+    ordered = None if rows is None else in_memory.ascending(rows, "grp")
     if (found := _beside(session, session.columns(state), "origin", ordered, "grp", columns)) is not None:
         return session.hold(found)
     return session.table(f"SELECT s.origin{_listed('c', columns)} FROM {state} s JOIN {candidates} c ON c.grp = s.ref")
@@ -54,13 +54,13 @@ def at_places(session: Session, capture: Capture, sink: Boundary, begin: str, pl
     """
     asked = session.columns(begin)
     if asked is not None:
-        index = held.mapped(asked["file"], places)
-        known = held.taken(asked, index >= 0)
+        index = in_memory.mapped(asked["file"], places)
+        known = in_memory.taken(asked, index >= 0)
         keys = place_key(index[index >= 0], known["row"])
-        found = session.kept_tables.find(session.kept(capture, sink.boundary), held.values(keys), columns, most=session.most)
-        pairs = None if found is None else held.matched(keys, found[0], most=session.most)
+        found = session.kept_tables.find(session.kept(capture, sink.boundary), in_memory.values(keys), columns, most=session.most)
+        pairs = None if found is None else in_memory.matched(keys, found[0], most=session.most)
         if found is not None and pairs is not None:
-            return session.hold({**held.taken(known, pairs[0]), **held.taken(found[1], pairs[1])})
+            return session.hold({**in_memory.taken(known, pairs[0]), **in_memory.taken(found[1], pairs[1])})
     return session.table(
         f"SELECT b.origin, b.file, b.row{_listed('s', columns)} FROM {begin} b "
         f"JOIN {session.rows(capture, sink)} s ON s.file = {mapped('b.file', places)} AND s.row = b.row"
@@ -70,7 +70,7 @@ def at_places(session: Session, capture: Capture, sink: Boundary, begin: str, pl
 def second_hashes(session: Session, capture: Capture, boundary: Boundary, refs: Columns) -> bool | None:
     """Whether one of the keys that references name has two second hashes in a boundary; None where that is for the database."""
     path = session.kept(capture, boundary.boundary)
-    found = session.kept_tables.find(path, held.values(refs["ref"]), ["checked"], most=session.most)
+    found = session.kept_tables.find(path, in_memory.values(refs["ref"]), ["checked"], most=session.most)
     if found is None:
         return None
     keys, checked = found[0], found[1]["checked"]
@@ -87,12 +87,12 @@ def _kept(
     if is_derived(session, capture, boundary):
         table = _found_again(session, capture, boundary, wanted, refs)
         found = session.columns(table) if refs is not None else None
-        return table, None if found is None else held.ascending(found, by)
+        return table, None if found is None else in_memory.ascending(found, by)
     kept = session.rows(capture, boundary)
     if refs is None:
         return kept, None
     path = session.kept(capture, boundary.boundary)
-    rows = session.kept_tables.find(path, held.values(refs["ref"]), columns, most=session.most)
+    rows = session.kept_tables.find(path, in_memory.values(refs["ref"]), columns, most=session.most)
     return kept, None if rows is None else {**rows[1], by: rows[0]}
 
 
@@ -100,7 +100,7 @@ def _found_again(session: Session, capture: Capture, boundary: Boundary, wanted:
     """A table or query that has the rows of derived groups; a trace comes by the same ones more than once, and looks for them once."""
     if refs is None:
         return groups(session, capture, boundary, wanted)
-    keys, known = held.values(refs["ref"]), session.found.setdefault((capture.id, boundary.boundary), [])
+    keys, known = in_memory.values(refs["ref"]), session.found.setdefault((capture.id, boundary.boundary), [])
     for looked_for, table in known:
         if np.isin(keys, looked_for, assume_unique=True).all():
             return table
@@ -115,7 +115,7 @@ def _beside(session: Session, refs: Columns | None, carried: str, rows: Columns 
         low, high = (int(np.searchsorted(rows[by], refs["ref"][0], side)) for side in ("left", "right"))
         if high - low <= session.most:
             return {carried: np.full(high - low, refs[carried][0], np.int64), **{name: rows[name][low:high] for name in columns}}
-    pairs = None if refs is None or rows is None else held.matched(refs["ref"], rows[by], most=session.most)
+    pairs = None if refs is None or rows is None else in_memory.matched(refs["ref"], rows[by], most=session.most)
     if refs is None or rows is None or pairs is None:
         return None
     left, right = pairs

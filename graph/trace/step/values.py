@@ -11,9 +11,9 @@ from headwater.graph.associations import NONE, Boundary, Definition, Expression,
 from headwater.graph.trace.database.decimals import summed
 from headwater.graph.trace.database.translate import Translator, Untranslatable
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
-from headwater.graph.trace.derived.derive import groups
 from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import MATERIALIZED, Column, branches, names, references
+from headwater.graph.trace.recomputed.recompute import groups
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.collisions import collided
 from headwater.graph.trace.step.frames import influence

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.graph.prov.buffer import Said
 from headwater.graph.prov.constraints import check
 from headwater.graph.prov.model import Document, Kind, Name, Statement
-from headwater.graph.prov.said import Said
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import NODE
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.records import block_of
-from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files import excerpts, thrift
 from headwater.graph.trace.files.excerpts import Excerpts
 from headwater.graph.trace.files.parquetfile import CutChunk, Leaf, parquet_file

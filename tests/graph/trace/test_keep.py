@@ -16,8 +16,8 @@ from headwater.backend.workspace import Workspace
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.trace import TraceRequest, trace
-from headwater.graph.trace.derived import derive, keep, large
-from headwater.graph.trace.derived.keep import keep_groups, keep_wanted
+from headwater.graph.trace.recomputed import keep, large, recompute
+from headwater.graph.trace.recomputed.keep import keep_groups, keep_wanted
 from tests.graph.jobs import TENANT
 from tests.graph.trace.conftest import records
 from tests.graph.trace.later import LazyJob
@@ -57,7 +57,7 @@ def _of_key(key: int) -> set[tuple[str, int]]:
 
 
 async def test_the_service_keeps_what_a_trace_found_at_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derive, "_AT_LENGTH", 0.0)
+    monkeypatch.setattr(recompute, "_AT_LENGTH", 0.0)
     async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
         workspace.registry.add_roots([str(tmp_path)])
         made = _grouped(workspace.records, tmp_path)
@@ -102,7 +102,7 @@ async def test_what_is_kept_for_speed_gives_way_to_captures(tmp_path: Path, monk
 async def test_what_a_trace_finds_at_once_is_not_asked_for(
     store: AssociationStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(derive, "_AT_LENGTH", 60.0)
+    monkeypatch.setattr(recompute, "_AT_LENGTH", 60.0)
     _grouped(store, tmp_path)
     assert await _rows(store, tmp_path, 0) == _of_key(0)
     assert store.wanted.take() is None

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from headwater.graph.associations import Application, Expression, Manifest, Operator, RunName
 from headwater.graph.trace.database.translate import Untranslatable
-from headwater.graph.trace.derived.relation import Again, relation_of
 from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.recomputed.relation import Again, relation_of
 
 LEFT, RIGHT = 1, 2  # the scans; left has the attributes 11 and 12, right 21 and 22, by the names k and v
 NUMBERS = st.one_of(st.none(), st.integers(0, 3))

@@ -17,7 +17,7 @@ from headwater.graph.records.decode import Longs
 
 if TYPE_CHECKING:
     from headwater.graph.associations import Sink, Source
-    from headwater.graph.trace.database.held import Database
+    from headwater.graph.trace.database.in_memory import Database
     from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
     from headwater.graph.trace.files.shapes import Shape
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.records.decode import Longs, arrow_of
-from headwater.graph.trace.database.held import Database
+from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.lines import LineRules
 from headwater.graph.trace.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places, quoted

@@ -11,7 +11,7 @@ import numpy as np
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.records.decode import Longs
-from headwater.graph.trace.database.held import Columns, Database
+from headwater.graph.trace.database.in_memory import Columns, Database
 from headwater.graph.trace.database.translate import Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.excerpts import Excerpt

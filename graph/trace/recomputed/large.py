@@ -12,11 +12,11 @@ import duckdb
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Boundary
 from headwater.graph.trace.database.translate import Untranslatable
-from headwater.graph.trace.derived.derive import is_derived, referred
-from headwater.graph.trace.derived.sought import below
-from headwater.graph.trace.derived.whole import whole_scan
 from headwater.graph.trace.files.footers import footers
 from headwater.graph.trace.plan import references
+from headwater.graph.trace.recomputed.recompute import is_derived, referred
+from headwater.graph.trace.recomputed.spec import below
+from headwater.graph.trace.recomputed.whole import whole_scan
 from headwater.graph.trace.session import Capture, Session
 
 _BUDGET = 1.0  # seconds: the trace budget unless a program states another

@@ -20,12 +20,12 @@ from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.answer import FoundAgain
 from headwater.graph.trace.database.translate import Untranslatable
-from headwater.graph.trace.derived.sought import Sought, key_name, key_of, reference_of, reference_to, sought
-from headwater.graph.trace.derived.standing import keys_told
-from headwater.graph.trace.derived.whole import whole_scan
 from headwater.graph.trace.files.reader import literal
 from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import Column, references
+from headwater.graph.trace.recomputed.group_keys import keys_told
+from headwater.graph.trace.recomputed.spec import Sought, key_name, key_of, reference_of, reference_to, sought
+from headwater.graph.trace.recomputed.whole import whole_scan
 from headwater.graph.trace.session import Capture, Session
 
 # a file that DuckDB cannot read is not the end of a trace

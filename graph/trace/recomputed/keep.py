@@ -15,9 +15,9 @@ from headwater.graph.associations import Boundary
 from headwater.graph.records import AssociationStore, FileBlock, Wanted, uri_of
 from headwater.graph.records.compact import keep_sorted
 from headwater.graph.records.files import sync
-from headwater.graph.trace.derived.derive import all_groups, is_derived
-from headwater.graph.trace.derived.large import beyond_budget
-from headwater.graph.trace.derived.sought import below
+from headwater.graph.trace.recomputed.large import beyond_budget
+from headwater.graph.trace.recomputed.recompute import all_groups, is_derived
+from headwater.graph.trace.recomputed.spec import below
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.tracer import sparing_session, tracer_of
 

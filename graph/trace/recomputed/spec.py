@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from headwater.graph.associations import NONE, Boundary, Expression, Operator
 from headwater.graph.records.tables import value_name
 from headwater.graph.trace.database.translate import Translator, Untranslatable
-from headwater.graph.trace.derived.relation import Again, Relation, relation_of
 from headwater.graph.trace.plan import Column, references
+from headwater.graph.trace.recomputed.relation import Again, Relation, relation_of
 from headwater.graph.trace.session import Capture
 
 _MIXED = 0x3C6EF37200000000  # what a key that is one whole number is mixed with, so that no key is the reference "none"
