@@ -3,6 +3,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { RequestError } from './api/request';
 import { App } from './components/App/App';
+import { applyTheme } from './hooks/useTheme';
 import './styles/base.css';
 
 const RETRIES = 2;
@@ -20,10 +21,19 @@ const client = new QueryClient({
 
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no #root to stand in.');
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={client}>
-      <App />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+const page = createRoot(root);
+
+function draw(): void {
+  page.render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <App />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}
+
+applyTheme();
+// Starting the script and the first drawing are a frame each. A page in the background has no frames to wait for.
+if (document.hidden) draw();
+else requestAnimationFrame(() => setTimeout(draw));

@@ -1,4 +1,4 @@
-import { useMemo } from 'react';
+import { useDeferredValue, useMemo } from 'react';
 import { type Flow, flowOf, mergeGraphs, restrictFlow } from '../graph/flow';
 import { type Growth, type Hidden, hiddenBeside, neighbourhood } from '../graph/neighbourhood';
 import type { LineageGraph } from '../graph/types';
@@ -32,9 +32,11 @@ export function useNeighbourhood(
     const reachable = only ? restrictFlow(whole, new Set(seeds)) : whole;
     return restrictFlow(whole, neighbourhood(reachable, seeds, only ? [] : grown));
   }, [graph, seeds, grown, only]);
-  const beside = useBeside(
-    flow.nodes.map((node) => node.id),
-    !only,
+  const beside = useDeferredValue(
+    useBeside(
+      flow.nodes.map((node) => node.id),
+      !only,
+    ),
   );
   const hidden = useMemo(() => {
     if (only || !beside) return NONE;

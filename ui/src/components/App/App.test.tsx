@@ -161,7 +161,7 @@ test('the lineage is drawn without jobs, at other levels, and the address follow
   renderPage(`/?dataset=${REPORT}`);
   await user.click(await screen.findByRole('checkbox', { name: 'hide jobs' }));
   expect(location.search).toContain('hide=kind%3Djob');
-  const canvas = screen.getByRole('region', { name: 'Lineage graph' });
+  const canvas = await screen.findByRole('region', { name: 'Lineage graph' });
   await user.click(await within(canvas).findByRole('button', { name: /^report\s*dataset/ }));
   const panel = await screen.findByRole('region', { name: 'Details of report' });
   await user.click(within(panel).getAllByRole('button', { name: 'via 1' })[0] as HTMLElement);

@@ -3,11 +3,10 @@ import { DEPTH, useLineage } from '../../hooks/useLineage';
 import { navigate } from '../../hooks/useLocation';
 import { useView } from '../../hooks/useView';
 import type { Location } from '../../location/location';
-import { LineageGraph } from '../LineageGraph/LineageGraph';
+import { LineageGraph, ViewGraph } from '../Graphs/Graphs';
 import { ErrorNote, Note } from '../Note/Note';
 import { Skeleton } from '../Skeleton/Skeleton';
 import { ViewControls } from '../ViewControls/ViewControls';
-import { ViewGraph } from '../ViewGraph/ViewGraph';
 
 interface DatasetFlowProps {
   location: Location;

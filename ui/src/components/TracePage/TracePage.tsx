@@ -15,7 +15,7 @@ import { type DirectionChoice, HOME, type Location, type TracedRecord } from '..
 import { sentenceOf } from '../../trace/sentence';
 import { valuesOf } from '../../trace/values';
 import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
-import { LineageGraph } from '../LineageGraph/LineageGraph';
+import { LineageGraph } from '../Graphs/Graphs';
 import { ErrorNote, Note } from '../Note/Note';
 import { Records } from '../Records/Records';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
