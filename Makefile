@@ -13,7 +13,7 @@ UNIT := not (spark or cluster or neo4j or e2e or slow)
 
 PATHS ?=
 ARGS ?=
-SUITE ?= demo
+SUITE ?= figures
 PLANS ?= 100000
 
 .PHONY: help demo test quick torture lint types format bench readme schema docs page bootstrap clean
@@ -50,10 +50,10 @@ format: ## Sort imports and format (PATHS=folder: those files alone, without the
 	@$(PYTHON) -m ruff format $(or $(PATHS),.)
 	@$(if $(PATHS),,scripts/npm run --silent format)
 
-bench: bootstrap ## Measure one suite into bench/results (SUITE=tpch, …; ARGS="--rounds 5"; ARGS=--truth: of tpch and tpcds).
+bench: bootstrap ## Measure into bench/results (SUITE=tpch, …; figures: all that is stated; ARGS="--rounds 5"; ARGS=--truth: of tpch and tpcds).
 	@. .tools/env && unset SPARK_SUBMIT_OPTS && $(PYTHON) -m bench.run $(SUITE) $(ARGS)
 
-readme: ## Fill the README's figures from bench/results.
+readme: ## Fill the figures of README.md and docs/benchmarks.md from bench/results.
 	@$(PYTHON) scripts/readme_figures.py
 
 schema: ## Export the GraphQL schema, and the page's types from it.

@@ -1,28 +1,41 @@
-"""Figures: what a measure makes of the rounds' samples, and when that may be used."""
+"""Figures: what a measure makes of the rounds' samples, when that may be used, and whether it meets its target."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 
 import numpy as np
 
-from bench.intervals import Interval, quantile, ratio, resampled
-from bench.suite import Measure, Plan, Sample, Statistic
+from bench.intervals import Interval, quantile, resampled
+from bench.suite import PROCESSOR, SECONDS, Measure, Plan, Sample, Statistic
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
-_TOLERANCE = 0.03
+_TOLERANCE, _REACH = 0.03, 0.01
+_FEWEST = 5  # rounds: the interval of fewer says nothing
+_MOST_ROUNDS = 9_999
 _QUANTILES = {Statistic.P50: 0.50, Statistic.P95: 0.95, Statistic.P99: 0.99}
-_OVER_CASES = (Statistic.GEOMEAN, Statistic.WORST)
+_RATIOS = (Statistic.RATIO, Statistic.GEOMEAN, Statistic.WORST)
 _COUNTS = (Statistic.SHARE, Statistic.MEDIAN, Statistic.MOST)
+_QUANTITIES = {SECONDS: "wall", PROCESSOR: "processor"}
+
+
+class Verdict(StrEnum):
+    """What a figure says of its target: an interval that holds the target leaves it open, and so does a machine that was not quiet."""
+
+    MET = "met"
+    MISSED = "missed"
+    OPEN = "open"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A case of the results: the figure, its control and whether it may be used and meets its target (null: there is none).
+    """A case of the results: the figure with its 95 % interval, its control, whether it may be used, and what it says of its target.
 
-    A count needs no quiet machine: its control is empty. `detail` names the case that a worst one is.
+    `n` is the number of rounds. A count needs no quiet machine: its control is empty. `rounds_needed` estimates for an open verdict how
+    many rounds would settle it (null: more rounds are not what it lacks). `detail` names the case that a worst one is.
     """
 
     name: str
@@ -35,7 +48,8 @@ class Figure:
     control: Mapping[str, float]
     usable: bool
     target: float | None
-    met: bool | None
+    verdict: Verdict | None
+    rounds_needed: int | None = None
     detail: str | None = None
 
 
@@ -44,28 +58,53 @@ def figure(measure: Measure, plan: Plan, samples: Samples) -> Figure | None:
     if measure.statistic in _COUNTS:
         return _count(measure, samples)
     arm, base, control = (_times(samples[name], measure) for name in (measure.arm, plan.baseline, plan.control))
-    detail = None
-    if measure.statistic is Statistic.GEOMEAN:
-        found, against = _mean(arm, base), _mean(control, base)
-    elif measure.statistic is Statistic.WORST:
-        ratios = {case: ratio(arm[case], base[case]) for case in measure.cases}
-        detail = max(ratios, key=lambda case: ratios[case].value)
-        found, against = ratios[detail], ratio(control[detail], base[detail])
-    elif measure.statistic is Statistic.RATIO:
-        found, against = ratio(_summed(arm), _summed(base)), ratio(_summed(control), _summed(base))
-    else:
-        found = quantile([1000 * seconds for seconds in _summed(arm)], _QUANTILES[measure.statistic])
-        against = ratio(_summed(control), _summed(base))
-    relative = measure.statistic not in _QUANTILES
-    over = f", {measure.statistic.value}" if measure.statistic in _OVER_CASES else ""
-    what = f"{measure.arm} ÷ {plan.baseline}{over}" if relative else measure.statistic.value
     rounds = min(len(times) for times in arm.values())
-    return _figure(measure, what, "×" if relative else "ms", found, against, n=rounds, detail=detail)
+    what = _QUANTITIES.get(measure.quantity, measure.quantity)
+    if measure.statistic is Statistic.DIFFERENCE:
+        less = [a - b for a, b in zip(_summed(arm), _summed(base), strict=True)]
+        against = quantile([a - b for a, b in zip(_summed(control), _summed(base), strict=True)], 0.5)
+        quiet_ = rounds >= _FEWEST and abs(against.value) <= _TOLERANCE * float(np.median(_summed(base)))
+        return _figure(measure, f"{what}, {measure.arm} − {plan.baseline}", "s", quantile(less, 0.5), against, usable=quiet_, n=rounds)
+    if measure.statistic in _QUANTILES:
+        found = quantile([1000 * seconds for seconds in _summed(arm)], _QUANTILES[measure.statistic])
+        against = resampled([*_pairs({"": _summed(control)}, {"": _summed(base)}).values()], _geometric_mean)
+        usable = quiet(against, rounds)
+        return _figure(measure, measure.statistic.value, "ms", found, against, usable=usable, n=rounds)
+    detail = None
+    if measure.statistic is Statistic.RATIO:
+        arm, base, control = ({"": _summed(times)} for times in (arm, base, control))
+    combined = max if measure.statistic is Statistic.WORST else _geometric_mean
+    ratios, controls = _pairs(arm, base), _pairs(control, base)
+    against = resampled([*controls.values()], _geometric_mean)
+    if measure.statistic is Statistic.WORST:
+        detail = max(ratios, key=lambda case: float(np.median(ratios[case])))
+        against = quantile(controls[detail], 0.5)
+    over = "" if measure.statistic is Statistic.RATIO else f", {measure.statistic.value}"
+    found = resampled([*ratios.values()], combined)
+    usable = quiet(against, rounds)
+    return _figure(measure, f"{what}, {measure.arm} ÷ {plan.baseline}{over}", "×", found, against, usable=usable, n=rounds, detail=detail)
 
 
-def quiet(control: Interval) -> bool:
-    """Whether a control's interval holds 1 and stays within ±3 % of it."""
-    return control.low <= 1 <= control.high and control.low >= 1 - _TOLERANCE and control.high <= 1 + _TOLERANCE
+def quiet(control: Interval, rounds: int) -> bool:
+    """Whether a control says that the machine was quiet: within 3 % of 1, its interval reaching to 1 % of it, in five rounds or more."""
+    near = control.low <= 1 + _REACH and control.high >= 1 - _REACH
+    return rounds >= _FEWEST and near and abs(control.value - 1) <= _TOLERANCE
+
+
+def verdict(found: Interval, target: float, rounds: int, *, usable: bool) -> tuple[Verdict, int | None]:
+    """What an interval says of a target, and, where it is open for want of rounds, how many would settle it."""
+    if usable and found.high <= target:
+        return Verdict.MET, None
+    if usable and found.low > target:
+        return Verdict.MISSED, None
+    apart = abs(found.value - target)
+    reach = found.high - found.value if found.value <= target else found.value - found.low
+    if rounds < _FEWEST:
+        return Verdict.OPEN, _FEWEST
+    if not usable:
+        return Verdict.OPEN, None
+    # The width of an interval shrinks with the square root of the number of rounds.
+    return Verdict.OPEN, _MOST_ROUNDS if not apart else min(_MOST_ROUNDS, max(rounds + 1, math.ceil(rounds * (reach / apart) ** 2)))
 
 
 def medians(samples: Samples) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
@@ -101,11 +140,16 @@ def _count(measure: Measure, samples: Samples) -> Figure | None:
         what = f"{measure.quantity}, {measure.statistic.value}"
     if value is None:
         return None
-    return _figure(measure, f"{measure.arm}: {what}", measure.unit, Interval(value, value, value), None, n=len(counted), detail=detail)
+    of = Interval(value, value, value)
+    return _figure(measure, f"{measure.arm}: {what}", measure.unit, of, None, usable=True, n=len(counted), detail=detail)
 
 
-def _figure(measure: Measure, what: str, unit: str, found: Interval, control: Interval | None, *, n: int, detail: str | None) -> Figure:
-    usable = control is None or quiet(control)
+def _figure(
+    measure: Measure, what: str, unit: str, found: Interval, control: Interval | None, *, usable: bool, n: int, detail: str | None = None
+) -> Figure:
+    said: tuple[Verdict | None, int | None] = (None, None)
+    if measure.target is not None:
+        said = verdict(found, measure.target, n if control else _FEWEST, usable=usable)
     return Figure(
         name=measure.name,
         measure=what,
@@ -117,7 +161,8 @@ def _figure(measure: Measure, what: str, unit: str, found: Interval, control: In
         control={} if control is None else {name: rounded(value) for name, value in asdict(control).items()},
         usable=usable,
         target=measure.target,
-        met=None if measure.target is None else usable and found.value <= measure.target,
+        verdict=said[0],
+        rounds_needed=said[1],
         detail=detail,
     )
 
@@ -134,7 +179,10 @@ def _summed(times: Mapping[str, Sequence[float]]) -> list[float]:
     return [sum(seconds) for seconds in zip(*times.values(), strict=True)]
 
 
-def _mean(over: Mapping[str, Sequence[float]], under: Mapping[str, Sequence[float]]) -> Interval:
-    """The geometric mean of the cases' ratios."""
-    pairs = [[a / b for a, b in zip(over[case], under[case], strict=True)] for case in over]
-    return resampled(pairs, lambda ratios: math.exp(float(np.mean(np.log(ratios)))))
+def _pairs(over: Mapping[str, Sequence[float]], under: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """The ratio of each pair, by case: `over[case][i]` and `under[case][i]` come from the same round."""
+    return {case: [a / b for a, b in zip(over[case], under[case], strict=True)] for case in over}
+
+
+def _geometric_mean(ratios: Sequence[float]) -> float:
+    return math.exp(float(np.mean(np.log(ratios))))

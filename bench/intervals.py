@@ -34,15 +34,6 @@ def quantile(samples: Sequence[float], q: float) -> Interval:
     return Interval(float(np.quantile(values, q)), float(low), float(high))
 
 
-def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
-    """The median of the ratios of pairs: `over[i]` and `under[i]` come from the same round.
-
-    Raises:
-        ValueError: the two do not pair up.
-    """
-    return quantile([a / b for a, b in zip(over, under, strict=True)], 0.5)
-
-
 def resampled(series: Sequence[Sequence[float]], combined: Callable[[Sequence[float]], float]) -> Interval:
     """What `combined` makes of the medians of several series; each series is resampled by itself.
 

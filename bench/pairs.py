@@ -1,97 +1,96 @@
-"""`python -m bench.pairs SUITE --cases q9,q7`: what single queries cost, plain and captured by turns in one JVM, case after case.
+"""Pairs: the arms of a suite by turns in one warm process, case after case. This is how what capture costs is measured.
 
-The suites' own figures are those of a whole suite, each arm in a JVM of its own, where a query has a few rounds and whatever code its JVM
-happened to compile. This is for the question what one query costs: pairs of the same round, wall and processor time, each with its control.
+Two JVMs compile the same methods differently, which is more than what a case may cost, so all arms share one. In every round of a case each
+arm runs once, in random order; a figure is made of the ratios within the rounds. A case is kept when it is done, so that a measurement that
+was ended goes on where it was.
 """
 
 from __future__ import annotations
 
-import argparse
-import math
-import sys
-import tempfile
+import json
+import os
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench import results
 from bench.harness import order
-from bench.run import line, load, names
-from bench.spark.arm import SparkArm
-from bench.spark.turns import Turns
-from bench.suite import SECONDS, Measure, Plan, Sample, Statistic
+from bench.processes import ProcessTree
+from bench.rest import busy, machine_seconds
+from bench.suite import Plan, Sample, Turns
 
-_ROUNDS, _WARM_UP = 15, 3
-
-
-def plan_of(plan: Plan, cases: Sequence[str], arms: Sequence[str] | None) -> Plan:
-    """The suite's plan, with a ratio of wall and one of processor time for every arm and case. The target is what any case may take."""
-    chosen = plan.only(arms=arms, cases=cases)
-    each = (Statistic.WORST, Statistic.RATIO)
-    targets = {measure.arm: measure.target for measure in chosen.measures if measure.statistic in each and measure.target}
-    captured = [arm for arm in chosen.arms if arm not in {chosen.baseline, chosen.control}]
-    measured = [
-        Measure(name=name, cases=(case,), arm=arm, statistic=Statistic.RATIO, quantity=quantity, target=targets.get(arm))
-        for case in chosen.cases
-        for arm in captured
-        for name, quantity in ((f"{arm}, {case}", SECONDS), (f"{arm}, {case}, cpu", "cpu_seconds"))
-    ]
-    return replace(chosen, name=f"{plan.name}-pairs", measures=measured)
+Rounds = Mapping[str, Sequence[Sample]]  # by arm
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Measure the cases one after the other; say each when it is done."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    suite = load(options.suite, options.scale)
+class KeptCases:
+    """The cases of a suite that were measured at a commit, a file each."""
+
+    def __init__(self, folder: Path, commit: str, *, resume: bool) -> None:
+        self._folder = folder
+        self._commit = commit
+        self._resume = resume and not commit.endswith("+")  # two changed trees of one commit are not told apart
+        self.machine: dict[str, Mapping[str, float]] = {}  # by case: how busy the machine was with other things
+
+    def get(self, case: str, arms: Sequence[str], rounds: int) -> Rounds | None:
+        """The rounds of a case, if all these arms have at least as many, of this commit."""
+        path = self._folder / f"{case}.json"
+        if not self._resume or not path.exists():
+            return None
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        there: dict[str, list[Sample]] = kept["samples"]
+        if kept["commit"] != self._commit or any(len(there.get(arm, ())) < rounds for arm in arms):
+            return None
+        self.machine[case] = kept["machine"]
+        return {arm: there[arm] for arm in arms}
+
+    def put(self, case: str, rounds: Rounds, machine: Mapping[str, float]) -> None:
+        """Keep a case that is done."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        draft = self._folder / f"{case}.tmp"
+        draft.write_text(json.dumps({"commit": self._commit, "machine": machine, "samples": rounds}), encoding="utf-8")
+        draft.replace(self._folder / f"{case}.json")
+        self.machine[case] = machine
+
+
+def measure(
+    plan: Plan, start: Callable[[], Turns], kept: KeptCases, *, rounds: int, warm_up: int, seed: int, until: float,
+    done: Callable[[str, Rounds, bool], None],
+) -> dict[str, dict[str, Sequence[Sample]]]:  # fmt: skip
+    """The samples by arm and case, of the cases that were kept and of those that there was time for.
+
+    `start` makes what the arms run in, once and only if a case is to be run. No case is begun after `until` (time.monotonic()). `done` is
+    told of each case, with whether it had been kept.
+    """
+    samples: dict[str, dict[str, Sequence[Sample]]] = {arm: {} for arm in plan.arms}
+    turns: Turns | None = None
     try:
-        plan = plan_of(suite.plan, options.cases.split(","), options.arms.split(",") if options.arms else None)
-    except ValueError as error:
-        parser.error(str(error))
-    samples: dict[str, dict[str, list[Sample]]] = {arm: {case: [] for case in plan.cases} for arm in plan.arms}
-    until = time.monotonic() + 60 * options.minutes
-    with tempfile.TemporaryDirectory(prefix=f"headwater-{plan.name}-", ignore_cleanup_errors=True) as scratch:
-        folder = Path(scratch)
-        suite.prepare(folder)
-        arm = suite.arm(plan.baseline, folder)
-        if not isinstance(arm, SparkArm):
-            parser.error(f"{options.suite} runs no queries of Spark")
-        turns = Turns(arm, folder)
         for case in plan.cases:
-            for turn in range(-options.warm_up, options.rounds):
-                if turn > 0 and time.monotonic() > until:
-                    break
-                for name in order(plan.arms, options.seed, turn, case):
-                    sample = turns.run(name, case, turn)
-                    if turn >= 0:
-                        samples[name][case].append(sample)
-            _say(plan, samples, case, options.seed)
-        arm.close()
-    print(f"written: {results.write(results.document(plan, samples, seed=options.seed), options.results)}")
-    return 0
+            before = kept.get(case, plan.arms, rounds)
+            if before is None and time.monotonic() > until:
+                continue
+            if before is None and turns is None:
+                turns = start()
+            found = before or _run(plan, turns, kept, case, range(-warm_up, rounds), seed)
+            for arm in plan.arms:
+                samples[arm][case] = found[arm]
+            done(case, found, before is not None)
+    finally:
+        if turns is not None:
+            turns.close()
+    return samples
 
 
-def _say(plan: Plan, samples: dict[str, dict[str, list[Sample]]], case: str, seed: int) -> None:
-    one = plan.only(arms=plan.arms, cases=[case])
-    content = results.document(one, {arm: {case: cases[case]} for arm, cases in samples.items()}, seed=seed)
-    for figure in content["cases"]:
-        print(line(figure), flush=True)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.pairs", description="What single queries cost, by turns in one JVM.")
-    parser.add_argument("suite", choices=names())
-    parser.add_argument("--cases", required=True, help="which, as q9,q7")
-    parser.add_argument("--arms", help="some of the arms, as active,auto (each suite has its own default); the plain ones always run")
-    parser.add_argument("--rounds", type=int, default=_ROUNDS, help=f"pairs of each case (default {_ROUNDS})")
-    parser.add_argument("--warm-up", type=int, default=_WARM_UP, help=f"rounds before them (default {_WARM_UP})")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="after that many a case has one round only")
-    parser.add_argument("--seed", type=int, default=1, help="of the order of arms (default 1)")
-    parser.add_argument("--scale", type=float, help="size of the data, where the suite has a choice")
-    parser.add_argument("--results", type=Path, default=results.ROOT / "build" / "bench", help="folder to write to (default build/bench)")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def _run(plan: Plan, turns: Turns | None, kept: KeptCases, case: str, numbers: range, seed: int) -> Rounds:
+    assert turns is not None  # noqa: S101  # it was started for this case
+    found: dict[str, list[Sample]] = {arm: [] for arm in plan.arms}
+    machine = {"load_1m": round(os.getloadavg()[0], 2), "busy_before": round(busy(), 3)}
+    tree = ProcessTree()
+    ours, all_, began = tree.cpu_seconds(), machine_seconds(), time.monotonic()
+    for turn in numbers:
+        for arm in order(plan.arms, seed, turn, case):
+            sample = turns.run(arm, case, turn)
+            if turn >= 0:
+                found[arm].append(sample)
+    others = machine_seconds() - all_ - (tree.cpu_seconds() - ours)
+    machine["busy_with_others"] = round(max(0.0, others) / (time.monotonic() - began) / (os.cpu_count() or 1), 3)
+    kept.put(case, found, machine)
+    return found

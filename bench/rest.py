@@ -1,4 +1,4 @@
-"""Waits until the machine has nothing to do, so that what one arm left behind is not measured as the next one's time.
+"""What else the machine does: waiting until it does nothing, and telling how much that was.
 
 A server that was written to goes on working after it has answered: it deletes, checkpoints, compiles. On a machine of two cores that is
 half of what the arm measured next would have.
@@ -6,12 +6,14 @@ half of what the arm measured next would have.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 _STAT = Path("/proc/stat")  # elsewhere than on Linux nobody waits
 _IDLE, _WAITING = 3, 4  # columns of a processor's line
 _SECONDS = 0.1
+_TICK = os.sysconf("SC_CLK_TCK")
 
 
 def rest(most: float = 2.0) -> float:
@@ -23,6 +25,18 @@ def rest(most: float = 2.0) -> float:
         if _used() - before <= 1:
             break
     return time.monotonic() - began
+
+
+def machine_seconds() -> float:
+    """The processor time that everything on this machine has used so far; 0 where the system does not tell."""
+    return _used() / _TICK if _STAT.exists() else 0.0
+
+
+def busy(seconds: float = 1.0) -> float:
+    """The share of the machine's processors that is in use while this sleeps; 0 where the system does not tell."""
+    before, began = machine_seconds(), time.monotonic()
+    time.sleep(seconds)
+    return (machine_seconds() - before) / (time.monotonic() - began) / (os.cpu_count() or 1)
 
 
 def _used() -> int:

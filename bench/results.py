@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -12,42 +13,61 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.figures import Samples, figure, medians
-from bench.suite import Plan
+from bench.figures import Samples, figure, medians, rounded
+from bench.suite import PROCESSOR, SECONDS, Plan
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
+_LISTS = re.compile(r"\[[\s\d.,e-]*\]")  # of numbers: in a line each
 
 
 def document(plan: Plan, samples: Samples, *, seed: int) -> dict[str, Any]:
     """The whole file's content."""
-    figures = [found for measure in plan.measures if (found := figure(measure, plan, samples)) is not None]
+    found = figures(plan, samples)
     return head(plan.name) | {
-        "cases": [asdict(entry) for entry in figures],
+        "cases": found,
         "summary": {
             "rounds": max(len(rounds) for cases in samples.values() for rounds in cases.values()),
             "seed": seed,
-            "usable": sum(entry.usable for entry in figures),
-            "of": len(figures),
+            "usable": sum(entry["usable"] for entry in found),
+            "of": len(found),
             "medians": medians(samples),
         },
     }
 
 
+def figures(plan: Plan, samples: Samples) -> list[dict[str, Any]]:
+    """The figures of a plan that can be made of the samples."""
+    return [asdict(found) for measure in plan.measures if (found := figure(measure, plan, samples)) is not None]
+
+
+def pairs_of(plan: Plan, samples: Samples) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """The times of every round, by case, quantity and arm: what the figures are made of."""
+    return {
+        case: {
+            quantity: {arm: [rounded(sample[quantity]) for sample in samples[arm][case]] for arm in plan.arms}
+            for quantity in (PROCESSOR, SECONDS)
+        }
+        for case in plan.cases
+    }
+
+
 def head(suite: str) -> dict[str, Any]:
     """What was measured, when, of which commit, on what."""
-    return {"suite": suite, "date": datetime.now(UTC).isoformat(timespec="seconds"), "commit": _commit(), "machine": _machine()}
+    return {"suite": suite, "date": datetime.now(UTC).isoformat(timespec="seconds"), "commit": commit(), "machine": _machine()}
 
 
 def write(content: Mapping[str, Any], folder: Path = RESULTS) -> Path:
     """Write the file, and return where it is."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{content['suite']}.json"
-    target.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    target.write_text(
+        _LISTS.sub(lambda listed: " ".join(listed[0].split()), json.dumps(content, indent=2, ensure_ascii=False)) + "\n", encoding="utf-8"
+    )
     return target
 
 
-def _commit() -> str:
+def commit() -> str:
     """The commit measured; `+` where the tree holds more than it."""
     done = subprocess.run(
         ["git", "describe", "--always", "--abbrev=12", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -64,6 +84,7 @@ def _machine() -> dict[str, Any]:
         else []
     )
     return {
+        "load_1m": round(os.getloadavg()[0], 2),
         "cores": os.cpu_count(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "cpu": models[0] if models else platform.machine(),

@@ -1,7 +1,9 @@
 """What a suite declares, and what an arm does.
 
-The harness knows nothing of Spark or services: it starts arms, gives them cases to run, and computes measures. A suite never times
-anything that its users would not wait for, and never does in one arm what it does not do in the other, but for what is measured.
+There are two kinds. A *paired* suite asks what capture costs: its arms take turns in one warm process, case after case (`bench.pairs`).
+The others ask how long an answer takes: each arm is a process of its own, round after round (`bench.harness`). Neither knows anything of
+Spark or services. A suite never times anything that its users would not wait for, and never does in one arm what it does not do in the
+other, but for what is measured.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 SECONDS = "seconds"
+PROCESSOR = "cpu_seconds"
 
 # What one run of a case was: its wall seconds, and whatever else the arm counted, by name. What a control must hold for is timed; a count
 # (bytes, rows) may be there in some of the rounds only.
@@ -22,9 +25,10 @@ Sample: TypeAlias = Mapping[str, float]
 class Statistic(StrEnum):
     """What is made of the rounds' samples."""
 
-    RATIO = "ratio"  # the median of an arm's time over the baseline's, round by round
+    RATIO = "ratio"  # the median of an arm's time over the baseline's, pair by pair
     GEOMEAN = "geometric mean"  # of the cases' ratios
     WORST = "worst"  # of the cases' ratios
+    DIFFERENCE = "difference"  # the median of an arm's time less the baseline's, pair by pair
     P50 = "p50"  # of the arm's own times, in milliseconds
     P95 = "p95"
     P99 = "p99"
@@ -99,6 +103,16 @@ class Arm(Protocol):
         """Release what it holds."""
 
 
+class Turns(Protocol):
+    """All arms of a paired suite, in this process."""
+
+    def run(self, arm: str, case: str, turn: int) -> Sample:
+        """Run a case once in an arm and return what it took, `seconds` and `cpu_seconds` among it. A warming `turn` is negative."""
+
+    def close(self) -> None:
+        """Release what they hold."""
+
+
 class Suite(Protocol):
     """What a module of bench/suites makes, by `suite(scale)`. `folder` is scratch that all arms share."""
 
@@ -109,3 +123,16 @@ class Suite(Protocol):
 
     def arm(self, name: str, folder: Path) -> Arm:
         """Start an arm, in its worker process."""
+
+
+@runtime_checkable
+class PairedSuite(Protocol):
+    """A suite whose arms take turns."""
+
+    plan: Plan
+
+    def prepare(self, folder: Path) -> None:
+        """Make what the arms read, once."""
+
+    def turns(self, folder: Path) -> Turns:
+        """Start what the arms run in."""

@@ -1,9 +1,13 @@
-"""Fill the README's figures from bench/results: `make readme`. A test fails where the two disagree.
+"""Fill the figures of README.md and docs/benchmarks.md from bench/results: `make readme`. A test fails where they disagree.
 
-A figure stands between marks that name the suite and the case, and, where a case has several measures, the measure:
+A figure stands between marks that name the suite and the case, and, where a case has several measures, the measure. Only a figure that is
+usable can stand there: one whose control says that the machine was not quiet is refused.
 
-    <!-- figure demo: all five jobs, active -->1.21 (1.19 to 1.24)<!-- /figure -->
-    <!-- figure trace: witness of a cell: p50 -->41 ms (39 to 44)<!-- /figure -->
+    <!-- figure tpch: active, all: processor, active ÷ plain, geometric mean -->1.11 (1.09 to 1.12)<!-- /figure -->
+
+All figures of a suite that have a target, as a table, with what they say of it:
+
+    <!-- targets tpch -->…<!-- /targets -->
 """
 
 from __future__ import annotations
@@ -14,18 +18,22 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ("README.md", "docs/benchmarks.md")
 _MARK = re.compile(
     r"(<!-- figure (?P<suite>[\w-]+): (?P<case>[^:>]+?)(?:: (?P<measure>[^>]+?))? -->)(?P<text>.*?)(<!-- /figure -->)", re.DOTALL
 )
+_TARGETS = re.compile(r"(<!-- targets (?P<suite>[\w-]+) -->).*?(<!-- /targets -->)", re.DOTALL)
 
 
 def filled(text: str, results: Path) -> str:
-    """The text with every marked figure as the results say it.
+    """The text with every marked figure and table as the results say it.
 
     Raises:
         LookupError: a mark names a suite, case or measure that the results do not have.
+        ValueError: a marked figure is not usable.
     """
-    return _MARK.sub(lambda mark: f"{mark[1]}{_shown(_find(mark, results))}{mark[6]}", text)
+    text = _MARK.sub(lambda mark: f"{mark[1]}{_shown(_find(mark, results))}{mark[6]}", text)
+    return _TARGETS.sub(lambda mark: f"{mark[1]}\n{_table(mark['suite'], results)}\n{mark[3]}", text)
 
 
 def marks(text: str) -> int:
@@ -33,31 +41,66 @@ def marks(text: str) -> int:
     return len(_MARK.findall(text))
 
 
-def _find(mark: re.Match[str], results: Path) -> dict[str, Any]:
-    path = results / f"{mark['suite']}.json"
+def _results(suite: str, results: Path) -> dict[str, Any]:
+    path = results / f"{suite}.json"
     if not path.exists():
-        raise LookupError(
-            f"{path.name} is not among the results; there are: {', '.join(sorted(p.name for p in results.glob('*.json'))) or 'none'}"
-        )
-    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+        there = ", ".join(sorted(p.name for p in results.glob("*.json"))) or "none"
+        raise LookupError(f"{path.name} is not among the results; there are: {there}")
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def _find(mark: re.Match[str], results: Path) -> dict[str, Any]:
+    cases = _results(mark["suite"], results)["cases"]
     found = [case for case in cases if case["name"] == mark["case"] and mark["measure"] in (None, case["measure"])]
     if len(found) != 1:
         known = "; ".join(f"{case['name']}: {case['measure']}" for case in cases)
         raise LookupError(
-            f"'{mark['case']}' with measure {mark['measure'] or 'not given'} is {len(found)} cases of {path.name}; it has: {known}"
+            f"'{mark['case']}' with measure {mark['measure'] or 'not given'} is {len(found)} cases of {mark['suite']}.json; it has: {known}"
         )
     case: dict[str, Any] = found[0]
+    if not case["usable"]:
+        control = f"{case['control']['value']:g} ({case['control']['low']:g} to {case['control']['high']:g})"
+        raise ValueError(
+            f"'{case['name']}' of {mark['suite']}.json is not usable: its control is {control}, of {case['n']} rounds. "
+            f"Measure it again with nothing else on the machine, or do not state it."
+        )
     return case
 
 
 def _shown(case: dict[str, Any]) -> str:
     unit = "" if case["unit"] == "×" else f" {case['unit']}"
-    doubt = "" if case["usable"] else f"; control {case['control']['low']:g} to {case['control']['high']:g}"
-    return f"{case['value']:g}{unit} ({case['low']:g} to {case['high']:g}{doubt})"
+    return f"{case['value']:g}{unit} ({case['low']:g} to {case['high']:g})" if case["control"] else f"{case['value']:g}{unit}"
+
+
+def _table(suite: str, results: Path) -> str:
+    if not (results / f"{suite}.json").exists():
+        return f"Not measured yet: `make bench SUITE={suite}`."
+    content = _results(suite, results)
+    lines = ["| what | target | measured, 95 % | verdict |", "|---|---|---|---|"]
+    for case in content["cases"]:
+        if case["target"] is not None:
+            what = f"{case['name']}: {case['measure']}" + (f" ({case['detail']})" if case["detail"] else "")
+            unit = "" if case["unit"] in ("×", "") else f" {case['unit']}"
+            shown = _shown(case) if case["usable"] else "not usable"
+            lines.append(f"| {what} | ≤ {case['target']:g}{unit} | {shown} | {_verdict(case)} |")
+    return "\n".join([*lines, "", f"Commit {content['commit'].rstrip('+')}, {content['date'][:10]}, {_rounds(content)}."])
+
+
+def _verdict(case: dict[str, Any]) -> str:
+    more = case.get("rounds_needed")
+    return f"{case['verdict']}, {more} rounds would settle it" if more else str(case["verdict"])
+
+
+def _rounds(content: dict[str, Any]) -> str:
+    busy = [case["busy_with_others"] for case in content["machine"].get("meanwhile", {}).values()]
+    quiet = f"; other programs had {min(busy):.0%} to {max(busy):.0%} of the machine" if busy else ""
+    return f"{content['summary']['rounds']} rounds{quiet}"
 
 
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    before = readme.read_text(encoding="utf-8")
-    readme.write_text(filled(before, ROOT / "bench" / "results"), encoding="utf-8")
-    print(f"README.md: {marks(before)} figures")
+    for name in DOCUMENTS:
+        document = ROOT / name
+        before = document.read_text(encoding="utf-8")
+        document.write_text(filled(before, ROOT / "bench" / "results"), encoding="utf-8")
+        print(f"{name}: {marks(before)} figures")

@@ -30,20 +30,20 @@ def main(folder: Path) -> None:
     """Run the queries and write their events."""
     from bench.data.dialect import for_spark
     from bench.data.tpc import benchmark
-    from bench.spark.arm import SparkArm
-    from bench.suites.tpch import query
+    from bench.spark.capturing import capturing
+    from bench.spark.session import start, with_distinct_names
 
     made = benchmark("tpcds", _SCALE)
-    texts = {f"q{number}": query(for_spark(text)) for number, text in made.queries.items()}
-    arm = SparkArm("coarse", folder, texts, made.tables)
-    try:
-        for number, name in enumerate(texts, 1):
-            arm.run(name, 0)
-            print(f"  query {number} of {len(texts)}", flush=True)
-    finally:
-        (application,) = [path for path in (folder / "coarse" / "home" / "spool").iterdir() if path.is_dir()]
+    spark = start(folder, tables=made.tables)
+    with capturing(spark, "coarse", folder / "home") as watch:
+        for number, text in made.queries.items():
+            frame = with_distinct_names(spark.sql(for_spark(text)))
+            frame.write.mode("overwrite").parquet(str(folder / "out" / f"q{number}"))
+            watch.until_run_ends()
+            print(f"  query {number} of {len(made.queries)}", flush=True)
+        (application,) = [path for path in (folder / "home" / "spool").iterdir() if path.is_dir()]
         lines = (application / "log").read_bytes().splitlines()
-        arm.close()
+    spark.stop()
     events = [json.dumps(item["body"]) for item in (json.loads(line[9:]) for line in lines) if item["kind"] == "event"]
     (folder / _LOG).write_text("\n".join(events) + "\n", encoding="utf-8")
     print(f"  {len(events)} events", flush=True)

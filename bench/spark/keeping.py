@@ -46,7 +46,7 @@ def _main(manifest_path: str, segments: str, folder: str) -> None:
     store.publish("default", manifest)
     cpu = time.process_time() - began
     store.close()
-    kept = sum(path.stat().st_size for path in (store.root / "default" / manifest.capture).iterdir())
+    kept = sum(path.stat().st_size for path in (store.root / "default").glob(f"*/{manifest.capture}/*"))
     print(json.dumps({"kept": kept, "cpu": cpu}))
 
 

@@ -19,6 +19,20 @@ class SpoolWatch:
         self._read = 0
         self._waiting: list[dict[str, Any]] = []
 
+    def until_application_starts(self, timeout: float = 60.0) -> None:
+        """Wait until the start of the application is spooled.
+
+        Raises:
+            TimeoutError: it was not: capture did not start.
+        """
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            self._waiting += self._new()
+            if self._waiting:
+                return
+            time.sleep(_POLL_SECONDS)
+        raise TimeoutError(f"no application started in {self._spool} within {timeout:.0f} s")
+
     def until_run_ends(self, timeout: float = 60.0) -> list[Mapping[str, Any]]:
         """Wait until the end of a run is spooled; the manifests that came since the last call.
 
@@ -44,6 +58,8 @@ class SpoolWatch:
 
     def _new(self) -> list[dict[str, Any]]:
         log = self._application() / "log"
+        if not log.exists():
+            return []
         with log.open("rb") as file:
             file.seek(self._read)
             lines = file.read()

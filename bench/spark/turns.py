@@ -1,68 +1,103 @@
-"""The arms of a suite by turns in one JVM: two JVMs compile the same methods differently, which is more than what a case may cost."""
+"""One warm JVM in which the runs of a suite's queries, plain and captured, take turns.
+
+A run's wall time ends when its results are written. Its processor time is that of all processes until nothing of the query is left to do:
+Spark's listeners have heard of it and, where it is captured, its end is in the spool.
+"""
 
 from __future__ import annotations
 
-import math
 import shutil
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bench.spark.arm import PLAIN, SparkArm
-from bench.suite import Sample
+from bench.processes import ProcessTree
+from bench.spark import keeping
+from bench.spark.capturing import capturing, without_rules
+from bench.spark.counts import counts
+from bench.spark.session import start, with_distinct_names
+from bench.suite import PROCESSOR, SECONDS, Sample
 
-_BUDGETS = {"active": 0.0, "auto": 1.0, "lazy": math.inf, "coarse": 0.0}
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bench.spark.spool import SpoolWatch
+
+# Makes the DataFrame, or the several, that a case writes.
+Program = Callable[["SparkSession"], "DataFrame | tuple[DataFrame, ...]"]
+
+PLAIN = ("plain", "control")
+CAPTURING = ("coarse", "lazy", "active", "auto")
+_HEARD_MS = 60_000
 
 
-class Turns:
-    """`arm` is a plain one; its JVM listens and rewrites only while it runs a case in another mode.
+class SparkTurns:
+    """`programs` make the DataFrame of each case, lazily, over the `tables`. An arm is a plain one or a mode of capture."""
 
-    What the listener's thread does after a query (its description, the spool) is not there: a suite's arms, of one JVM each, have it.
-    """
+    def __init__(self, folder: Path, programs: Mapping[str, Program], tables: Mapping[str, Path], *, memory: str = "3g") -> None:
+        self._programs = programs
+        self._folder = folder / "turns"
+        self._folder.mkdir()
+        self.spark = start(self._folder, memory=memory, tables=tables)
+        self._processes = ProcessTree()
+        self._kept: set[tuple[str, str]] = set()
 
-    def __init__(self, arm: SparkArm, folder: Path) -> None:
-        self._arm = arm
-        self._segments = folder / "turns"
-        self._rules = arm.spark._jsparkSession.experimental()  # noqa: SLF001  # PySpark has no public way to them
-        self._before = self._rules.extraOptimizations()
-
-    def run(self, name: str, case: str, turn: int) -> Sample:
-        """Run a case plainly or in a mode. What earlier runs left in the heap is collected before the clock starts.
+    def run(self, arm: str, case: str, turn: int) -> Sample:
+        """Run a query. Its text is parsed, its plan made and its result written within the time.
 
         Raises:
-            RuntimeError: the case was not captured, so that the figures would compare plain with plain.
+            RuntimeError: the query was not captured, so that the figures would compare plain with plain.
         """
-        self._apply(self._before.take(0))
-        bridge = None if name in PLAIN else self._bridge(name)
+        if arm in PLAIN:
+            with without_rules(self.spark):
+                return self._timed(case, None)[0]
+        home = self._folder / "home"
         try:
-            jvm: Any = self._arm.spark.sparkContext._jvm  # noqa: SLF001  # nor to its JVM
-            jvm.System.gc()
-            sample = dict(self._arm.run(case, turn))
-            if bridge is not None and name != "coarse":
-                sample |= self._counted(bridge, case)
+            with capturing(self.spark, arm, home) as watch:
+                sample, manifests = self._timed(case, watch)
+                if arm != "coarse":
+                    sample |= self._counted(arm, case, turn, manifests, watch)
+                return sample
         finally:
-            if bridge is not None:
-                bridge.close()
-            self._apply(self._before)
-            shutil.rmtree(self._segments, ignore_errors=True)
-        return sample
+            shutil.rmtree(home, ignore_errors=True)
 
-    def _apply(self, rules: Any) -> None:
-        getattr(self._rules, "extraOptimizations_$eq")(rules)
+    def close(self) -> None:
+        """End the session; its JVM ends with the process."""
+        self.spark.stop()
 
-    def _bridge(self, mode: str) -> Any:
-        from headwater.spark_listener.capture import Bridge
+    def _timed(self, case: str, watch: SpoolWatch | None) -> tuple[dict[str, float], list[Mapping[str, Any]]]:
+        program, target = self._programs[case], str(self._folder / "out" / case)
+        bus = self.spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
+        bus.waitUntilEmpty(_HEARD_MS)
+        self.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
+        before, began = self._processes.cpu_seconds(), time.perf_counter()
+        made = program(self.spark)
+        frames = made if isinstance(made, tuple) else (made,)
+        for number, frame in enumerate(frames):
+            with_distinct_names(frame).write.mode("overwrite").parquet(f"{target}-{number}")
+        seconds = time.perf_counter() - began
+        returned, watching = self._processes.cpu_seconds(), time.thread_time()
+        bus.waitUntilEmpty(_HEARD_MS)
+        manifests = [manifest for _ in frames for manifest in watch.until_run_ends()] if watch else []
+        after = self._processes.cpu_seconds() - returned - (time.thread_time() - watching)  # but for this thread, which only watches
+        return {SECONDS: seconds, PROCESSOR: returned - before + after, "cpu_seconds_after": after}, manifests
 
-        return Bridge.install(self._arm.spark, mode=mode, segments=str(self._segments), budget=_BUDGETS[mode])
-
-    @staticmethod
-    def _counted(bridge: Any, case: str) -> dict[str, float]:
-        bridge.flush()
-        manifests = [event["capture"] for event in bridge.drain(0) if event.get("capture")]
-        if not manifests or any(manifest["status"] != "complete" for manifest in manifests):
-            raise RuntimeError(f"{case} was not captured: {[manifest['problems'] for manifest in manifests]}")
-        segments = [segment for manifest in manifests for segment in manifest["segments"]]
-        return {
-            "associations": float(sum(segment["rows"] for segment in segments)),
-            "spooled_bytes": float(sum(segment["bytes"] for segment in segments)),
-            "planning_ms": sum(float(manifest["cost"]["planning_ms"]) for manifest in manifests),
-        }
+    def _counted(self, arm: str, case: str, turn: int, manifests: list[Mapping[str, Any]], watch: SpoolWatch) -> dict[str, float]:
+        if not manifests:
+            raise RuntimeError(f"{case} left no manifest in mode {arm}: the figures would compare plain with plain")
+        found: dict[str, float] = {}
+        for manifest in manifests:
+            captured = manifest["status"] == "complete"
+            one = {"cases": 1.0, "captured": float(captured), "planning_ms": float(manifest["cost"]["planning_ms"])}
+            if captured:
+                one |= counts(manifest)
+                if turn >= 0 and (arm, case) not in self._kept:  # once is enough: the same records give the same bytes
+                    folder = self._folder / "kept"
+                    one["kept_bytes"], one["keeping_cpu_seconds"] = keeping.keep(manifest, watch.segments(manifest["capture"]), folder)
+                    shutil.rmtree(folder)
+            for name, value in one.items():
+                found[name] = found.get(name, 0.0) + value
+        if turn >= 0:
+            self._kept.add((arm, case))
+        return found

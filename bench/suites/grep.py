@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.suite import Suite
+from bench.spark.measures import Target
+from bench.suite import PairedSuite
 from bench.suites.wordcount import TextSuite
 
 if TYPE_CHECKING:
@@ -17,6 +18,6 @@ def _lines(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.text(path).where(f.col("value").contains("Qu"))
 
 
-def suite(scale: float | None = None) -> Suite:
+def suite(scale: float | None = None) -> PairedSuite:
     """The suite."""
-    return TextSuite("grep", scale or 1.0, _lines)
+    return TextSuite("grep", scale or 1.0, _lines, Target(each=1.03))

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.data.pigmix import pigmix
-from bench.spark.arm import CAPTURING, PLAIN, Program, SparkArm
 from bench.spark.measures import Target, measures
-from bench.suite import Arm, Plan, Suite
+from bench.spark.turns import CAPTURING, PLAIN, Program, SparkTurns
+from bench.suite import PairedSuite, Plan, Turns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SCALE = 0.25
-_TARGET = Target(each=1.10, worst=1.10)
+_TARGET = Target(mean=1.05, worst=1.15)
 
 
 def _l1(spark: SparkSession, f: Any) -> DataFrame:
@@ -154,8 +154,8 @@ class PigMixSuite:
             control=PLAIN[1],
             cases=tuple(_SCRIPTS),
             measures=measures(CAPTURING, tuple(_SCRIPTS), {"active": _TARGET}),
-            rounds=3,
-            warm_up=1,
+            rounds=15,
+            warm_up=3,
             asked=("active",),
         )
 
@@ -163,11 +163,11 @@ class PigMixSuite:
         """Have the tables made, if they are not there."""
         pigmix(self._scale)
 
-    def arm(self, name: str, folder: Path) -> Arm:
-        """Start a JVM, and capture in it unless the arm is a plain one."""
-        return SparkArm(name, folder, PROGRAMS, pigmix(self._scale))
+    def turns(self, folder: Path) -> Turns:
+        """Start a JVM."""
+        return SparkTurns(folder, PROGRAMS, pigmix(self._scale))
 
 
-def suite(scale: float | None = None) -> Suite:
+def suite(scale: float | None = None) -> PairedSuite:
     """The suite, over a quarter of a million page views unless another scale is asked for."""
     return PigMixSuite(scale or _SCALE)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.data.text import text
-from bench.spark.arm import CAPTURING, PLAIN, SparkArm
 from bench.spark.measures import Target, measures
-from bench.suite import Arm, Plan, Suite
+from bench.spark.turns import CAPTURING, PLAIN, SparkTurns
+from bench.suite import PairedSuite, Plan, Turns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,7 +20,7 @@ _SIZES = {"0.5 GB": 0.5, "2 GB": 2.0}
 class TextSuite:
     """A program over text of several sizes: the cases. `scale` is a share of them, for trying out."""
 
-    def __init__(self, name: str, scale: float, program: Callable[[SparkSession, str], DataFrame]) -> None:
+    def __init__(self, name: str, scale: float, program: Callable[[SparkSession, str], DataFrame], target: Target) -> None:
         self._sizes = {case: size * scale for case, size in _SIZES.items()}
         self._program = program
         self.plan = Plan(
@@ -29,9 +29,9 @@ class TextSuite:
             baseline=PLAIN[0],
             control=PLAIN[1],
             cases=tuple(_SIZES),
-            measures=measures(CAPTURING, tuple(_SIZES), {"active": Target(each=1.10)}),
-            rounds=3,
-            warm_up=1,
+            measures=measures(CAPTURING, tuple(_SIZES), {"active": target}),
+            rounds=15,
+            warm_up=2,
             asked=("active",),
         )
 
@@ -40,9 +40,9 @@ class TextSuite:
         for size in self._sizes.values():
             text(size)
 
-    def arm(self, name: str, folder: Path) -> Arm:
-        """Start a JVM, and capture in it unless the arm is a plain one."""
-        return SparkArm(name, folder, {case: self._over(str(text(size))) for case, size in self._sizes.items()}, {})
+    def turns(self, folder: Path) -> Turns:
+        """Start a JVM."""
+        return SparkTurns(folder, {case: self._over(str(text(size))) for case, size in self._sizes.items()}, {})
 
     def _over(self, path: str) -> Callable[[SparkSession], DataFrame]:
         return lambda spark: self._program(spark, path)
@@ -54,6 +54,6 @@ def _words(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.text(path).select(f.explode(f.split("value", " ")).alias("word")).groupBy("word").count()
 
 
-def suite(scale: float | None = None) -> Suite:
+def suite(scale: float | None = None) -> PairedSuite:
     """The suite."""
-    return TextSuite("wordcount", scale or 1.0, _words)
+    return TextSuite("wordcount", scale or 1.0, _words, Target(each=1.10, keeping=0.3))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.intervals import quantile, ratio
+from bench.intervals import quantile
 
 positive = st.floats(min_value=0.01, max_value=1e4)
 
@@ -19,19 +19,6 @@ def test_a_constant_has_an_interval_of_no_width():
 def test_the_median_of_known_values():
     assert quantile([5.0, 1.0, 3.0], 0.5).value == 3.0
     assert quantile([float(n) for n in range(1, 101)], 0.99).value == pytest.approx(99.01)
-
-
-def test_ratios_are_paired_round_by_round():
-    # The machine grows slower round by round, in both arms alike: the ratio of sums of other rounds would not be 1.1.
-    plain = [1.0, 2.0, 4.0, 8.0, 16.0]
-    found = ratio([1.1 * seconds for seconds in plain], plain)
-    assert found.value == pytest.approx(1.1)
-    assert found.high - found.low == pytest.approx(0, abs=1e-9)
-
-
-def test_arms_that_do_not_pair_up_are_an_error():
-    with pytest.raises(ValueError, match=r"shorter|longer"):
-        ratio([1.0, 2.0], [1.0])
 
 
 def test_no_samples_are_an_error():

@@ -15,7 +15,7 @@ import pytest
 
 from bench import results
 from bench.results import write
-from bench.spark.arm import counts
+from bench.spark.counts import counts
 from bench.truth import run, torture
 from bench.truth.check import Finding
 from bench.truth.plans import Executed, differences

@@ -54,14 +54,15 @@ def test_every_make_target_that_is_spoken_of_exists(root: Path):
         assert spoken <= targets, f"{document.name} speaks of {spoken - targets}"
 
 
-def test_the_readmes_figures_are_those_of_the_results(root: Path):
-    text = (root / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("document", ["README.md", "docs/benchmarks.md"])
+def test_the_figures_of_a_document_are_those_of_the_results(root: Path, document: str):
+    text = (root / document).read_text(encoding="utf-8")
     assert text == load_script(root, "readme_figures").filled(text, root / "bench" / "results"), "type: make readme"
 
 
 CASE = {
-    "name": "all five jobs, active", "measure": "active ÷ plain", "unit": "×", "value": 1.21, "low": 1.19, "high": 1.24,
-    "control": {"value": 1.0, "low": 0.99, "high": 1.05}, "usable": True,
+    "name": "all five jobs, active", "measure": "active ÷ plain", "unit": "×", "value": 1.21, "low": 1.19, "high": 1.24, "n": 15,
+    "control": {"value": 1.0, "low": 0.99, "high": 1.05}, "usable": True, "target": None, "detail": None,
 }  # fmt: skip
 
 
@@ -72,8 +73,15 @@ def results(tmp_path: Path) -> Path:
         CASE | {"name": "doubtful", "usable": False},
         CASE | {"name": "t", "measure": "p50", "unit": "ms"},
         CASE | {"name": "t", "measure": "p99"},
+        CASE | {"name": "met", "target": 1.25, "verdict": "met"},
+        CASE | {"name": "open", "target": 1.2, "verdict": "open", "rounds_needed": 40, "detail": "q1"},
+        CASE | {"name": "noise", "target": 1.2, "verdict": "open", "usable": False},
     ]
-    (tmp_path / "demo.json").write_text(json.dumps({"cases": cases}))
+    content = {
+        "cases": cases, "commit": "abc+", "date": "2026-01-02T03:04:05+00:00", "summary": {"rounds": 15},
+        "machine": {"meanwhile": {"q1": {"busy_with_others": 0.004}, "q2": {"busy_with_others": 0.02}}},
+    }  # fmt: skip
+    (tmp_path / "demo.json").write_text(json.dumps(content))
     return tmp_path
 
 
@@ -81,7 +89,6 @@ def results(tmp_path: Path) -> Path:
     ("mark", "shown"),
     [
         ("demo: all five jobs, active", "1.21 (1.19 to 1.24)"),
-        ("demo: doubtful", "1.21 (1.19 to 1.24; control 0.99 to 1.05)"),
         ("demo: t: p50", "1.21 ms (1.19 to 1.24)"),
     ],
 )
@@ -90,6 +97,28 @@ def test_a_marked_figure_is_filled_from_the_results(root: Path, results: Path, m
     filled = load_script(root, "readme_figures").filled(text, results)
     assert filled == f"It costs <!-- figure {mark} -->{shown}<!-- /figure -->, measured."
     assert load_script(root, "readme_figures").filled(filled, results) == filled
+
+
+def test_a_figure_that_is_not_usable_is_refused(root: Path, results: Path):
+    with pytest.raises(ValueError, match=r"'doubtful' of demo.json is not usable: its control is 1 \(0.99 to 1.05\), of 15 rounds"):
+        load_script(root, "readme_figures").filled("<!-- figure demo: doubtful -->1<!-- /figure -->", results)
+
+
+def test_a_table_of_targets_says_what_is_met_and_what_is_open(root: Path, results: Path):
+    filled = load_script(root, "readme_figures").filled("<!-- targets demo -->old<!-- /targets -->", results)
+    assert filled.splitlines()[3:] == [
+        "| met: active ÷ plain | ≤ 1.25 | 1.21 (1.19 to 1.24) | met |",
+        "| open: active ÷ plain (q1) | ≤ 1.2 | 1.21 (1.19 to 1.24) | open, 40 rounds would settle it |",
+        "| noise: active ÷ plain | ≤ 1.2 | not usable | open |",
+        "",
+        "Commit abc, 2026-01-02, 15 rounds; other programs had 0% to 2% of the machine.",
+        "<!-- /targets -->",
+    ]
+
+
+def test_a_suite_without_results_says_how_to_measure_it(root: Path, results: Path):
+    filled = load_script(root, "readme_figures").filled("<!-- targets start --><!-- /targets -->", results)
+    assert "Not measured yet: `make bench SUITE=start`." in filled
 
 
 @pytest.mark.parametrize(

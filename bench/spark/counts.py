@@ -1,0 +1,22 @@
+"""What a manifest says about sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def counts(manifest: Mapping[str, Any]) -> dict[str, float]:
+    """Associations (rows of boundaries), references in them, bytes spooled and bytes of what was read."""
+    references = {
+        boundary["boundary"]: sum(column["role"] == "ref" for column in boundary["columns"]) for boundary in manifest["boundaries"]
+    }
+    segments = manifest["segments"]
+    # What nothing refers to (the right side of an anti-join) is a source without files.
+    read = {file["path"]: file["length"] for source in manifest["sources"] for file in source.get("files", ())}
+    return {
+        "associations": float(sum(segment["rows"] for segment in segments)),
+        "references": float(sum(segment["rows"] * references[segment["boundary"]] for segment in segments)),
+        "spooled_bytes": float(sum(segment["bytes"] for segment in segments)),
+        "input_bytes": float(sum(read.values())),
+    }

@@ -1,0 +1,28 @@
+"""Processor time of a process with those that it started."""
+
+import subprocess
+import sys
+
+from bench.processes import ProcessTree
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass\n"
+PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])\nprint('done', flush=True)\nsys.stdin.read()"
+
+
+def test_a_process_counts_with_what_it_started_and_what_that_started():
+    child = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        own = ProcessTree()
+        before = own.cpu_seconds()
+        assert child.stdout.readline() == b"done\n"
+        assert 0.25 < ProcessTree(child.pid).cpu_seconds() < 3
+        assert own.cpu_seconds() - before > 0.0
+    finally:
+        child.communicate()
+    assert own.cpu_seconds() - before > 0.25  # it has ended, and was waited for
+
+
+def test_a_process_that_is_not_there_has_used_nothing():
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    assert ProcessTree(child.pid).cpu_seconds() == 0.0
