@@ -121,7 +121,7 @@ def _entries(manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]])
     """For each stage the datasets whose records it recorded first, and the stages whose rows it recorded next."""
     plan = _Recording(manifest, segments)
     names = {source.get("source"): source["dataset"] for source in objects(manifest.get("sources")) if source.get("format") != "local"}
-    scans = [operator for operator in plan.operators if operator.get("op") == "Scan" and operator.get("source") in names]
+    scans = [operator for operator in plan.operators if operator.get("source") in names]
     datasets: dict[Place, set[str]] = {}
     for scan in scans:
         name = names[scan["source"]]

@@ -1,5 +1,6 @@
 """Manifests and segments: the capture format (docs/reference/capture-format.md). Light by rule: pyarrow only."""
 
+from headwater.graph.associations.behaviours import Behaviour
 from headwater.graph.associations.expressions import Attribute, Definition, Expression, Frame, Operator, Ordering
 from headwater.graph.associations.manifest import Manifest, is_segment_name
 from headwater.graph.associations.parts import (
@@ -23,6 +24,7 @@ __all__ = [
     "NONE",
     "Application",
     "Attribute",
+    "Behaviour",
     "Boundary",
     "BoundaryColumn",
     "DatasetName",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from headwater.graph.associations.codec import Wire
+from headwater.graph.associations.behaviours import Behaviour, behaviour_of
+from headwater.graph.associations.codec import Wire, key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +96,12 @@ class Frame(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Operator(Wire):
-    """A node of the plan. Which of the further fields it has depends on `op`; so does what `columns` holds."""
+    """A node of the plan. `op` is a name to show; which further fields it has, and what `columns` holds, depends on its behaviour."""
 
     id: int
     op: str
+    stated: str | None = key("behaviour", default=None)
+    optional: tuple[int, ...] = ()
     children: tuple[int, ...] = ()
     subqueries: tuple[int, ...] = ()
     text: str = ""
@@ -112,6 +116,30 @@ class Operator(Wire):
     order: tuple[Ordering, ...] = ()
     frames: tuple[Frame, ...] = ()
     columns: tuple[Any, ...] = ()
+
+    @cached_property
+    def behaviour(self) -> Behaviour:
+        """What it does with rows; `OPAQUE` also where that is not known."""
+        return self._resolved[0] or Behaviour.OPAQUE
+
+    @property
+    def unknown(self) -> bool:
+        """Whether neither the manifest nor this release tells what it does."""
+        return self._resolved[0] is None
+
+    @property
+    def optional_inputs(self) -> tuple[int, ...]:
+        """The places of the inputs of which a row of this join may have none."""
+        return self._resolved[1]
+
+    @cached_property
+    def _resolved(self) -> tuple[Behaviour | None, tuple[int, ...]]:
+        return behaviour_of(self.stated, self.op, self.how, self.optional)
+
+    @property
+    def label(self) -> str:
+        """What an answer calls it."""
+        return self.text or self.op
 
     @property
     def inputs(self) -> tuple[int, ...]:

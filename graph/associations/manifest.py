@@ -14,11 +14,12 @@ from typing import Any, Self
 from uuid import UUID
 
 from headwater.errors import InvalidCaptureError
+from headwater.graph.associations.behaviours import INPUTS, Behaviour
 from headwater.graph.associations.codec import Wire, wrong
 from headwater.graph.associations.expressions import Operator
 from headwater.graph.associations.parts import Application, Boundary, Problem, RunName, SegmentEntry, Sink, Source
 
-FORMATS = (1, 2)  # a group of the second may be told by its key
+FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
 STATUSES = ("complete", "partial", "refused")
 KINDS = ("sink", "group", "window", "match", "semi", "rows", "check")
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
@@ -95,8 +96,10 @@ def _check_plan(manifest: Manifest, path: str) -> None:
             _known(child, operators, "operator", f"{path}.operators[{index}].children")
         for subquery in operator.subqueries:
             _known(subquery, operators, "operator", f"{path}.operators[{index}].subqueries")
-        if operator.op == "Scan":
+        if operator.behaviour is Behaviour.SOURCE:
             _known(operator.source, sources, "source", f"{path}.operators[{index}].source")
+        if operator.stated is not None:
+            _check_inputs(operator, f"{path}.operators[{index}]")
     try:
         TopologicalSorter({operator.id: operator.inputs for operator in manifest.operators}).prepare()
     except CycleError as error:
@@ -108,6 +111,17 @@ def _check_plan(manifest: Manifest, path: str) -> None:
         for column in boundary.columns:
             if column.role in {"ref", "branch", "partition"}:
                 _known(column.operator, operators, "operator", f"{here}.columns")
+
+
+def _check_inputs(operator: Operator, path: str) -> None:
+    """An operator that states its behaviour has the inputs that go with it: traces rely on them."""
+    least, most = INPUTS[operator.behaviour]
+    count = len(operator.children)
+    if count < least or (most is not None and count > most):
+        wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
+        raise InvalidCaptureError(f"{path} has {count} children; one that is {operator.stated!r} has {wanted}.", field=f"{path}.children")
+    for place in operator.optional:
+        _known(place, range(count), "input", f"{path}.optional")
 
 
 def _check_segments(manifest: Manifest, path: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.graph.associations import Manifest
+from headwater.graph.associations import Behaviour, Manifest
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.records.batches import batched
 from headwater.graph.records.names import uri_of
@@ -162,7 +162,7 @@ class Use:
 
 def uses_of(manifest: Manifest) -> list[Use]:
     """What a capture read and wrote, each dataset once a role."""
-    scanned = {operator.source for operator in manifest.operators if operator.op == "Scan"}
+    scanned = {operator.source for operator in manifest.operators if operator.behaviour is Behaviour.SOURCE}
     found: dict[tuple[str, str, str], Use] = {}
     for source in manifest.sources:
         names, is_scanned = (source.dataset.namespace, source.dataset.name), source.source in scanned

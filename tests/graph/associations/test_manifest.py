@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import InvalidCaptureError
-from headwater.graph.associations import Manifest
+from headwater.graph.associations import Behaviour, Manifest, Operator
 
 GIVEN: dict[str, Any] = {
     "format": 1,
@@ -66,19 +66,36 @@ def test_unknown_keys_are_kept_at_every_level() -> None:
     assert Manifest.from_json(changed("weather", "fine")).to_json()["weather"] == "fine"
 
 
-def test_both_formats_are_read() -> None:
-    assert [Manifest.from_json(changed("format", number)).format for number in (1, 2)] == [1, 2]
+def test_every_format_is_read() -> None:
+    assert [Manifest.from_json(changed("format", number)).format for number in (1, 2, 3)] == [1, 2, 3]
+
+
+def test_an_operator_is_what_it_states_else_what_its_name_is_known_for() -> None:
+    stated = Manifest.from_json(changed("operators.0", {"id": 1, "op": "Quill", "behaviour": "defines", "children": [2]})).operators[0]
+    assert (stated.behaviour, stated.unknown) == (Behaviour.DEFINES, False)
+    assert [operator.behaviour for operator in Manifest.from_json(GIVEN).operators] == [Behaviour.PASSES, Behaviour.SOURCE]
+    assert Operator(id=1, op="Join", how="left outer", children=(2, 3)).optional_inputs == (1,)
+
+
+@pytest.mark.parametrize("operator", [{"op": "Quill"}, {"op": "Sort", "behaviour": "shuffles"}, {"op": "Join", "how": "left lateral"}])
+def test_what_an_operator_does_is_opaque_where_nobody_tells(operator) -> None:
+    read = Operator.from_json({"id": 1, "children": [2], **operator})
+    assert (read.behaviour, read.unknown) == (Behaviour.OPAQUE, True)
+    assert read.to_json().get("behaviour") == operator.get("behaviour")
 
 
 @pytest.mark.parametrize(
     ("path", "value", "field"),
     [
-        ("format", 3, "$.format"),
+        ("format", 4, "$.format"),
         ("capture", "../../etc", "$.capture"),
         ("status", "fine", "$.status"),
         ("run.runId", 3, "$.run.runId"),
         ("operators.0.children", [9], "$.operators[0].children"),
         ("operators.1.source", 5, "$.operators[1].source"),
+        ("operators.0.behaviour", "join", "$.operators[0].children"),
+        ("operators.0.behaviour", "source", "$.operators[0].source"),
+        ("operators.0", {"id": 1, "op": "Quill", "behaviour": "opaque", "children": [2], "optional": [1]}, "$.operators[0].optional"),
         ("boundaries.0.kind", "wall", "$.boundaries[0].kind"),
         ("boundaries.0.columns.0.operator", 9, "$.boundaries[0].columns"),
         ("segments.0.name", "../x.seg", "$.segments[0].name"),

@@ -1,0 +1,85 @@
+"""What an operator does with rows: the one thing about it that a trace must know (docs: capture format, "Behaviours").
+
+A manifest states it. For those that do not, `ASSUMED` gives it by the names of Spark's operators, and no other module decides by a name:
+a new operator, or another engine's, states what it does and is traced. One of which neither tells is never taken for one that passes rows:
+its behaviour is `OPAQUE`, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Behaviour(StrEnum):
+    """What a row of an operator is made of."""
+
+    SOURCE = "source"  # a record of `source`
+    CONSTANT = "constant"  # no record
+    PASSES = "passes"  # a row of its one input, as it is; some may be left out, and the order may differ
+    FILTER = "filter"  # the same; `condition` and `reads` decide which
+    DEFINES = "defines"  # a row of its one input, with the columns `defines` beside those that pass
+    BRANCHES = "branches"  # a row of its one input, by one of several projections: the arguments of each of `defines`
+    GENERATES = "generates"  # one of several that a row of its one input gives; `reads` decide how many
+    UNION = "union"  # a row of one of its inputs; the arguments of each of `defines` are the inputs' columns
+    JOIN = "join"  # a row of each input; those of the inputs `optional` may be lacking
+    MATCH = "match"  # a row of its first input, and the rows of its second that match it: one at least, unless that input is `optional`
+    ABSENCE = "absence"  # a row of its first input that no row of its second matches
+    GROUP = "group"  # all rows of equal `keys`
+    WINDOW = "window"  # a row of its one input, and the rows of the partition that its `frames` hold
+    KEPT = "kept"  # a row that its one input made before, in this query or another
+    OPAQUE = "opaque"  # rows of its inputs; which of them, and which columns, is not told
+
+
+# By the names of Spark's logical operators. A join is told by its type, below.
+ASSUMED: Mapping[str, Behaviour] = {
+    "Scan": Behaviour.SOURCE,
+    **dict.fromkeys(("LocalRelation", "Range", "OneRowRelation"), Behaviour.CONSTANT),
+    **dict.fromkeys(("Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce"), Behaviour.PASSES),
+    **dict.fromkeys(("GlobalLimit", "LocalLimit", "WindowGroupLimit", "Offset", "Tail", "Sample"), Behaviour.PASSES),
+    **dict.fromkeys(("SubqueryAlias", "ResolvedHint", "WithCTE", "CTERelationDef", "CTERelationRef"), Behaviour.PASSES),
+    **dict.fromkeys(("ScalarSubquery", "Write", "WriteFiles"), Behaviour.PASSES),
+    "Filter": Behaviour.FILTER,
+    **dict.fromkeys(("Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython"), Behaviour.DEFINES),
+    "Expand": Behaviour.BRANCHES,
+    "Generate": Behaviour.GENERATES,
+    "Union": Behaviour.UNION,
+    "Aggregate": Behaviour.GROUP,
+    "Window": Behaviour.WINDOW,
+    **dict.fromkeys(("InMemoryRelation", "Checkpoint"), Behaviour.KEPT),
+    **dict.fromkeys(("MapInPandas", "MapInArrow", "PythonMapInArrow"), Behaviour.OPAQUE),
+}
+
+# Join types: what the join does, and which of its inputs may have no row.
+ASSUMED_JOINS: Mapping[str, tuple[Behaviour, tuple[int, ...]]] = {
+    **dict.fromkeys(("inner", "cross"), (Behaviour.JOIN, ())),
+    **dict.fromkeys(("left", "left outer", "left single"), (Behaviour.JOIN, (1,))),
+    **dict.fromkeys(("right", "right outer"), (Behaviour.JOIN, (0,))),
+    **dict.fromkeys(("full", "full outer", "outer"), (Behaviour.JOIN, (0, 1))),
+    "left semi": (Behaviour.MATCH, ()),
+    "existence": (Behaviour.MATCH, (1,)),
+    "left anti": (Behaviour.ABSENCE, ()),
+}
+
+# How many inputs an operator of a behaviour has; None for the most: any number.
+INPUTS: Mapping[Behaviour, tuple[int, int | None]] = {
+    **dict.fromkeys((Behaviour.SOURCE, Behaviour.CONSTANT), (0, 0)),
+    **dict.fromkeys((Behaviour.PASSES, Behaviour.KEPT), (0, 1)),
+    **dict.fromkeys((Behaviour.FILTER, Behaviour.DEFINES, Behaviour.BRANCHES, Behaviour.GENERATES, Behaviour.WINDOW), (1, 1)),
+    **dict.fromkeys((Behaviour.UNION, Behaviour.GROUP), (1, None)),
+    Behaviour.JOIN: (2, None),
+    **dict.fromkeys((Behaviour.MATCH, Behaviour.ABSENCE), (2, 2)),
+    Behaviour.OPAQUE: (0, None),
+}
+
+
+_STATED = {behaviour.value: behaviour for behaviour in Behaviour}
+
+
+def behaviour_of(stated: str | None, name: str, how: str | None, optional: tuple[int, ...]) -> tuple[Behaviour | None, tuple[int, ...]]:
+    """What an operator does, and which of its inputs may have no row; None where neither the manifest nor the table tells."""
+    if stated is not None:
+        return _STATED.get(stated), optional
+    if name == "Join":
+        return ASSUMED_JOINS.get(how or "", (None, ()))
+    return ASSUMED.get(name), ()
