@@ -1,0 +1,35 @@
+"""How each operator is described: word for word as it was, whichever family says it.
+
+`GOLDEN=write` writes the file anew; look at its difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.spark_listener.capture import Bridge
+from tests.spark_listener.capture.plans import descriptions, prepare
+
+pytestmark = pytest.mark.spark
+
+GOLDEN = Path(__file__).parent / "golden" / "operators.json"
+
+
+def test_operators_are_described_word_for_word(spark: SparkSession, bridge: Bridge, tmp_path: Path) -> None:
+    session = spark.newSession()
+    bridge.adopt(session)
+    prepare(session, tmp_path)
+    found = descriptions(session, tmp_path)
+    session.catalog.clearCache()
+    if os.environ.get("GOLDEN") == "write":
+        GOLDEN.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    wanted = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    assert list(found) == list(wanted)
+    for name, description in found.items():
+        assert description == wanted[name], name
+        assert json.dumps(description) == json.dumps(wanted[name]), f"{name}: in another order"
