@@ -3,6 +3,8 @@ package headwater.describe;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -5,6 +5,7 @@ import headwater.rewrite.core.Capture;
 import headwater.source.SourceFiles;
 import headwater.tap.Report;
 import headwater.tap.SegmentSpec;
+import headwater.text.ExpressionText;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,9 +1,13 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Inputs;
+import headwater.rewrite.families.Families;
 import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
@@ -46,7 +50,7 @@ public final class PlanDescription {
     /** The description of a plan; `capture` is that of its query, or null. */
     public static PlanDescription of(LogicalPlan plan, Capture capture) {
         PlanDescription description = new PlanDescription(capture);
-        description.expressions.pivots.find(plan);
+        description.expressions.find(plan);
         if (plan instanceof WithCTE) {
             description.define((WithCTE) plan);
             description.visit(((WithCTE) plan).plan()); // the command is the first operator
@@ -104,7 +108,14 @@ public final class PlanDescription {
         operator.put("id", Integer.valueOf(id));
         List children = new ArrayList();
         try {
-            OperatorText.describe(node, operator, expressions, sources);
+            operator.put("op", node.nodeName());
+            operator.put("text", node.simpleString(25));
+            Family family = Families.describing(node);
+            if (family == null) {
+                OperatorText.plain(node, operator, sources);
+            } else {
+                family.describe(node, operator, expressions, sources);
+            }
             if (Materialized.reads(node)) {
                 caches.add(new CachedPlans.Place(operator, node));
             }
@@ -152,7 +163,7 @@ public final class PlanDescription {
         sources = all.of(place.capture);
         references.clear();
         defined.clear();
-        expressions.pivots.find(plan);
+        expressions.find(plan);
         place.first = operators.size();
         ((List) place.operator.get("children")).add(Integer.valueOf(visit(plan)));
         place.operator.put("defines", CachedPlans.defined(place.relation, plan, expressions));

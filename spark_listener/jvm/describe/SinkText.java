@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.shim.Scala;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -4,6 +4,7 @@ import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
 import headwater.source.MemoryRelation;
 import headwater.source.SourceFiles;
+import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -25,7 +26,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** The sources that a plan reads. Those of its capture keep their order, so that references find their files; others follow. */
-final class SourceList {
+final class SourceList implements LeafSources {
     private final Capture capture;
     private final Sources all;
     private final int first; // the number of the capture's source 0
@@ -42,8 +43,7 @@ final class SourceList {
         return first + source;
     }
 
-    /** The number of a leaf's source; null if the leaf reads nothing that has a name. */
-    Integer of(LogicalPlan leaf) {
+    public Integer of(LogicalPlan leaf) {
         if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
             return files((LogicalRelation) leaf, (HadoopFsRelation) ((LogicalRelation) leaf).relation());
         }

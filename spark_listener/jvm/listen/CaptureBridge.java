@@ -2,6 +2,7 @@ package headwater.listen;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.rewrite.core.CaptureRule;
+import headwater.rewrite.core.Captures;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
 import java.util.ArrayList;

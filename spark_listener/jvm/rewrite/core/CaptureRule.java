@@ -1,6 +1,5 @@
 package headwater.rewrite.core;
 
-import headwater.listen.Captures;
 import headwater.rewrite.kept.CacheRewrite;
 import headwater.rewrite.kept.Caches;
 import headwater.rewrite.kept.Checkpoint;

@@ -1,8 +1,12 @@
 package headwater.rewrite.core;
 
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** How the operators of one kind are rewritten. A new operator is a new family in Rewriter.FAMILIES; no other family changes. */
+/** How the operators of one kind are rewritten and described. A new operator is a new family in the list of Families; no other family changes. */
 public abstract class Family {
     /** Whether this family rewrites nodes of this class. Families are asked in order, the first takes the node. */
     public abstract boolean takes(LogicalPlan node);
@@ -12,4 +16,14 @@ public abstract class Family {
      * Throws Refused for what cannot be exact.
      */
     public abstract Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter);
+
+    /** Whether this family describes nodes of this class: subclasses that it does not rewrite may be among them. */
+    public boolean describes(LogicalPlan node) {
+        return takes(node);
+    }
+
+    /** Puts what an operator reads and defines into its part of the manifest, which has the operator's name and text already. */
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        OperatorText.plain(node, operator, sources);
+    }
 }

@@ -1,27 +1,7 @@
 package headwater.rewrite.core;
 
-import headwater.rewrite.families.AggregateFamily;
-import headwater.rewrite.families.AntiJoinFamily;
-import headwater.rewrite.families.CacheFamily;
-import headwater.rewrite.families.CheckpointFamily;
-import headwater.rewrite.families.CteFamily;
-import headwater.rewrite.families.ExpandFamily;
-import headwater.rewrite.families.GenerateFamily;
+import headwater.rewrite.families.Families;
 import headwater.rewrite.families.GroupLimitFamily;
-import headwater.rewrite.families.JoinFamily;
-import headwater.rewrite.families.LeafFamily;
-import headwater.rewrite.families.LimitFamily;
-import headwater.rewrite.families.LocalFamily;
-import headwater.rewrite.families.MemoryFamily;
-import headwater.rewrite.families.OpaqueFamily;
-import headwater.rewrite.families.PassFamily;
-import headwater.rewrite.families.ProjectFamily;
-import headwater.rewrite.families.PythonFamily;
-import headwater.rewrite.families.ScanFamily;
-import headwater.rewrite.families.SemiJoinFamily;
-import headwater.rewrite.families.TaskFunctionFamily;
-import headwater.rewrite.families.UnionFamily;
-import headwater.rewrite.families.WindowFamily;
 import headwater.rewrite.subqueries.Subqueries;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
@@ -46,13 +26,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * preorder of the original plan, as its description numbers them: the write is 0.
  */
 public final class Rewriter {
-    private static final Family[] FAMILIES = new Family[] {
-        new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
-        new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
-        new LocalFamily(), new CheckpointFamily(), new MemoryFamily(), new OpaqueFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
-        new CacheFamily(),
-    };
-
     public final Capture capture;
     private final boolean taps;
     private int next;
@@ -107,12 +80,11 @@ public final class Rewriter {
     public Rewritten rewrite(LogicalPlan node) {
         int operator = number();
         Subqueries subqueries = Subqueries.rewrite(node, this);
-        for (int i = 0; i < FAMILIES.length; i++) {
-            if (FAMILIES[i].takes(node)) {
-                return subqueries.joined(FAMILIES[i].rewrite(subqueries.node, operator, this), node);
-            }
+        Family family = Families.of(node);
+        if (family == null) {
+            throw new Refused(node.nodeName(), "records are not followed through this operator yet");
         }
-        throw new Refused(node.nodeName(), "records are not followed through this operator yet");
+        return subqueries.joined(family.rewrite(subqueries.node, operator, this), node);
     }
 
     /** Goes on numbering at another place. */

@@ -13,8 +13,12 @@ import headwater.rewrite.recomputed.Derivable;
 import headwater.rewrite.recomputed.DerivedGroups;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -94,5 +98,19 @@ public final class AggregateFamily extends Family {
         columns.add(reference.toAttribute());
         LogicalPlan tapped = Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
         return new HiddenProject(Scala.seq(columns), tapped, aggregate);
+    }
+
+    public boolean describes(LogicalPlan node) {
+        return node instanceof Aggregate;
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        Aggregate aggregate = (Aggregate) node;
+        operator.put("op", "Aggregate");
+        expressions.enter(aggregate);
+        operator.put("keys", OperatorText.all(Scala.list(aggregate.groupingExpressions()), expressions));
+        List defines = OperatorText.defined(Scala.list(aggregate.aggregateExpressions()), expressions);
+        defines.addAll(expressions.distinctRows(aggregate));
+        operator.put("defines", defines);
     }
 }

@@ -6,8 +6,11 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.subqueries.ExistenceUse;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -35,5 +38,9 @@ public final class AntiJoinFamily extends Family {
         children.add(left.plan);
         children.add(rewriter.capture.twins().unfollowed(join.right(), rewriter));
         return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), left.hidden);
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        JoinText.describe((Join) node, operator, expressions);
     }
 }

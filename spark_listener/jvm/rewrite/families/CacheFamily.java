@@ -7,10 +7,14 @@ import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.kept.Caches;
+import headwater.rewrite.kept.Materialized;
 import headwater.rewrite.nodes.HiddenCache;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
@@ -33,5 +37,9 @@ public final class CacheFamily extends Family {
         List hidden = new ArrayList();
         hidden.add(row);
         return new Rewritten(HiddenCache.of(relation, Scala.seq(output)), hidden);
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        Materialized.describe(node, operator);
     }
 }

@@ -7,9 +7,13 @@ import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.kept.Checkpoints;
+import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.LogicalRDD;
 
@@ -33,5 +37,14 @@ public final class CheckpointFamily extends Family {
         List hidden = new ArrayList();
         hidden.add(row);
         return new Rewritten(whole, hidden);
+    }
+
+    /** Of a checkpoint that was not captured nothing more is known than of a leaf. */
+    public boolean describes(LogicalPlan node) {
+        return Checkpoints.of(node) != null;
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        Materialized.describe(node, operator);
     }
 }

@@ -6,16 +6,22 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenExpand;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
+import scala.collection.immutable.Seq;
 
 /**
  * Expand makes several rows of one: of grouping sets, of several DISTINCT aggregates, of UNPIVOT. Each is a row of its input; one more
@@ -46,5 +52,30 @@ public final class ExpandFamily extends Family {
         List hidden = new ArrayList(child.hidden);
         hidden.add(new Hidden(branch, operator, Hidden.BRANCH));
         return new Rewritten(new HiddenExpand(Scala.seq(renewed), Scala.seq(output), child.plan, expand), hidden);
+    }
+
+    public boolean describes(LogicalPlan node) {
+        return node instanceof Expand;
+    }
+
+    /** Each column of an Expand that it does not merely pass on: the function `expand` over what each projection makes of it. */
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        List output = Scala.list(node.output());
+        List projections = Scala.list(((Expand) node).projections());
+        List defines = new ArrayList();
+        for (int i = 0; i < output.size(); i++) {
+            Attribute column = (Attribute) output.get(i);
+            List arguments = new ArrayList();
+            boolean passes = true;
+            for (int j = 0; j < projections.size(); j++) {
+                Expression made = (Expression) ((Seq) projections.get(j)).apply(i);
+                passes &= made instanceof Attribute && ((Attribute) made).exprId().equals(column.exprId());
+                arguments.add(expressions.of(made));
+            }
+            if (!passes) {
+                defines.add(OperatorText.choice("expand", column, arguments));
+            }
+        }
+        operator.put("defines", defines);
     }
 }

@@ -5,11 +5,16 @@ import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Generator;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -52,5 +57,22 @@ public final class GenerateFamily extends Family {
             }
         }
         return Scala.seq(result);
+    }
+
+    public boolean describes(LogicalPlan node) {
+        return node instanceof Generate;
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        Generate generate = (Generate) node;
+        List defines = new ArrayList();
+        List output = Scala.list(generate.generatorOutput());
+        for (int i = 0; i < output.size(); i++) {
+            Map definition = OperatorText.named((Attribute) output.get(i));
+            definition.put("expr", expressions.outermost((Expression) generate.generator()));
+            defines.add(definition);
+        }
+        operator.put("defines", defines);
+        operator.put("reads", OperatorText.reads(node));
     }
 }

@@ -6,8 +6,11 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -43,5 +46,9 @@ public final class JoinFamily extends Family {
             || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$
             || type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$
             || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$;
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        JoinText.describe((Join) node, operator, expressions);
     }
 }

@@ -6,6 +6,10 @@ import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.subqueries.DynamicPruning;
 import headwater.rewrite.subqueries.ExistenceFilter;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
@@ -32,5 +36,17 @@ public final class PassFamily extends Family {
         }
         LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
         return new Rewritten(renewed, child.hidden);
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        if (node instanceof Filter) {
+            operator.put("reads", OperatorText.reads(node));
+            operator.put("condition", expressions.outermost(((Filter) node).condition()));
+            return;
+        }
+        if (node instanceof Repartition || node instanceof RepartitionByExpression) {
+            operator.put("op", "Repartition");
+        }
+        OperatorText.plain(node, operator, sources);
     }
 }

@@ -5,7 +5,11 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 
@@ -22,5 +26,14 @@ public final class ProjectFamily extends Family {
         List columns = Scala.list(project.projectList());
         columns.addAll(child.attributes());
         return new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, node), child.hidden);
+    }
+
+    public boolean describes(LogicalPlan node) {
+        return node instanceof Project;
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        operator.put("op", "Project");
+        operator.put("defines", OperatorText.defined(Scala.list(((Project) node).projectList()), expressions));
     }
 }

@@ -4,9 +4,18 @@ import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.BatchEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import scala.collection.immutable.Seq;
 
 /** Scalar Python functions, plain, Arrow and pandas: row-wise by Spark's contract, and Spark keeps the other columns beside them. */
 public final class PythonFamily extends Family {
@@ -18,5 +27,26 @@ public final class PythonFamily extends Family {
         Rewriter.checkArguments(node);
         Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
         return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        if (node instanceof BatchEvalPython) {
+            functions(((BatchEvalPython) node).udfs(), ((BatchEvalPython) node).resultAttrs(), operator, expressions);
+        } else {
+            functions(((ArrowEvalPython) node).udfs(), ((ArrowEvalPython) node).resultAttrs(), operator, expressions);
+        }
+    }
+
+    private static void functions(Seq udfs, Seq results, Map operator, ExpressionText expressions) {
+        operator.put("op", "PythonUDF");
+        List functions = Scala.list(udfs);
+        List attributes = Scala.list(results);
+        List defines = new ArrayList();
+        for (int i = 0; i < functions.size(); i++) {
+            Map definition = OperatorText.named((Attribute) attributes.get(i));
+            definition.put("expr", expressions.outermost((Expression) functions.get(i)));
+            defines.add(definition);
+        }
+        operator.put("defines", defines);
     }
 }

@@ -13,8 +13,11 @@ import headwater.rewrite.recomputed.DerivedInput;
 import headwater.shim.Scala;
 import headwater.tap.RowReference;
 import headwater.tap.SegmentSpec;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
@@ -111,5 +114,9 @@ public final class SemiJoinFamily extends Family {
         }
         boundary.hidden(side, result);
         return result;
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        JoinText.describe((Join) node, operator, expressions);
     }
 }

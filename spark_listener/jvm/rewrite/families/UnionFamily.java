@@ -6,9 +6,14 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -52,5 +57,20 @@ public final class UnionFamily extends Family {
             hidden.add(((Hidden) slots.get(slot)).as((Attribute) output.get(first + slot)));
         }
         return new Rewritten(union, hidden);
+    }
+
+    /** Each column of a union is that of one branch or another: the function `union` over the branches' attributes. */
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        List output = Scala.list(node.output());
+        List branches = Scala.list(node.children());
+        List defines = new ArrayList();
+        for (int i = 0; i < output.size(); i++) {
+            List arguments = new ArrayList();
+            for (int j = 0; j < branches.size(); j++) {
+                arguments.add(expressions.of((Expression) ((LogicalPlan) branches.get(j)).output().apply(i)));
+            }
+            defines.add(OperatorText.choice("union", (Attribute) output.get(i), arguments));
+        }
+        operator.put("defines", defines);
     }
 }

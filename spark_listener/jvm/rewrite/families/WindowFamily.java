@@ -10,8 +10,11 @@ import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
 import headwater.tap.RowReference;
 import headwater.tap.SegmentSpec;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
@@ -131,5 +134,13 @@ public final class WindowFamily extends Family {
         Alias alias = Rewriter.alias(new WindowExpression(count, specification), "frame");
         expressions.add(alias);
         return alias.toAttribute();
+    }
+
+    public boolean describes(LogicalPlan node) {
+        return node instanceof Window;
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        WindowText.describe((Window) node, operator, expressions);
     }
 }

@@ -1,6 +1,7 @@
 package headwater.rewrite.kept;
 
 import headwater.rewrite.core.Capture;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
@@ -25,6 +26,12 @@ public final class Materialized {
         }
         Capture capture = Checkpoints.of(leaf);
         return capture == null ? null : capture.writtenIfKnown();
+    }
+
+    /** Names the rows that a leaf reads. Spark's own text would be that of the whole plan below. */
+    public static void describe(LogicalPlan leaf, Map operator) {
+        operator.put("op", name(leaf));
+        operator.put("text", name(leaf) + " " + leaf.output().mkString("[", ", ", "]"));
     }
 
     /** What a description calls it. */

@@ -1,4 +1,4 @@
-package headwater.describe;
+package headwater.text;
 
 import headwater.shim.Scala;
 import java.util.ArrayList;
@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.FrameLessOffsetWindowFunction;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.Like;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NthValue;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.First;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -31,20 +33,45 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Expressions as the manifest has them. Total: what is not known by kind is described by Spark's own name for it. */
-final class ExpressionText {
+public final class ExpressionText {
     private static final int MOST = 50000; // nodes a plan; beyond, arguments are left out and `truncated` is set
 
     private static final String WRAPPERS = " ScalaUDF ScalaUDAF ScalaAggregator V2Aggregator ApplyFunctionExpression PythonUDAF "
         + "SimpleTypedAggregateExpression ComplexTypedAggregateExpression HiveSimpleUDF HiveGenericUDF HiveUDAFFunction ";
 
     private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
-    final Pivots pivots = new Pivots();
+    private final Pivots pivots = new Pivots();
     private int nodes;
-    final Map taken = new IdentityHashMap(); // what DistinctGroups found of aggregates below the one that is described
-    DistinctGroups groups = new DistinctGroups(taken); // of that one
+    private final Map taken = new IdentityHashMap(); // what DistinctGroups found of aggregates below the one that is described
+    private DistinctGroups groups = new DistinctGroups(taken); // of that one
+
+    /** Looks for the columns of pivots in a plan that is going to be described. */
+    public void find(LogicalPlan plan) {
+        pivots.find(plan);
+    }
+
+    /** The aggregate that is described next: its functions may stand for DISTINCT ones. */
+    public void enter(Aggregate aggregate) {
+        groups = DistinctGroups.under(aggregate, taken);
+    }
+
+    /** The made-up columns of an aggregate that keeps one row of each value of a DISTINCT function above it. */
+    public List distinctRows(Aggregate aggregate) {
+        return DistinctGroups.columns(aggregate, taken, this);
+    }
+
+    /** Whether a column is the array that a pivot is made of. */
+    boolean isPivot(NamedExpression column) {
+        return pivots.isArray(column);
+    }
+
+    /** The columns that a pivot takes out of its array. */
+    List pivoted(NamedExpression column) {
+        return pivots.columns(column, this);
+    }
 
     /** A common table expression that expressions may read. */
-    void define(CTERelationDef definition) {
+    public void define(CTERelationDef definition) {
         definitions.put(Long.valueOf(definition.id()), definition.child());
     }
 
@@ -59,7 +86,7 @@ final class ExpressionText {
     }
 
     /** The columns that the fields of merged subqueries are made of. */
-    List fields(LogicalPlan plan) {
+    public List fields(LogicalPlan plan) {
         List result = new ArrayList();
         List values = values(plan);
         for (int i = 0; i < values.size(); i++) {
@@ -78,7 +105,7 @@ final class ExpressionText {
     }
 
     /** The outermost expression, with Spark's own text. */
-    Map outermost(Expression expression) {
+    public Map outermost(Expression expression) {
         Expression bare = expression instanceof Alias ? ((Alias) expression).child() : expression;
         Map result = of(bare);
         try {
@@ -89,7 +116,7 @@ final class ExpressionText {
         return result;
     }
 
-    Map of(Expression expression) {
+    public Map of(Expression expression) {
         if (expression instanceof Alias) {
             return of(((Alias) expression).child());
         }

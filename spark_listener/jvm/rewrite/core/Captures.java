@@ -1,6 +1,5 @@
-package headwater.listen;
+package headwater.rewrite.core;
 
-import headwater.rewrite.core.Capture;
 import headwater.rewrite.kept.Caches;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -19,7 +18,7 @@ public final class Captures {
     private volatile String lastFault;
     private volatile boolean closed;
 
-    Captures(SparkContext context, String segments, double budget) {
+    public Captures(SparkContext context, String segments, double budget) {
         this.budget = budget;
         this.context = context;
         this.segments = segments;
@@ -35,7 +34,7 @@ public final class Captures {
     }
 
     /** Nothing is rewritten from now on; rules that stay in sessions do nothing. */
-    void close() {
+    public void close() {
         closed = true;
         running.clear();
         Caches.close(segments);
@@ -47,7 +46,7 @@ public final class Captures {
     }
 
     /** Why capture was turned off; null while it is on. */
-    String closedBecause() {
+    public String closedBecause() {
         return faults.get() < FAULTS ? null : "capture was turned off after " + FAULTS + " faults; the last was: " + lastFault;
     }
 
@@ -69,7 +68,7 @@ public final class Captures {
         return running.size() < MOST && running.putIfAbsent(execution, capture) == null;
     }
 
-    Capture take(long execution) {
+    public Capture take(long execution) {
         return (Capture) running.remove(String.valueOf(execution));
     }
 }

@@ -1,4 +1,4 @@
-package headwater.describe;
+package headwater.text;
 
 import headwater.shim.Scala;
 import java.util.ArrayList;

@@ -1,7 +1,8 @@
-package headwater.describe;
+package headwater.rewrite.families;
 
-import headwater.rewrite.families.WindowFrames;
 import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,0 +1,36 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** The families of operators. A new operator is a new family in this list; no other family changes. */
+public final class Families {
+    private static final Family[] ALL = new Family[] {
+        new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
+        new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
+        new LocalFamily(), new CheckpointFamily(), new MemoryFamily(), new OpaqueFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
+        new CacheFamily(),
+    };
+
+    private Families() {}
+
+    /** The family that rewrites a node; null where none does. */
+    public static Family of(LogicalPlan node) {
+        for (int i = 0; i < ALL.length; i++) {
+            if (ALL[i].takes(node)) {
+                return ALL[i];
+            }
+        }
+        return null;
+    }
+
+    /** The family that describes a node; null where none does. Every plan is described, also one that is not rewritten. */
+    public static Family describing(LogicalPlan node) {
+        for (int i = 0; i < ALL.length; i++) {
+            if (ALL[i].describes(node)) {
+                return ALL[i];
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,49 @@
+"""The folders of Java sources: each is its package, they use each other as ARCHITECTURE.md says, and never in a circle."""
+
+from __future__ import annotations
+
+import graphlib
+import re
+from collections import defaultdict
+from pathlib import Path
+
+_TOLD = re.compile(r"^\| `jvm/(\w+)` \| [^|]* \| ([^|]*) \|$", re.MULTILINE)
+_USES = re.compile(r"\bheadwater\.(\w+)\.(?:\w+\.)*[A-Z]\w*")
+_ASIDE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def _sources(root: Path) -> dict[Path, str]:
+    folder = root / "spark_listener" / "jvm"
+    return {path.relative_to(folder): path.read_text(encoding="utf-8") for path in folder.rglob("*.java")}
+
+
+def _arrows(sources: dict[Path, str]) -> dict[str, set[str]]:
+    """The folders at the top that each of them uses."""
+    result: dict[str, set[str]] = defaultdict(set)
+    for path, text in sources.items():
+        result[path.parts[0]] |= set(_USES.findall(_ASIDE.sub(" ", text))) - {path.parts[0]}
+    return dict(result)
+
+
+def test_a_package_is_a_folder(root: Path) -> None:
+    sources = _sources(root)
+    assert len(sources) > 100
+    for path, text in sources.items():
+        assert text.startswith(f"package headwater.{'.'.join(path.parent.parts)};\n"), path
+
+
+def test_folders_use_each_other_as_the_architecture_says(root: Path) -> None:
+    told = {name: set(re.findall(r"`(\w+)`", uses)) for name, uses in _TOLD.findall((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))}
+    assert _arrows(_sources(root)) == told
+
+
+def test_no_folder_uses_itself_by_way_of_others(root: Path) -> None:
+    graphlib.TopologicalSorter(_arrows(_sources(root))).prepare()  # raises where there is a circle
+
+
+def test_a_circle_would_be_found() -> None:
+    sources = {
+        Path("rewrite/core/Rule.java"): "import headwater.listen.Captures;",
+        Path("listen/Captures.java"): "class Captures { headwater.rewrite.core.Rule rule; }",
+    }
+    assert _arrows(sources) == {"rewrite": {"listen"}, "listen": {"rewrite"}}
