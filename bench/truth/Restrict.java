@@ -1,4 +1,4 @@
-import headwater.rewrite.Inputs;
+import headwater.rewrite.core.Inputs;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;

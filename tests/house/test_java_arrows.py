@@ -32,6 +32,14 @@ def test_a_package_is_a_folder(root: Path) -> None:
         assert text.startswith(f"package headwater.{'.'.join(path.parent.parts)};\n"), path
 
 
+def test_sources_elsewhere_import_what_there_is(root: Path) -> None:
+    classes = {f"headwater.{'.'.join(path.with_suffix('').parts)}" for path in _sources(root)}
+    others = [path for folder in ("bench", "tests") for path in (root / folder).rglob("*.java")]
+    assert others
+    for path in others:
+        assert set(re.findall(r"^import (headwater\.[\w.]+);", path.read_text(encoding="utf-8"), re.MULTILINE)) <= classes, path
+
+
 def test_folders_use_each_other_as_the_architecture_says(root: Path) -> None:
     told = {name: set(re.findall(r"`(\w+)`", uses)) for name, uses in _TOLD.findall((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))}
     assert _arrows(_sources(root)) == told
