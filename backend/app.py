@@ -25,6 +25,7 @@ from headwater.backend.api.guard import Guard
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.audit_log import AuditLog
+from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
@@ -85,13 +86,15 @@ def create_app(
         app.include_router(part.router)
     app.include_router(build_router(_graphql_context, _read_query))
     app.include_router(page.build_router(built_page))
+    budget = BodyBudget(max(settings.bodies_bytes, 2 * settings.max_body_bytes))
+    metrics.body_bytes.set_function(lambda: budget.taken)
     errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
     app.add_middleware(Attended, seconds=settings.question_seconds)
     if serving:
         app.add_middleware(OwnLoop, here={"/healthz"})
     app.add_middleware(
         Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
-        opened=settings.open_endpoints, audit=audit,
+        budget=budget, opened=settings.open_endpoints, audit=audit,
     )  # fmt: skip
     app.add_middleware(RequestLog, metrics=metrics)
     return app

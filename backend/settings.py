@@ -53,6 +53,9 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked."
     )
+    bodies_bytes: int = Field(
+        default=256 * _MB, gt=0, description="Most bytes of request bodies in memory at once; beyond, a request is told to come again."
+    )
     max_segment_bytes: int = Field(default=1024 * _MB, gt=0, description="Largest association segment.")
     staged_bytes: int = Field(
         default=32 * 1024 * _MB, gt=0, description="Most bytes of segments that wait for their manifest; beyond, segments are told to wait."

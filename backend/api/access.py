@@ -20,12 +20,14 @@ from headwater.graphql.access import Scope
 class Rule:
     """What one endpoint needs. `scope` None leaves it to anyone; `operation` is its name in the audit log.
 
-    `accepts` are the media types that a body may be stated to have; where there are none, the endpoint itself looks.
+    `accepts` are the media types that a body may be stated to have; where there are none, the endpoint itself looks. `streamed`: a body
+    goes to the disk piece by piece, so none is in memory as a whole.
     """
 
     scope: Scope | None
     operation: str
     accepts: frozenset[str] = frozenset()
+    streamed: bool = False
 
 
 _JSON = frozenset({"application/json"})
@@ -41,7 +43,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/openapi.json"): Rule(Scope.OPERATE, "specification"),
     ("POST", "/graphql"): Rule(Scope.READ, "graphql"),
     ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events", _JSON),
-    ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment", _BYTES),
+    ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment", _BYTES, streamed=True),
     ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest", _JSON),
     ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov", _PROV),
     ("GET", "/api/v1/prov"): Rule(Scope.READ, "export.prov"),

@@ -78,7 +78,12 @@ async def put_segment(
 )
 async def post_manifest(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
     """Take the manifest of a capture whose segments are here."""
-    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    body = await unpack_apart(
+        await request.body(),
+        encoding=request.headers.get("content-encoding"),
+        limit=parts.settings.max_body_bytes,
+        share=request.state.body,
+    )
     try:
         receipt = await apart(parts.workspace.captures.submit, owner, body)
     except MissingSegmentsError:

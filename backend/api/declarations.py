@@ -37,7 +37,7 @@ async def post_declaration(
 ) -> Response:
     """State types, instances, containment, links and descriptions: owners, tags, terms, retention, legal hold, and their removal."""
     limit = min(parts.settings.max_body_bytes, DECLARATION.size)
-    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=limit)
+    body = await unpack_apart(await request.body(), encoding=request.headers.get("content-encoding"), limit=limit, share=request.state.body)
     document = await apart(read_document, body, DECLARATION)
     if not isinstance(document, dict):
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')

@@ -28,6 +28,7 @@ from headwater.backend.api.errors import (
 from headwater.backend.audit_log import AuditLog
 from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
+from headwater.backend.intake.body_budget import BodiesInFlightError, BodyBudget, BodyShare
 from headwater.errors import HeadwaterError, InvalidInputError, KeyRequiredError, NotFoundError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -45,17 +46,19 @@ _RESPONSE_HEADERS = {
 class Guard:
     """ASGI middleware.
 
-    `hosts` are names besides loopback, `limit` gives the largest body for a path, `opened` are paths that need no key.
+    `hosts` are names besides loopback, `limit` gives the largest body for a path, `budget` is for all bodies together, `opened` are
+    paths that need no key.
     """
 
     def __init__(
-        self, app: ASGIApp, *, credentials: Credentials, hosts: Collection[str], limit: Callable[[str], int], opened: Collection[str],
-        audit: AuditLog,
+        self, app: ASGIApp, *, credentials: Credentials, hosts: Collection[str], limit: Callable[[str], int], budget: BodyBudget,
+        opened: Collection[str], audit: AuditLog,
     ) -> None:  # fmt: skip
         self._app = app
         self._credentials = credentials
         self._hosts = frozenset(name.lower() for name in (*_LOOPBACK, *hosts))
         self._limit = limit
+        self._budget = budget
         self._opened = frozenset(opened)
         self._audit = audit
 
@@ -73,7 +76,9 @@ class Guard:
             self._check_origin(headers, str(scope["method"]), scope["path"])
             limit = self._check_length(headers, scope["path"])
             self._check_rule(scope["method"], scope["path"], principal)
-            _check_type(headers, rule_of(scope["method"], scope["path"]))
+            rule = rule_of(scope["method"], scope["path"])
+            _check_type(headers, rule)
+            share = None if rule is not None and rule.streamed else self._budget.share(int(headers.get("content-length", "0")))
         except HeadwaterError as error:
             response = error_response(error)
             if not isinstance(error, NotFoundError | MethodNotAllowedError):
@@ -82,8 +87,15 @@ class Guard:
                 response.headers["Connection"] = "close"
             await response(scope, receive, _with_headers(send))
             return
-        scope.setdefault("state", {})["principal"] = principal
-        await self._app(scope, _bounded(receive, limit), _with_headers(send))
+        scope.setdefault("state", {}).update(principal=principal, body=share)
+        answer = _with_headers(send)
+        try:
+            await self._app(scope, _bounded(receive, limit, share), answer)
+        except BodiesInFlightError as error:  # of the first piece, which is read before the application is asked
+            await error_response(error)(scope, receive, answer)
+        finally:
+            if share is not None:
+                share.release()
 
     def _check_rule(self, method: str, path: str, principal: Principal | None) -> None:
         rule = rule_of(method, path)
@@ -167,15 +179,18 @@ def _netloc(origin: str) -> str:
         return ""
 
 
-def _bounded(receive: Receive, limit: int) -> Receive:
+def _bounded(receive: Receive, limit: int, share: BodyShare | None) -> Receive:
     read = 0
 
     async def bounded() -> Message:
         nonlocal read
         message = await receive()
-        read += len(message.get("body", b""))
+        size = len(message.get("body", b""))
+        read += size
         if read > limit:
             raise _too_large(limit)
+        if share is not None and size:
+            share.take(size)
         return message
 
     return bounded

@@ -41,7 +41,9 @@ async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)],
     """Take OpenLineage events. The answer comes after they are on the disk."""
     raw = await request.body()
     try:
-        body = await unpack_apart(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+        body = await unpack_apart(
+            raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes, share=request.state.body
+        )
     except BodyTooLargeError:
         parts.metrics.events.labels("rejected").inc()
         raise

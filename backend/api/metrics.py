@@ -19,6 +19,7 @@ class Metrics:
         self.projected = Counter("headwater_projected_entries", "Log entries projected by this process.", registry=registry)
         self.pending = Gauge("headwater_pending_entries", "Log entries that wait for the projector.", registry=registry)
         self.dead_letters = Gauge("headwater_dead_letters", "Documents in the dead-letter area.", registry=registry)
+        self.body_bytes = Gauge("headwater_body_bytes", "Bytes of request bodies in memory.", registry=registry)
         self._questions = Histogram(
             "headwater_question_seconds", "Time of a question about records, by how it ended.", ["outcome"], registry=registry,
             buckets=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30),

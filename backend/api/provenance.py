@@ -132,7 +132,9 @@ async def post_prov(
 ) -> Response:
     """Take a PROV document as lineage. The answer comes after it is on the disk."""
     raw = await request.body()
-    body = await unpack_apart(raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes)
+    body = await unpack_apart(
+        raw, encoding=request.headers.get("content-encoding"), limit=parts.settings.max_body_bytes, share=request.state.body
+    )
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     chosen = notation or next((name for name, known in NOTATIONS.items() if known.media_type == stated), None)
     if notation is None and chosen is ProvFormat.JSON:

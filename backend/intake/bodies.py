@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
+from headwater.backend.intake.body_budget import BodyShare
 from headwater.errors import InvalidInputError
 
 _GZIP = 16 + zlib.MAX_WBITS
@@ -27,9 +28,16 @@ async def apart(read: Callable[..., T], *arguments: object) -> T:
     return await asyncio.get_running_loop().run_in_executor(_READERS, read, *arguments)
 
 
-async def unpack_apart(body: bytes, *, encoding: str | None, limit: int) -> bytes:
-    """As `unpack`, off the event loop: what is small may unpack to much."""
-    return await apart(partial(unpack, body, encoding=encoding, limit=limit)) if encoding else body
+async def unpack_apart(body: bytes, *, encoding: str | None, limit: int, share: BodyShare) -> bytes:
+    """As `unpack`, off the event loop: what is small may unpack to much. What it comes to is counted in the `share` of its request."""
+    return await apart(partial(_counted, body, encoding=encoding, limit=limit, share=share)) if encoding else body
+
+
+def _counted(body: bytes, *, encoding: str | None, limit: int, share: BodyShare) -> bytes:
+    unpacked = unpack(body, encoding=encoding, limit=limit)
+    if unpacked is not body:
+        share.take(len(unpacked))
+    return unpacked
 
 
 def unpack(body: bytes, *, encoding: str | None, limit: int) -> bytes:
