@@ -27,14 +27,12 @@ from headwater.backend.projection import (
     project_declaration,
     project_event,
 )
-from headwater.backend.projection.prov import project_prov, prov_stamp
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import REPAIR, is_of_disk
 from headwater.graph.model import GraphBatch
 from headwater.graph.model.declaration import Declaration
-from headwater.graph.prov.read.json import read_json
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.layout import CATALOG
 from headwater.graph.stores import GraphStore
@@ -166,6 +164,9 @@ class Projector:
     async def _read(self, tenant: str, entry: Entry) -> GraphBatch:
         """What an entry states; a capture is published first."""
         if entry.kind is EntryKind.PROV:
+            from headwater.backend.projection.prov import project_prov, prov_stamp
+            from headwater.graph.prov.read.json import read_json
+
             provenance = read_json(entry.body.decode())
             return project_prov(provenance, prov_stamp(provenance, entry.key))[0]
         document = json.loads(entry.body)

@@ -12,14 +12,11 @@ import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from headwater.backend.delivery import LogDelivery
 from headwater.backend.home import Home
 from headwater.backend.ingest_log import IngestLog
-from headwater.backend.intake.captures import CaptureIntake
-from headwater.backend.intake.prov import ProvIntake
-from headwater.backend.intake.receive import EventIntake
 from headwater.backend.intake.staging_quota import StagingQuota
 from headwater.backend.projector import Projector
 from headwater.backend.role import ProjectorRole
@@ -31,8 +28,12 @@ from headwater.graph.stores.registry import open_store
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.spark_listener.delivery.leftovers import Delivered, deliver_leftovers
 from headwater.spark_listener.registry import Registry
+from headwater.spark_listener.spool import applications
 
 if TYPE_CHECKING:
+    from headwater.backend.intake.captures import CaptureIntake
+    from headwater.backend.intake.prov import ProvIntake
+    from headwater.backend.intake.receive import EventIntake
     from headwater.backend.replay import Replays
     from headwater.backend.replay.service import Tracer
 
@@ -41,18 +42,18 @@ _POLL = 0.1
 _log = logging.getLogger("headwater.workspace")
 
 
-@dataclass(slots=True)
+@dataclass
 class Workspace:
-    """The parts of one home. `async with await Workspace.open(settings) as workspace: …`."""
+    """The parts of one home. `async with await Workspace.open(settings) as workspace: …`.
+
+    What takes things in loads when it is asked for: a question on the command line begins sooner without it.
+    """
 
     settings: Settings
     home: Home
     log: IngestLog
     graph: GraphStore
     records: AssociationStore
-    events: EventIntake
-    captures: CaptureIntake
-    prov: ProvIntake
     projector: Projector
     role: ProjectorRole = field(repr=False)
     staging_quota: StagingQuota = field(repr=False)
@@ -87,7 +88,6 @@ class Workspace:
             raise
         return cls(
             settings=settings, home=home, log=log, graph=graph, records=records,
-            events=EventIntake(log), captures=CaptureIntake(log, records), prov=ProvIntake(log),
             projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock),
             staging_quota=StagingQuota(records, settings.staged_bytes), registry=registry,
         )  # fmt: skip
@@ -106,8 +106,33 @@ class Workspace:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    @cached_property
+    def events(self) -> EventIntake:
+        """Takes events."""
+        from headwater.backend.intake.receive import EventIntake
+
+        return EventIntake(self.log)
+
+    @cached_property
+    def captures(self) -> CaptureIntake:
+        """Takes segments and manifests."""
+        from headwater.backend.intake.captures import CaptureIntake
+
+        return CaptureIntake(self.log, self.records)
+
+    @cached_property
+    def prov(self) -> ProvIntake:
+        """Takes PROV documents."""
+        from headwater.backend.intake.prov import ProvIntake
+
+        return ProvIntake(self.log)
+
     def take_spool(self, tenant: str = DEFAULT_TENANT) -> Delivered:
         """Take into the log what dead applications left in the spool. Raises `UnavailableError`; the rest stays there."""
+        if not applications(self.home.spool):
+            return Delivered()
+        from headwater.backend.delivery import LogDelivery
+
         return deliver_leftovers(self.home.spool, LogDelivery(tenant, self.events, self.captures, self.home.associations))
 
     async def settle(self, *, patience: float = 60.0, tenant: str = DEFAULT_TENANT) -> int:

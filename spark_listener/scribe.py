@@ -13,17 +13,15 @@ from dataclasses import dataclass, replace
 from os import environ
 from typing import Any
 
-from openlineage.client.uuid import generate_new_uuid
-
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import EventMaker, Work, instant
-from headwater.spark_listener.lineage.facets import CAPTURE, PRODUCER, CaptureRunFacet
+from headwater.spark_listener.lineage.facets import CAPTURE, Ledger
 from headwater.spark_listener.lineage.names import job_name, snake_case
-from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
@@ -65,7 +63,7 @@ class Scribe:
         self._running: dict[Any, _Running] = {}
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
-        self._application = RunName(settings.namespace, job, str(generate_new_uuid()))
+        self._application = RunName(settings.namespace, job, new_run_id())
         self._events = EventMaker(application=self._application, spark_version=facts.spark_version, parents=dict(environ))
         self._context = QueryContext(
             application=self._application, application_id=facts.id, application_name=facts.name,
@@ -75,7 +73,7 @@ class Scribe:
     def start(self, invocation: Invocation) -> None:
         """The application started."""
         problems = [dict(self._facts.obstacle)] if self._facts.obstacle else []
-        ledger = CaptureRunFacet(status="running", mode=self._mode, problems=problems, producer=PRODUCER)
+        ledger = Ledger(status="running", mode=self._mode, problems=problems)
         event = self._events.application_start(instant(self._facts.started * 1000), invocation, self._mode, ledger)
         self._folder.describe(application=self._facts.id, start=event, ended=False)
         self._register(lambda registry: register_program(registry, invocation, self._application))
@@ -103,13 +101,13 @@ class Scribe:
         run = RunName(
             self._application.namespace,
             job_name(self._context.job_prefix, saved.operation, outputs[0].name if outputs else None),
-            str(generate_new_uuid()),
+            new_run_id(),
         )
         self._tally.queries += 1
         self._tally.failed += saved.error is not None
         self._tally.datasets(inputs, outputs)
         self._tally.problems(problems)
-        ledger = CaptureRunFacet(status="off" if off else "refused", mode=self._mode, problems=problems, producer=PRODUCER)
+        ledger = Ledger(status="off" if off else "refused", mode=self._mode, problems=problems)
         outcome = Outcome(error=saved.error) if saved.error else Outcome()
         self._work(
             Work(
@@ -141,7 +139,7 @@ class Scribe:
             "bytes": float(self._tally.bytes),
             "rows": float(self._tally.associations),
         }
-        ledger = CaptureRunFacet(status=status, mode=self._mode, problems=problems, cost=cost, producer=PRODUCER)
+        ledger = Ledger(status=status, mode=self._mode, problems=problems, cost=cost)
         event = self._events.application_end(instant(at * 1000), outcome, ledger)
         self._tell_drops(event)
         self._folder.last_event(event)
@@ -155,7 +153,7 @@ class Scribe:
         if _LOOKS_AT_SCHEMA.match(running.description) and not (event.get("plan") or {}).get("sink"):
             return
         local = None if self._shared_segments else self._folder.segments
-        query = query_of(event, running.started, self._context, run_id=str(generate_new_uuid()), segments=local)
+        query = query_of(event, running.started, self._context, run_id=new_run_id(), segments=local)
         if query is None:
             return
         query = self._with_rdds(query, event)
@@ -169,9 +167,7 @@ class Scribe:
                 self._tally.capture(query.manifest)
             else:
                 self._tally.dropped += 1
-                work = replace(
-                    work, ledger=CaptureRunFacet(status="refused", mode=self._mode, problems=[*query.problems, _FULL], producer=PRODUCER)
-                )
+                work = replace(work, ledger=Ledger(status="refused", mode=self._mode, problems=[*query.problems, _FULL]))
         self._work(work)
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:

@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.backend.cli.names import dataset_of
 from headwater.backend.cli.output import note
-from headwater.backend.client import GraphQLClient, RestClient, error_of
-from headwater.backend.provenance import Exported
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, parse_id
-from headwater.graph.prov import GraphReader, ProvFormat
 from headwater.graph.stores.paging import encode_cursor, fold
 from headwater.graph.trace import TraceAnswer, TraceRequest
 
 if TYPE_CHECKING:
     from graphql import GraphQLError
 
+    from headwater.backend.provenance import Exported
     from headwater.backend.workspace import Workspace
+    from headwater.graph.prov import GraphReader, ProvFormat
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]  # a GraphQL document and its variables → the data of the answer
 
@@ -41,8 +40,8 @@ _NAMED = 5  # things named in a message
 
 
 Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
-Importer = Callable[[bytes, ProvFormat | None], Awaitable[dict[str, Any]]]
-Exporter = Callable[[Exported, ProvFormat], AsyncIterator[bytes]]
+Importer = Callable[[bytes, "ProvFormat | None"], Awaitable[dict[str, Any]]]
+Exporter = Callable[["Exported", "ProvFormat"], AsyncIterator[bytes]]
 
 
 _DECLARE = "mutation ($declaration: JSON!) { declare(declaration: $declaration) }"
@@ -155,13 +154,13 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
     url = os.environ.get("HEADWATER_URL")
     if url and home is None:
         from headwater.backend.cli.remote import RemoteGraph
+        from headwater.backend.client import GraphQLClient, RestClient
 
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
         rest = RestClient(url, _key(), timeout=_TIMEOUT)
         yield Answers(remote, remote.trace, rest.provenance, rest.take_prov, DEFAULT_TENANT, remote.ask, remote.settle)
         return
 
-    from headwater.backend.provenance import chunks_of, open_export
     from headwater.backend.workspace import Workspace
 
     async with await Workspace.open(load_settings(home=home)) as workspace:
@@ -173,6 +172,8 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
             note(f"[yellow]warning:[/] {waiting} entries of the log are not in the graph yet; the answer is without them.")
 
         async def provenance(request: Exported, format: ProvFormat) -> AsyncIterator[bytes]:
+            from headwater.backend.provenance import chunks_of, open_export
+
             async with open_export(workspace.graph, workspace.records, DEFAULT_TENANT, request) as export:
                 async for chunk in chunks_of(export, format):
                     yield chunk
@@ -211,6 +212,8 @@ def _ask_here(workspace: Workspace) -> Ask:
 
 def _error(error: GraphQLError) -> HeadwaterError:
     """The error as the service's client would raise it."""
+    from headwater.backend.client import error_of
+
     return error_of({"message": error.message, "extensions": error.extensions})
 
 

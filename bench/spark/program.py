@@ -5,6 +5,7 @@ Queries are `texts` by name, or the programs of the `suite` pigmix.
 
 from __future__ import annotations
 
+import atexit
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,15 +24,17 @@ _PATIENCE = 600  # seconds
 def main(folder: Path) -> None:
     """Run them."""
     import headwater
+    from headwater.spark_listener.delivery.embedded import store
 
     asked = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
     spark = start(folder, tables={name: Path(path) for name, path in asked["tables"].items()})
-    headwater.attach(spark, mode=asked["mode"], home=str(folder / "home"), quiet=True, exit_wait=_PATIENCE)
+    atexit.register(store, folder / "home", _PATIENCE)  # runs after what `attach` registers: the last first
+    headwater.attach(spark, mode=asked["mode"], home=str(folder / "home"), quiet=True)
     watch = SpoolWatch(folder / "home")
     for name, frame in _frames(spark, asked):
         with_distinct_names(frame).write.parquet(str(folder / "out" / name))
         watch.until_run_ends()
-    spark.stop()  # at the end of the process what was recorded is taken into the home
+    spark.stop()
 
 
 def _frames(spark: SparkSession, asked: Mapping[str, Any]) -> Iterator[tuple[str, DataFrame]]:

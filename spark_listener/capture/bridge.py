@@ -26,7 +26,8 @@ class Bridge:
     def __init__(self, java: Any, context: Any, *, records: bool) -> None:
         self._java = java
         self._context = context
-        self._in_executors = not records  # whether tasks have the classes, or need none
+        # Whether tasks have the classes, or need none. Those of local mode take them from the driver's class loader.
+        self._in_executors = not records or str(context.master).partition("[")[0] == "local"
 
     @classmethod
     def install(cls, spark: Any, *, mode: str, segments: str, budget: float = 0.0) -> Bridge:

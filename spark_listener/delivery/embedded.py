@@ -1,7 +1,8 @@
-"""Delivery into the home folder itself, where no service runs: a short process of its own takes the spool in.
+"""Delivery into the home folder itself, where no service runs: whoever asks the home first takes the spool in.
 
-At the end of a program. A process apart, because the program's own may be ending (no more threads), may have modules of its own under our
-names, and is not ours to fill; it lives on if the program does not wait. The server's parts are never imported here.
+That costs a question some tenths of a second, and a program nothing. Only when much waits does the end of a program start a process that
+takes it in. A process apart, which the program does not wait for, because the program's own may be ending (no more threads), may have
+modules of its own under our names, and is not ours to fill. The server's parts are never imported here.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from headwater.spark_listener.spool import SpoolFolder, applications
+
+# Taking a few small programs in costs little more than one: it is loading the server's parts that takes the time.
+_MANY_FOLDERS = 16
+_MANY_BYTES = 1 << 20
+
 _PROGRAM = """
-import json, sys
+import json, os, sys
+os.nice(int(sys.argv[2]))
 from dataclasses import asdict
 from headwater.backend.workspace import deliver_spool
 print(json.dumps(asdict(deliver_spool(sys.argv[1]))))
@@ -40,8 +49,13 @@ def can_store() -> bool:
     return all(find_spec(name) is not None for name in _NEEDED)
 
 
+def much_waits(spool: Path, folders: Iterable[SpoolFolder]) -> bool:
+    """Whether what waits in a spool, and in these folders of it, is too much to be left to the first question."""
+    return sum(folder.waiting_bytes() for folder in folders) > _MANY_BYTES or len(applications(spool)) > _MANY_FOLDERS
+
+
 def store(home: Path, timeout: float) -> Stored:
-    """Take the home's spool in, waiting `timeout` seconds at most for it to be done.
+    """Take the home's spool in, waiting `timeout` seconds at most for it to be done; without a wait, behind everybody else's work.
 
     Raises:
         OSError: the process cannot be started.
@@ -49,7 +63,7 @@ def store(home: Path, timeout: float) -> Stored:
     environment = {**os.environ, "HEADWATER_HOME": str(home)}
     with TemporaryFile() as output, TemporaryFile() as errors:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, str(home)],
+            [sys.executable, "-P", "-c", _PROGRAM, str(home), "0" if timeout else "10"],
             stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment, start_new_session=True,
         )  # fmt: skip
         try:

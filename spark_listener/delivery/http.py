@@ -15,40 +15,30 @@ from typing import Any
 from urllib.parse import quote
 
 import requests
-from openlineage.client.transport.http import HttpConfig, HttpTransport
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from headwater.errors import ConfigurationError, InvalidInputError, UnavailableError
 from headwater.spark_listener.spool import Item, ItemKind, SpoolFolder
 
 _TIMEOUT = 30.0
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
-_RETRIES = {
-    "total": 4,
-    "connect": 2,
-    "read": 4,
-    "backoff_factor": 0.3,
-    "status_forcelist": list(_AGAIN),
-    "allowed_methods": ["POST", "PUT"],
-    "raise_on_status": False,
-}
+_RETRIES = Retry(
+    total=4, connect=2, read=4, backoff_factor=0.3, status_forcelist=_AGAIN, allowed_methods=["POST", "PUT"], raise_on_status=False
+)
 
 
 class HttpDelivery:
     """Sends to the service at `url`. Short failures are retried with growing pauses (urllib3's `Retry`); the caller handles long ones."""
 
     def __init__(self, url: str, api_key: str | None, *, retries: bool = True) -> None:
-        config: dict[str, Any] = {
-            "url": url + "/",  # the endpoint is joined to it: a path in the address stays
-            "endpoint": "api/v1/lineage",
-            "timeout": _TIMEOUT,
-            "compression": "gzip",
-            "retry": _RETRIES if retries else {"total": 0, "connect": 0, "read": 0},
-        }
-        if api_key:
-            config["auth"] = {"type": "api_key", "apiKey": api_key}
         self.url = url
-        self._transport = HttpTransport(HttpConfig.from_dict(config))
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._session = requests.Session()
+        adapter = HTTPAdapter(max_retries=_RETRIES if retries else 0)
+        self._session.mount("http://", adapter)
+        self._session.mount("https://", adapter)
+        if api_key:
+            self._session.headers["Authorization"] = f"Bearer {api_key}"
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
         """Deliver one item; returns when the service has acknowledged it.
@@ -60,7 +50,7 @@ class HttpDelivery:
         """
         try:
             if item.kind is ItemKind.EVENT:
-                self._transport.emit(item.body)  # type: ignore[arg-type]  # it serialises mappings as they are; see openlineage.client.serde
+                self._post("lineage", item.body).raise_for_status()
             else:
                 self._send_capture(item, folder)
         except requests.HTTPError as error:
@@ -70,31 +60,32 @@ class HttpDelivery:
 
     def close(self) -> None:
         """Close the connections."""
-        self._transport.close()
+        self._session.close()
 
     def _send_capture(self, item: Item, folder: SpoolFolder) -> None:
         manifest = item.body
         names = {str(segment["name"]): segment for segment in manifest.get("segments", ())}
         self._put_segments(manifest, names.values(), item, folder)
-        response = self._post_manifest(manifest)
+        response = self._post("captures", manifest)
         if response.status_code == requests.codes.conflict:
             # Segments that came and went again (a service that lost its disk): once more, those it names.
             missing = _missing(response) or list(names)
             self._put_segments(manifest, [names[name] for name in missing if name in names], item, folder)
-            response = self._post_manifest(manifest)
+            response = self._post("captures", manifest)
         response.raise_for_status()
 
     def _put_segments(self, manifest: Mapping[str, Any], segments: Iterable[Mapping[str, Any]], item: Item, folder: SpoolFolder) -> None:
         for segment in segments:
             address = f"{self.url}/api/v1/captures/{quote(str(manifest['capture']))}/segments/{quote(str(segment['name']))}"
-            headers = {**self._headers, "X-Headwater-Sha256": str(segment["sha256"]), "Content-Type": "application/octet-stream"}
+            headers = {"X-Headwater-Sha256": str(segment["sha256"]), "Content-Type": "application/octet-stream"}
             with open_segment(item, folder, str(segment["name"])) as file:
-                self._transport.session.put(address, data=file, headers=headers, timeout=_TIMEOUT).raise_for_status()
+                self._session.put(address, data=file, headers=headers, timeout=_TIMEOUT).raise_for_status()
 
-    def _post_manifest(self, manifest: Mapping[str, Any]) -> requests.Response:
-        body = gzip.compress(json.dumps(manifest, ensure_ascii=False, separators=(",", ":")).encode("utf-8"), compresslevel=3)
-        headers = {**self._headers, "Content-Type": "application/json", "Content-Encoding": "gzip"}
-        return self._transport.session.post(f"{self.url}/api/v1/captures", data=body, headers=headers, timeout=_TIMEOUT)
+    def _post(self, endpoint: str, document: Mapping[str, Any]) -> requests.Response:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str)
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        body = gzip.compress(text.encode("utf-8", "replace"), compresslevel=3)
+        return self._session.post(f"{self.url}/api/v1/{endpoint}", data=body, headers=headers, timeout=_TIMEOUT)
 
 
 def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater.spark_listener.delivery.embedded import can_store, store
+from headwater.spark_listener.delivery.embedded import can_store, much_waits, store
 from headwater.spark_listener.delivery.sender import Sender
 from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.spool import SpoolFolder
@@ -59,7 +59,7 @@ class Route:
         """Deliver what is left, waiting as long as the settings allow, and let go of the folders."""
         if self._sender:
             arrived = self._sender.finish(self._settings.exit_wait)
-            self._close()
+            much = self._close()
             if arrived:
                 return Report(self._sender.url, refused=tuple(self._sender.refused))
             if self._settings.url:
@@ -70,28 +70,28 @@ class Route:
                     refused=tuple(self._sender.refused),
                 )
         else:
-            self._close()
-        return self._store()
+            much = self._close()
+        return self._store(much)
 
-    def _store(self) -> Report:
+    def _store(self, much: bool) -> Report:
         home = str(self._settings.home)
         if not can_store():
             return Report(
                 home, left=f'It waits in {self._spool}: set HEADWATER_URL to send it, or pip install "headwater[server]" to keep it here.'
             )
-        try:
-            stored = store(self._settings.home, max(self._settings.exit_wait, 60.0) if self._settings.exit_wait else 0.0)
-        except OSError as error:
-            return Report(home, left=f"It waits in {self._spool}: {error}.")
-        if stored.problem:
-            return Report(home, left=f"It could not be taken in ({stored.problem}) and waits in {self._spool}.")
-        if not stored.finished or stored.pending:
-            return Report(home, left="It is still being taken in.", refused=stored.refused)
-        return Report(home, refused=stored.refused)
+        if much:
+            try:
+                store(self._settings.home, 0.0)
+            except OSError as error:
+                _log.debug("what waits is taken in by the first question", exc_info=error)
+        return Report(home)
 
-    def _close(self) -> None:
+    def _close(self) -> bool:
+        """Let go of the folders; whether so much waits that it should be taken in before anybody asks."""
+        much = much_waits(self._spool, self._folders)
         for folder in self._folders:
             folder.close()
+        return much
 
     @property
     def _spool(self) -> Path:

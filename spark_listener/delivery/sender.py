@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 from headwater.errors import ConfigurationError, UnavailableError
-from headwater.spark_listener.delivery.http import HttpDelivery  # here: openlineage's modules, begun by two threads at once, fail
 from headwater.spark_listener.delivery.leftovers import Delivered, deliver_folder, deliver_leftovers
 from headwater.spark_listener.spool import SpoolFolder
 
@@ -55,6 +54,8 @@ class Sender:
         return not self._thread.is_alive() and not any(folder.has_pending() for folder in self._folders)
 
     def _run(self) -> None:
+        from headwater.spark_listener.delivery.http import HttpDelivery  # requests loads with it, in a thread that nobody waits for
+
         delivery = HttpDelivery(self.url, self._api_key)
         leftovers_done = False
         pause = 1.0

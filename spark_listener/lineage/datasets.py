@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from openlineage.client.generated.base import DatasetFacet, InputDataset, OutputDataset
-from openlineage.client.generated.column_lineage_dataset import ColumnLineageDatasetFacet, Fields, InputField, Transformation
-from openlineage.client.generated.datasource_dataset import DatasourceDatasetFacet
-from openlineage.client.generated.input_statistics_input_dataset import InputStatisticsInputDatasetFacet
-from openlineage.client.generated.lifecycle_state_change_dataset import LifecycleStateChange, LifecycleStateChangeDatasetFacet
-from openlineage.client.generated.output_statistics_output_dataset import OutputStatisticsOutputDatasetFacet
-from openlineage.client.generated.schema_dataset import SchemaDatasetFacet, SchemaDatasetFacetFields
-from openlineage.client.generated.storage_dataset import StorageDatasetFacet
-from openlineage.client.generated.symlinks_dataset import Identifier, SymlinksDatasetFacet
-
 from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Step, column_accesses, column_lineage
-from headwater.spark_listener.lineage.facets import FIELD_ACCESS, FieldAccessInputDatasetFacet, facet
+from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
 from headwater.spark_listener.lineage.names import dataset_name
 
 
-def inputs_of(plan: Mapping[str, Any]) -> list[InputDataset]:
+@dataclass(slots=True)
+class Dataset:
+    """A dataset in one run. `facets` are about the dataset, `part` about its part in the run (what was read of it, or written)."""
+
+    namespace: str
+    name: str
+    facets: dict[str, Facet] = field(default_factory=dict)
+    part: dict[str, Facet] = field(default_factory=dict)
+
+    def as_input(self) -> dict[str, Any]:
+        """The dataset among an event's inputs."""
+        return self._stated("inputFacets")
+
+    def as_output(self) -> dict[str, Any]:
+        """The dataset among an event's outputs."""
+        return self._stated("outputFacets")
+
+    def _stated(self, part: str) -> dict[str, Any]:
+        stated = {"namespace": self.namespace, "name": self.name, "facets": self.facets}
+        return {**stated, part: self.part} if self.part else stated
+
+
+def inputs_of(plan: Mapping[str, Any]) -> list[Dataset]:
     """One input a dataset, however often the plan reads it."""
-    found: dict[tuple[str, str], InputDataset] = {}
+    found: dict[tuple[str, str], Dataset] = {}
     for source in plan.get("sources") or ():
         for dataset in source_datasets(source):
             found.setdefault(dataset, _input(dataset, source))
@@ -31,16 +44,16 @@ def inputs_of(plan: Mapping[str, Any]) -> list[InputDataset]:
     return list(found.values())
 
 
-def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], InputDataset]) -> None:
+def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], Dataset]) -> None:
     """Say which columns a query reads that writes nothing: no output's column lineage does."""
     accesses = column_accesses(plan, {source["source"]: source_datasets(source) for source in plan.get("sources") or ()})
     for dataset, stated in inputs.items():
         fields = [{"name": field[2], "ways": sorted(ways)} for field, ways in accesses.items() if field[:2] == dataset]
         if fields:
-            stated.inputFacets = {**(stated.inputFacets or {}), FIELD_ACCESS: facet(FieldAccessInputDatasetFacet, fields=fields)}
+            stated.part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=fields)
 
 
-def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> OutputDataset | None:
+def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> Dataset | None:
     """The dataset that the plan writes; None if it writes none, or none that has a name."""
     sink = plan.get("sink")
     named = source_datasets(sink) if sink else []
@@ -50,30 +63,29 @@ def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> Out
     facets = _common(namespace, name, sink)
     overwrites = sink.get("mode") == "overwrite"
     if overwrites or sink.get("creates"):
-        change = LifecycleStateChange.OVERWRITE if overwrites else LifecycleStateChange.CREATE
-        facets["lifecycleStateChange"] = facet(LifecycleStateChangeDatasetFacet, lifecycleStateChange=change)
+        facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange="OVERWRITE" if overwrites else "CREATE")
     lineage = column_lineage(plan, {source["source"]: source_datasets(source) for source in plan.get("sources") or ()})
     if any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
-    output = OutputDataset(namespace=namespace, name=name, facets=facets)
+    output = Dataset(namespace=namespace, name=name, facets=facets)
     statistics = _statistics(metrics or {})
     if statistics:
-        output.outputFacets = {"outputStatistics": facet(OutputStatisticsOutputDatasetFacet, **statistics)}
+        output.part["outputStatistics"] = facet("outputStatistics", **statistics)
     return output
 
 
-def bare_input(path: str) -> InputDataset:
+def bare_input(path: str) -> Dataset:
     """An input of which only the path is known."""
     namespace, name = dataset_name(path)
-    return InputDataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
+    return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
 
 
-def bare_output(path: str) -> OutputDataset:
+def bare_output(path: str) -> Dataset:
     """An output of which only the path is known. RDD writers refuse to overwrite, so it is new."""
     namespace, name = dataset_name(path)
     facets = _common(namespace, name, {})
-    facets["lifecycleStateChange"] = facet(LifecycleStateChangeDatasetFacet, lifecycleStateChange=LifecycleStateChange.CREATE)
-    return OutputDataset(namespace=namespace, name=name, facets=facets)
+    facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange="CREATE")
+    return Dataset(namespace=namespace, name=name, facets=facets)
 
 
 def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -90,29 +102,26 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("spark", str(name))] if name else []
 
 
-def _input(dataset: tuple[str, str], source: Mapping[str, Any]) -> InputDataset:
+def _input(dataset: tuple[str, str], source: Mapping[str, Any]) -> Dataset:
     namespace, name = dataset
-    result = InputDataset(namespace=namespace, name=name, facets=_common(namespace, name, source))
+    result = Dataset(namespace=namespace, name=name, facets=_common(namespace, name, source))
     files = source.get("files")
     if files:
         size = sum(int(file.get("length", 0)) for file in files)
-        result.inputFacets = {"inputStatistics": facet(InputStatisticsInputDatasetFacet, size=size, fileCount=len(files))}
+        result.part["inputStatistics"] = facet("inputStatistics", size=size, fileCount=len(files))
     return result
 
 
-def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str, DatasetFacet]:
+def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str, Facet]:
     uri = f"{namespace}:{name}" if namespace == "file" else f"{namespace}/{name.lstrip('/')}"
-    facets: dict[str, DatasetFacet] = {"dataSource": facet(DatasourceDatasetFacet, name=namespace, uri=uri)}
+    facets: dict[str, Facet] = {"dataSource": facet("dataSource", name=namespace, uri=uri)}
     columns: Sequence[Mapping[str, Any]] = described.get("columns") or ()
     if columns:
-        fields = [SchemaDatasetFacetFields(name=c["name"], type=c.get("type"), ordinal_position=i) for i, c in enumerate(columns, start=1)]
-        facets["schema"] = facet(SchemaDatasetFacet, fields=fields)
+        facets["schema"] = facet("schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1)])
     if described.get("table") and described.get("path"):
-        facets["symlinks"] = facet(
-            SymlinksDatasetFacet, identifiers=[Identifier(namespace="spark", name=str(described["table"]), type="TABLE")]
-        )
+        facets["symlinks"] = facet("symlinks", identifiers=[{"namespace": "spark", "name": str(described["table"]), "type": "TABLE"}])
     if described.get("format"):
-        facets["storage"] = facet(StorageDatasetFacet, storageLayer=namespace.split(":", 1)[0], fileFormat=str(described["format"]))
+        facets["storage"] = facet("storage", storageLayer=namespace.split(":", 1)[0], fileFormat=str(described["format"]))
     return facets
 
 
@@ -122,16 +131,21 @@ def _statistics(metrics: Mapping[str, Any]) -> dict[str, int]:
     return known if any(known.values()) else {}  # Spark's metrics stand at 0 where they were not kept: unknown, not nothing
 
 
-def _column_lineage_facet(lineage: ColumnLineage) -> ColumnLineageDatasetFacet:
+def _field(column: Mapping[str, Any], place: int) -> dict[str, Any]:
+    stated = {"name": column["name"], "ordinal_position": place, "fields": []}
+    return {**stated, "type": column["type"]} if column.get("type") else stated
+
+
+def _column_lineage_facet(lineage: ColumnLineage) -> Facet:
     fields = {
-        column: Fields(inputFields=[_input_field(field, steps) for field, steps in found.items()])
+        column: {"inputFields": [_input_field(field, steps) for field, steps in found.items()]}
         for column, found in lineage.columns.items()
         if found
     }
-    return facet(ColumnLineageDatasetFacet, fields=fields, dataset=[_input_field(field, steps) for field, steps in lineage.dataset.items()])
+    return facet("columnLineage", fields=fields, dataset=[_input_field(field, steps) for field, steps in lineage.dataset.items()])
 
 
-def _input_field(field: Field, steps: frozenset[Step]) -> InputField:
+def _input_field(field: Field, steps: frozenset[Step]) -> dict[str, Any]:
     namespace, name, column = field
-    transformations = [Transformation(type=step.type, subtype=step.subtype, description="", masking=step.masking) for step in sorted(steps)]
-    return InputField(namespace=namespace, name=name, field=column, transformations=transformations)
+    transformations = [{"type": step.type, "subtype": step.subtype, "description": "", "masking": step.masking} for step in sorted(steps)]
+    return {"namespace": namespace, "name": name, "field": column, "transformations": transformations}

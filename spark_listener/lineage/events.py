@@ -11,28 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from openlineage.client.generated.base import EventType, InputDataset, Job, JobFacet, OutputDataset, Run, RunEvent, RunFacet
-from openlineage.client.generated.error_message_run import ErrorMessageRunFacet
-from openlineage.client.generated.job_type_job import JobTypeJobFacet
-from openlineage.client.generated.parent_run import Job as ParentJob
-from openlineage.client.generated.parent_run import ParentRunFacet, Root, RootJob, RootRun
-from openlineage.client.generated.parent_run import Run as ParentRun
-from openlineage.client.generated.processing_engine_run import ProcessingEngineRunFacet
-from openlineage.client.generated.sql_job import SQLJobFacet
-from openlineage.client.serde import Serde
-
 from headwater import __version__
 from headwater.spark_listener.invocation import Invocation
-from headwater.spark_listener.lineage.facets import (
-    CAPTURE,
-    INVOCATION,
-    PRODUCER,
-    STAGES,
-    CaptureRunFacet,
-    InvocationRunFacet,
-    StagesRunFacet,
-    facet,
-)
+from headwater.spark_listener.lineage.datasets import Dataset
+from headwater.spark_listener.lineage.facets import CAPTURE, EVENT_SCHEMA, INVOCATION, PRODUCER, STAGES, Facet, Ledger, facet, facets
 from headwater.spark_listener.lineage.parents import RunName, given_parent
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact
@@ -48,12 +30,12 @@ class Work:
     started: str
     ended: str
     kind: str  # QUERY, COMMAND or RDD_JOB, the words of OpenLineage's Spark integration
-    inputs: Sequence[InputDataset]
-    outputs: Sequence[OutputDataset]
+    inputs: Sequence[Dataset]
+    outputs: Sequence[Dataset]
     outcome: Outcome
-    ledger: CaptureRunFacet
+    ledger: Ledger
     sql: str | None = None
-    stages: StagesRunFacet | None = None
+    stages: Facet | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,53 +46,52 @@ class EventMaker:
     spark_version: str
     parents: Mapping[str, str] = field(default_factory=dict)
 
-    def application_start(self, at: str, invocation: Invocation, mode: str, ledger: CaptureRunFacet) -> dict[str, Any]:
+    def application_start(self, at: str, invocation: Invocation, mode: str, ledger: Ledger) -> dict[str, Any]:
         """The program began to use Spark."""
-        recorded = InvocationRunFacet(
-            **{name: _plain(getattr(invocation, name)) for name in invocation.__slots__}, mode=mode, producer=PRODUCER
-        )
-        return self._event(EventType.START, at, self.application, "APPLICATION", {INVOCATION: recorded, CAPTURE: ledger}, self._above())
+        recorded = facet(INVOCATION, **{name: getattr(invocation, name) for name in invocation.__slots__}, mode=str(mode))
+        stated = {INVOCATION: recorded, CAPTURE: ledger.facet()}
+        return self._event("START", at, self.application, "APPLICATION", stated, self._above())
 
-    def application_end(self, at: str, outcome: Outcome, ledger: CaptureRunFacet) -> dict[str, Any]:
+    def application_end(self, at: str, outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
         """The program ended."""
-        facets: dict[str, RunFacet] = {CAPTURE: ledger, **_error(outcome)}
-        return self._event(_ending(outcome), at, self.application, "APPLICATION", facets, self._above())
+        stated = {CAPTURE: ledger.facet(), **_error(outcome)}
+        return self._event(_ending(outcome), at, self.application, "APPLICATION", stated, self._above())
 
     def work(self, work: Work) -> list[dict[str, Any]]:
         """START and COMPLETE or FAIL of one unit of work."""
         parent = _parent_facet(self.application, self._root())
-        job: dict[str, JobFacet] = {"sql": facet(SQLJobFacet, query=redact(work.sql), dialect="spark")} if work.sql else {}
-        start = self._event(EventType.START, work.started, work.run, work.kind, {}, parent, job, work.inputs, work.outputs)
-        facets: dict[str, RunFacet] = {CAPTURE: work.ledger, **({STAGES: work.stages} if work.stages else {}), **_error(work.outcome)}
-        end = self._event(_ending(work.outcome), work.ended, work.run, work.kind, facets, parent, job, work.inputs, work.outputs)
+        job = facets(sql=facet("sql", query=redact(work.sql), dialect="spark") if work.sql else None)
+        start = self._event("START", work.started, work.run, work.kind, {}, parent, job, work.inputs, work.outputs)
+        stated = {CAPTURE: work.ledger.facet(), **facets(**{STAGES: work.stages}), **_error(work.outcome)}
+        end = self._event(_ending(work.outcome), work.ended, work.run, work.kind, stated, parent, job, work.inputs, work.outputs)
         return [start, end]
 
     def _event(
         self,
-        kind: EventType,
+        kind: str,
         at: str,
         name: RunName,
         job_type: str,
-        run_facets: Mapping[str, RunFacet],
-        parent: ParentRunFacet | None,
-        job_facets: Mapping[str, JobFacet] | None = None,
-        inputs: Sequence[InputDataset] = (),
-        outputs: Sequence[OutputDataset] = (),
+        run_facets: Mapping[str, Facet],
+        parent: Facet | None,
+        job_facets: Mapping[str, Facet] | None = None,
+        inputs: Sequence[Dataset] = (),
+        outputs: Sequence[Dataset] = (),
     ) -> dict[str, Any]:
-        engine = facet(ProcessingEngineRunFacet, name="spark", version=self.spark_version, openlineageAdapterVersion=__version__)
-        kinds = facet(JobTypeJobFacet, processingType="BATCH", integration="SPARK", jobType=job_type)
-        event = RunEvent(
-            eventType=kind,
-            eventTime=at,
-            run=Run(runId=name.run_id, facets={"processing_engine": engine, **({"parent": parent} if parent else {}), **run_facets}),
-            job=Job(namespace=name.namespace, name=name.job, facets={"jobType": kinds, **(job_facets or {})}),
-            inputs=list(inputs),
-            outputs=list(outputs),
-            producer=PRODUCER,
-        )
-        return Serde.to_dict(event)
+        engine = facet("processing_engine", name="spark", version=self.spark_version, openlineageAdapterVersion=__version__)
+        kinds = facet("jobType", processingType="BATCH", integration="SPARK", jobType=job_type)
+        return {
+            "eventType": kind,
+            "eventTime": at,
+            "run": {"runId": name.run_id, "facets": {"processing_engine": engine, **facets(parent=parent), **run_facets}},
+            "job": {"namespace": name.namespace, "name": name.job, "facets": {"jobType": kinds, **(job_facets or {})}},
+            "inputs": [dataset.as_input() for dataset in inputs],
+            "outputs": [dataset.as_output() for dataset in outputs],
+            "producer": PRODUCER,
+            "schemaURL": EVENT_SCHEMA,
+        }
 
-    def _above(self) -> ParentRunFacet | None:
+    def _above(self) -> Facet | None:
         given = given_parent(self.parents)
         return _parent_facet(given, given_parent(self.parents, root=True)) if given else None
 
@@ -133,28 +114,21 @@ def instant(value: Any) -> str:
     return text.replace("+00:00", "Z")
 
 
-def _parent_facet(parent: RunName, root: RunName | None) -> ParentRunFacet:
-    above = Root(run=RootRun(runId=root.run_id), job=RootJob(namespace=root.namespace, name=root.job)) if root else None
-    return facet(ParentRunFacet, run=ParentRun(runId=parent.run_id), job=ParentJob(namespace=parent.namespace, name=parent.job), root=above)
+def _parent_facet(parent: RunName, root: RunName | None) -> Facet:
+    return facet("parent", **_named(parent), root=_named(root) if root else None)
 
 
-def _ending(outcome: Outcome) -> EventType:
-    return EventType.FAIL if outcome.failed else EventType.COMPLETE
+def _named(run: RunName) -> dict[str, Any]:
+    return {"run": {"runId": run.run_id}, "job": {"namespace": run.namespace, "name": run.job}}
 
 
-def _error(outcome: Outcome) -> dict[str, RunFacet]:
+def _ending(outcome: Outcome) -> str:
+    return "FAIL" if outcome.failed else "COMPLETE"
+
+
+def _error(outcome: Outcome) -> dict[str, Facet]:
     if not outcome.failed:
         return {}
-    message = outcome.error or f"The program ended with exit code {outcome.exit_code}."
+    message = redact(outcome.error or f"The program ended with exit code {outcome.exit_code}.")[:_LONGEST_MESSAGE]
     trace = redact(outcome.stack_trace)[:_LONGEST_MESSAGE] if outcome.stack_trace else None
-    return {
-        "errorMessage": facet(
-            ErrorMessageRunFacet, message=redact(message)[:_LONGEST_MESSAGE], programmingLanguage=outcome.language, stackTrace=trace
-        )
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
+    return {"errorMessage": facet("errorMessage", message=message, programmingLanguage=outcome.language, stackTrace=trace)}

@@ -1,94 +1,87 @@
-"""The facets that OpenLineage has no words for: what was captured of a run, how its program was started, what Spark ran for it.
+"""Facets as they stand in events: OpenLineage's own by name, and those that it has no words for.
 
-For the service, which shows the ledger and replays from the invocation. Custom facets carry the prefix `headwater_`, as the
-specification asks, and say who produced them, as all facets here do.
+Facets are plain mappings: importing the classes of openlineage-python takes longer than capturing a small program. A test holds every
+schema here against that package. Custom facets carry the prefix `headwater_`, as the specification asks; every facet says who made it.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
-import attr
-from openlineage.client.generated.base import BaseFacet, InputDatasetFacet, RunFacet
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from headwater import __version__
 
 PRODUCER = f"urn:headwater:{__version__}"
+EVENT_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 CAPTURE = "headwater_capture"
 INVOCATION = "headwater_invocation"
 STAGES = "headwater_stages"
 FIELD_ACCESS = "headwater_fieldAccess"
 
-_Facet = TypeVar("_Facet", bound=BaseFacet)
+Facet = dict[str, Any]
+
+# Each facet's key in an event, with the version and name of its schema.
+_STANDARD = {
+    "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
+    "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
+    "errorMessage": ("1-0-1", "ErrorMessageRunFacet"),
+    "inputStatistics": ("1-0-0", "InputStatisticsInputDatasetFacet"),
+    "jobType": ("2-0-4", "JobTypeJobFacet"),
+    "lifecycleStateChange": ("1-0-1", "LifecycleStateChangeDatasetFacet"),
+    "outputStatistics": ("1-0-2", "OutputStatisticsOutputDatasetFacet"),
+    "parent": ("1-2-0", "ParentRunFacet"),
+    "processing_engine": ("1-1-1", "ProcessingEngineRunFacet"),
+    "schema": ("1-2-0", "SchemaDatasetFacet"),
+    "sql": ("1-1-0", "SQLJobFacet"),
+    "storage": ("1-0-1", "StorageDatasetFacet"),
+    "symlinks": ("1-0-1", "SymlinksDatasetFacet"),
+}
+SCHEMAS: Mapping[str, str] = {
+    **{key: f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _STANDARD.items()},
+    CAPTURE: "urn:headwater:facet:capture:1",
+    INVOCATION: "urn:headwater:facet:invocation:1",
+    STAGES: "urn:headwater:facet:stages:1",
+    FIELD_ACCESS: "urn:headwater:facet:field-access:1",
+}
 
 
-@attr.define
-class CaptureRunFacet(RunFacet):
-    """The ledger of a run. `status`: `complete`, `partial`, `refused` (coarse, see `problems`) or `off` (coarse by the mode).
+def facet(key: str, **fields: Any) -> Facet:
+    """The facet that stands under `key`; what is None in it, at any depth, is left out."""
+    return {"_producer": PRODUCER, "_schemaURL": SCHEMAS[key], **_plain(fields)}
 
-    `expected` segments were written by tasks that succeeded, `arrived` ones are there. `dropped` counts what the spool had no room for
-    since the last event that got through. `cost`: `driver_ms` of ours on the driver, `bytes` and `rows` of associations.
+
+def facets(**made: Facet | None) -> dict[str, Facet]:
+    """Facets by key, without those that are None."""
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items() if part is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value if part is not None]
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """What was captured of a run: the facet `headwater_capture`.
+
+    `status` is `complete`, `partial`, `refused` (coarse, see `problems`) or `off` (coarse by the mode); `running` at a START. `expected`
+    segments were written by tasks that succeeded, `arrived` ones are there. `dropped` counts what the spool had no room for since the last
+    event that got through. `cost`: `driver_ms` of ours on the driver, `bytes` and `rows` of associations.
     """
 
     status: str
     mode: str
-    problems: list[dict[str, Any]] = attr.field(factory=list)
+    problems: Sequence[Mapping[str, Any]] = field(default_factory=list)
     capture: str | None = None
     expected: int | None = None
     arrived: int | None = None
-    dropped: dict[str, int] | None = None
-    cost: dict[str, float] | None = None
+    dropped: Mapping[str, int] | None = None
+    cost: Mapping[str, float] | None = None
 
-    @staticmethod
-    def _get_schema() -> str:
-        return "urn:headwater:facet:capture:1"
-
-
-@attr.define
-class InvocationRunFacet(RunFacet):
-    """How the program was started, without its secrets. `argv[0]` is the script as it was named; `environment` is by allow list."""
-
-    argv: list[str]
-    working_directory: str
-    interpreter: str
-    mode: str
-    script: str | None = None
-    script_sha256: str | None = None
-    environment: dict[str, str] = attr.field(factory=dict)
-
-    @staticmethod
-    def _get_schema() -> str:
-        return "urn:headwater:facet:invocation:1"
-
-
-@attr.define
-class StagesRunFacet(RunFacet):
-    """The stages that Spark ran for a query, and their task attempts.
-
-    `stages` are `{"stage", "attempt", "call", "tasks", "failed", "parents", "startedAt", "endedAt", "error", "shown"}`: `tasks` is how many
-    there were, `failed` how many attempts of theirs failed, `parents` the stages whose output it read, `shown` the attempts that are known
-    one by one, `{"task", "partition", "attempt", "state", "startedAt", "endedAt"}`. `leftOut` counts further stages.
-    """
-
-    stages: list[dict[str, Any]]
-    leftOut: int = 0  # noqa: N815  # the name on the wire
-
-    @staticmethod
-    def _get_schema() -> str:
-        return "urn:headwater:facet:stages:1"
-
-
-@attr.define
-class FieldAccessInputDatasetFacet(InputDatasetFacet):
-    """The columns of an input that a query reads which writes nothing: `fields` are `{"name", "ways": [FILTER, IDENTITY, …]}`."""
-
-    fields: list[dict[str, Any]]
-
-    @staticmethod
-    def _get_schema() -> str:
-        return "urn:headwater:facet:field-access:1"
-
-
-def facet(kind: type[_Facet], **fields: Any) -> _Facet:
-    """A facet that names its producer: the package's own default is global, and setting it would change the user's events too."""
-    return kind(**fields, producer=PRODUCER)
+    def facet(self) -> Facet:
+        """The ledger as it stands in an event."""
+        return facet(CAPTURE, **{name: getattr(self, name) for name in self.__slots__})

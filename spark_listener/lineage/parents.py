@@ -1,11 +1,12 @@
-"""Which run started this program: what a scheduler says in `OPENLINEAGE_PARENT_…` and `OPENLINEAGE_ROOT_PARENT_…`."""
+"""Runs by name: new ones, and the one that started this program, as schedulers name it (`OPENLINEAGE_PARENT_…`, `OPENLINEAGE_ROOT_…`)."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import UUID, uuid4
 
 _log = logging.getLogger("headwater.lineage")
 
@@ -17,6 +18,13 @@ class RunName:
     namespace: str
     job: str
     run_id: str
+
+
+def new_run_id() -> str:
+    """The id of a new run: a UUID of version 7 (RFC 9562), whose order is that of time, as OpenLineage recommends."""
+    milliseconds = time.time_ns() // 1_000_000
+    random = uuid4().int & (1 << 80) - 1 & ~(0xF << 76)  # its variant is that of version 7 too
+    return str(UUID(int=(milliseconds & (1 << 48) - 1) << 80 | 7 << 76 | random))
 
 
 def given_parent(environ: Mapping[str, str], *, root: bool = False) -> RunName | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from headwater.spark_listener.lineage.datasets import inputs_of, output_of, source_datasets
 from headwater.spark_listener.lineage.events import Work, instant
-from headwater.spark_listener.lineage.facets import PRODUCER, CaptureRunFacet
+from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.names import job_name
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.stages import stages_of
@@ -30,7 +30,7 @@ class Query:
 
     work: Work
     manifest: Mapping[str, Any] | None
-    problems: Sequence[dict[str, Any]]
+    problems: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,19 +69,19 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     return Query(work, manifest, ledger.problems)
 
 
-def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, context: QueryContext, *, writes: bool) -> CaptureRunFacet:
+def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, context: QueryContext, *, writes: bool) -> Ledger:
     problems = [_problem(problem) for problem in ((manifest or event.get("capture") or {}).get("problems") or event.get("problems") or ())]
     if not context.mode.records:
-        return CaptureRunFacet(status="off", mode=context.mode, problems=problems, producer=PRODUCER)
+        return Ledger(status="off", mode=context.mode, problems=problems)
     if context.obstacle:
         problems.append(_problem(context.obstacle))
     if manifest is None:
         if writes and not problems and not event.get("error"):
             problems.append({"operator": None, "reason": "the query was not seen by the capture", "kind": "missing"})
-        return CaptureRunFacet(status="refused" if writes else "off", mode=context.mode, problems=problems, producer=PRODUCER)
+        return Ledger(status="refused" if writes else "off", mode=context.mode, problems=problems)
     expected, arrived = len(manifest["segments"]) + len(manifest.get("lost", ())), len(manifest["segments"])
     cost = {name: float(value) for name, value in (manifest.get("cost") or {}).items() if isinstance(value, (int, float))}
-    return CaptureRunFacet(
+    return Ledger(
         status=manifest["status"],
         mode=context.mode,
         problems=problems,
@@ -89,7 +89,6 @@ def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, contex
         expected=expected,
         arrived=arrived,
         cost=cost,
-        producer=PRODUCER,
     )
 
 

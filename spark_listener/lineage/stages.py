@@ -9,19 +9,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headwater.spark_listener.lineage.events import instant
-from headwater.spark_listener.lineage.facets import PRODUCER, StagesRunFacet
+from headwater.spark_listener.lineage.facets import STAGES, Facet, facet
 from headwater.spark_listener.redact import redact
 
 _MOST = 100  # stages of a run: an RDD may be saved by several jobs
 _LONGEST = 500  # characters of a call or an error
 
 
-def stages_of(logs: Iterable[Mapping[str, Any]], ended: float) -> StagesRunFacet | None:
-    """The facet of a run that ended at `ended`, in milliseconds, from the logs of its jobs; None where no stage ran, or none is known."""
+def stages_of(logs: Iterable[Mapping[str, Any]], ended: float) -> Facet | None:
+    """The facet of a run that ended at `ended`, in milliseconds, from the logs of its jobs; None where no stage ran, or none is known.
+
+    Its `stages` are `{"stage", "attempt", "call", "tasks", "failed", "parents", "startedAt", "endedAt", "error", "shown"}`: `tasks` is how
+    many there were, `failed` how many attempts of theirs failed, `parents` the stages whose output it read, `shown` the attempts that are
+    known one by one, `{"task", "partition", "attempt", "state", "startedAt", "endedAt"}`. `leftOut` counts further stages.
+    """
     logs = list(logs)
     stages = [_stage(stage, ended) for log in logs for stage in log.get("stages") or ()]
     more = sum(int(log.get("more") or 0) for log in logs)
-    return StagesRunFacet(stages=stages[:_MOST], leftOut=more + len(stages[_MOST:]), producer=PRODUCER) if stages else None
+    return facet(STAGES, stages=stages[:_MOST], leftOut=more + len(stages[_MOST:])) if stages else None
 
 
 def _stage(stage: Mapping[str, Any], over: float) -> dict[str, Any]:

@@ -122,6 +122,10 @@ class SpoolFolder:
         """Whether anything waits for delivery."""
         return self.log.has_pending()
 
+    def waiting_bytes(self) -> int:
+        """What the folder holds on disk, about: the log and the spool's own segments."""
+        return self.log.reserved + self.log.size()
+
     def acknowledge(self, item: Item) -> None:
         """The item, and all before it, arrived. The spool's own copy of a capture's segments goes."""
         self.log.acknowledge(item.seq)

@@ -85,6 +85,10 @@ class SpoolLog:
         """Whether anything waits for delivery."""
         return self._next - 1 > self.acknowledged and next(self.pending(), None) is not None
 
+    def size(self) -> int:
+        """Bytes of the file."""
+        return os.fstat(self._file).st_size
+
     def acknowledge(self, seq: int) -> None:
         """Everything up to `seq` has arrived. What is acknowledged leaves the file when that is cheap."""
         with self._lock:

@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from headwater.backend.workspace import deliver_spool
 from tests.jvm import submit
 
 _OPTIONS = "--master {master} --conf spark.ui.enabled=false --conf spark.ui.showConsoleProgress=false --conf spark.sql.shuffle.partitions=2"
@@ -34,10 +35,11 @@ def run(arguments: list[str], folder: Path, env: dict[str, str]) -> subprocess.C
 
 
 def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:
-    """What the home's ingest log holds, in the order of acceptance."""
-    log = home / "ingest.db"
-    if not log.exists():
+    """What the home's ingest log holds, in the order of acceptance, when its spool has been taken in."""
+    if not home.exists():
         return []
+    deliver_spool(home)
+    log = home / "ingest.db"
     with sqlite3.connect(log) as connection:
         return [json.loads(body) for (body,) in connection.execute("SELECT body FROM entry WHERE kind = ? ORDER BY offset", (kind,))]
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import time
 from typing import Any
-from uuid import uuid4
+from uuid import RFC_4122, UUID, uuid4
 
 import pytest
-from openlineage.client.uuid import generate_new_uuid
+from openlineage.client import generated
+from openlineage.client.generated import base
 
 from headwater.backend.intake.documents import read_documents
 from headwater.backend.intake.events import check_event
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.events import EventMaker, instant
-from headwater.spark_listener.lineage.facets import PRODUCER, CaptureRunFacet
-from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.lineage.facets import EVENT_SCHEMA, PRODUCER, SCHEMAS, Ledger
+from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import QueryContext, query_of
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.settings import Mode
 
-APPLICATION = RunName("team", "report", str(generate_new_uuid()))
+APPLICATION = RunName("team", "report", str(uuid4()))
 CONTEXT = QueryContext(
     application=APPLICATION,
     application_id="local-1",
@@ -27,7 +31,7 @@ CONTEXT = QueryContext(
     job_prefix="report",
     mode=Mode.ACTIVE,
 )
-LEDGER = CaptureRunFacet(status="running", mode="active", producer=PRODUCER)
+LEDGER = Ledger(status="running", mode="active")
 STARTED = "2026-01-01T00:00:00.000000Z"
 
 
@@ -96,9 +100,7 @@ def facet_maps(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_written_dataset_carries_schema_columns_and_what_happened_to_it() -> None:
-    query = query_of(
-        ended(metrics={"rows": 12, "bytes": 340, "files": 2}), STARTED, CONTEXT, run_id=str(generate_new_uuid()), segments=None
-    )
+    query = query_of(ended(metrics={"rows": 12, "bytes": 340, "files": 2}), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
     assert query is not None
     start, complete = (valid(event) for event in maker().work(query.work))
     assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
@@ -205,7 +207,7 @@ def test_the_start_of_the_application_says_how_it_was_started_and_by_whom() -> N
     assert facets["headwater_invocation"]["argv"] == ["job.py", "x"]
     assert facets["headwater_invocation"]["script"] == "/w/job.py"
     assert facets["parent"]["run"]["runId"] == parent
-    assert facets["parent"]["job"] == {"namespace": "airflow", "name": "dag.task", "facets": {}}
+    assert facets["parent"]["job"] == {"namespace": "airflow", "name": "dag.task"}
     assert facets["parent"]["root"]["run"]["runId"] == root
 
 
@@ -218,3 +220,18 @@ def test_a_parent_that_is_no_run_is_left_out() -> None:
 def test_instants_have_one_form() -> None:
     assert instant(0) == "1970-01-01T00:00:00.000000Z"
     assert instant("2026-01-01T01:00:00+01:00") == instant("2026-01-01T00:00:00Z") == STARTED
+
+
+def test_ids_of_runs_are_in_the_order_of_time() -> None:
+    ids = [new_run_id() for _ in range(3)]
+    assert all(UUID(run).version == 7 and UUID(run).variant == RFC_4122 for run in ids)
+    assert UUID(ids[0]).int >> 80 <= UUID(ids[2]).int >> 80 <= time.time_ns() // 1_000_000
+    assert len(set(ids)) == 3
+
+
+def test_the_schemas_of_facets_are_those_of_openlineage() -> None:
+    """A facet of a version that the package does not know would be a guess."""
+    modules = [importlib.import_module(f"{generated.__name__}.{found.name}") for found in pkgutil.iter_modules(generated.__path__)]
+    known = {kind._get_schema() for module in modules for kind in vars(module).values() if hasattr(kind, "_get_schema")}
+    assert {schema for schema in SCHEMAS.values() if not schema.startswith("urn:headwater:")} <= known
+    assert base.RunEvent._get_schema() == EVENT_SCHEMA
