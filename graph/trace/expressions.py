@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from headwater.graph.associations import Expression, Operator
+from headwater.graph.associations import Behaviour, Expression, Operator
 from headwater.graph.trace.answer import Made, Step
 from headwater.graph.trace.links import Names, attributes_of, datasets_of, names_at_writer, needed_names, scans_of
 from headwater.graph.trace.plan import Needed, picked
@@ -58,7 +58,7 @@ def steps_of(capture: Capture, operators: Iterable[Operator], names: Names) -> l
         definitions = picked(operator, given.get(operator.id, frozenset()))
         made = [Made(definition.name, readable(definition.expr.text)) for definition in definitions]
         told = [one for one in made if one.expression != one.column]
-        unread = operator.op == "Window" and not definitions
+        unread = operator.behaviour is Behaviour.WINDOW and not definitions
         decided = [] if unread else [readable(expression.text) for expression in _deciding(operator)]
         if told or decided:
             steps.append(Step(operator.op, told, decided))

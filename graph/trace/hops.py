@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from headwater.graph.associations import Behaviour, Operator
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace.answer import Grain, Hop
 from headwater.graph.trace.expressions import columns_needed, readable, steps_of
 from headwater.graph.trace.links import Names, datasets_of
 from headwater.graph.trace.session import Capture, Session
-
-_UNSAID = frozenset({"Scan", "Write", "WriteFiles", "SubqueryAlias"})
 
 
 @dataclass
@@ -46,10 +45,22 @@ class Hops:
 
 
 def say_problems(session: Session, capture: Capture) -> None:
-    """What a capture itself says that it lacks, for those that the trace goes through."""
+    """Say what a capture lacks by its own word, and which of its operators tell too little, for a capture that the trace goes through."""
     for problem in capture.manifest.problems:
         effect = "superset" if problem.kind == "superset" else "missing"
         session.say(problem.operator or f"capture {capture.id}", problem.reason, effect)
+    explained = {problem.operator for problem in capture.manifest.problems}
+    for operator in capture.plan.opaque:
+        if operator.unknown:
+            what = f" ({operator.stated!r})" if operator.stated else ""
+            session.say(operator.label, f"what it does{what} is not known to this release; records may be missing", "missing")
+        elif not explained & {operator.op, operator.text}:
+            session.say(operator.label, "which rows of its input a row is made of is not told; all that may be are given", "superset")
+
+
+def _is_end(operator: Operator) -> bool:
+    """Whether an operator only reads or writes."""
+    return operator.behaviour is Behaviour.SOURCE or bool(operator.written)
 
 
 def _hop(session: Session, visit: Visit, names: Names) -> Hop:
@@ -62,7 +73,7 @@ def _hop(session: Session, visit: Visit, names: Names) -> Hop:
         run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
-        operations=[readable(operator.text or operator.op) for operator in operators if operator.op not in _UNSAID],
+        operations=[readable(operator.label) for operator in operators if not _is_end(operator)],
         records=session.count(session.united(visit.records, ["file", "row"])),
         grain=Grain.RECORD,
         expressions=steps_of(visit.capture, operators, names),

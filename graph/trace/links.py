@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from headwater.errors import UnsupportedError
-from headwater.graph.associations import Operator, Sink, Source
+from headwater.graph.associations import Behaviour, Operator, Sink, Source
 from headwater.graph.model import NodeKind, node_id
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.plan import Needed
@@ -67,7 +67,7 @@ def datasets_of(capture: Capture) -> tuple[str | None, dict[int, str]]:
 
 def scans_of(capture: Capture) -> list[Operator]:
     """The scans of a capture."""
-    return [operator for operator in capture.plan.operators.values() if operator.op == "Scan"]
+    return [operator for operator in capture.plan.operators.values() if operator.behaviour is Behaviour.SOURCE]
 
 
 def needed_names(scan: Operator, needed: Needed) -> Names:

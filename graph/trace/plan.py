@@ -1,7 +1,7 @@
 """A captured plan as a trace walks it: operators by id, boundaries by operator, and which columns each operator must give.
 
-C, the chosen columns of a witness (docs: semantics), is carried down here; None stands for all columns. An operator that is not
-known passes None down: a larger witness, never too small a one.
+C, the chosen columns of a witness (docs: semantics), is carried down here; None stands for all columns. An opaque operator passes None
+down: a larger witness, never too small a one.
 """
 
 from __future__ import annotations
@@ -9,25 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from headwater.graph.associations import Boundary, Definition, Expression, Manifest, Operator
+from headwater.graph.associations import Behaviour, Boundary, Definition, Expression, Manifest, Operator
 
 Needed = frozenset[int] | None
 Made = tuple[tuple[int, int], ...]  # by which of its projections an Expand made a row: (operator, number)
 
-# Rows pass through these one by one and unchanged, but for the columns that they define.
-_PASSING = frozenset({
-    "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "Coalesce", "SubqueryAlias", "ResolvedHint", "GlobalLimit",
-    "LocalLimit", "Offset", "Sample", "Tail", "WindowGroupLimit", "ScalarSubquery", "CTERelationDef", "CTERelationRef", "WithCTE", "Write",
-    "WriteFiles",
-})  # fmt: skip
-_DEFINING = frozenset({"Project", "PythonUDF", "BatchEvalPython", "ArrowEvalPython", "InMemoryRelation", "Checkpoint"})
-_DERIVING = {
-    "Aggregate": "group", "Window": "window", "Join": "semi", "WindowGroupLimit": "group", "GlobalLimit": "group", "MapInPandas": "group",
-    "MapInArrow": "group", "InMemoryRelation": "rows", "Checkpoint": "rows",
-}  # fmt: skip
-MATERIALIZED = frozenset({"InMemoryRelation", "Checkpoint"})  # rows that were kept; below them the plan that made them
-WINDOWED = MATERIALIZED | {"Window", "WindowGroupLimit", "GlobalLimit"}  # what the windows next below may be reached through
-_LEAVES = frozenset({"Scan", "LocalRelation", "Range", "OneRowRelation"})
+_ROW_KINDS = ("group", "window", "semi", "rows")  # the boundaries of an operator's own rows, of which it has one at most
+# A row of these is one row of the input, with its columns; the windows next below may be reached through them.
+_ROW_BY_ROW = frozenset({Behaviour.PASSES, Behaviour.DEFINES, Behaviour.KEPT})
+WINDOWED = frozenset({Behaviour.PASSES, Behaviour.KEPT, Behaviour.WINDOW})  # a reference to one of these may lead to windows next below
+_GIVING = frozenset({Behaviour.SOURCE, Behaviour.CONSTANT, Behaviour.PASSES})  # they need of their input what is asked of them
+_CONDITIONAL = frozenset({Behaviour.FILTER, Behaviour.JOIN, Behaviour.MATCH, Behaviour.ABSENCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +41,7 @@ class Plan:
             below_first: dict[int, None] = {}
             self._number(manifest.operators[0].id, below_first)
             self.order = {operator: place for place, operator in enumerate(reversed(below_first))}
+        self.opaque = [operator for operator in manifest.operators if operator.behaviour is Behaviour.OPAQUE]
         self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
         self._unread: dict[int, frozenset[int]] = {}
         self._carried: dict[tuple[int, Needed, Made], dict[int, Needed]] = {}
@@ -60,9 +53,9 @@ class Plan:
         return next((boundary for boundary in self.manifest.boundaries if boundary.boundary == number), None)
 
     def boundary(self, operator: Operator) -> Boundary | None:
-        """The boundary of what derives rows of its own: an aggregate, a window, a semi-join with a condition."""
-        kind = _DERIVING.get(operator.op)
-        return self._boundaries.get((kind, operator.id)) if kind else None
+        """The boundary of what has rows of its own: a group, a window, a match with a condition."""
+        found = (self._boundaries.get((kind, operator.id)) for kind in _ROW_KINDS)
+        return next((boundary for boundary in found if boundary is not None), None)
 
     def match(self, operator: Operator) -> Boundary | None:
         """The boundary of the rows that a row refers to beside its own: of a semi-join's right side, of a subquery."""
@@ -78,7 +71,8 @@ class Plan:
 
     def derives(self, operator: Operator) -> bool:
         """Whether a reference to the operator names a row, or group of rows, that stands for itself; else it names what joins a row."""
-        return operator.op in {"Scan", "Aggregate", "Window"} or self.boundary(operator) is not None
+        own = operator.behaviour in {Behaviour.SOURCE, Behaviour.GROUP, Behaviour.WINDOW}
+        return own or self.boundary(operator) is not None
 
     def children(self, operator: Operator) -> list[Operator]:
         """The operators that feed it, left to right."""
@@ -95,11 +89,15 @@ class Plan:
                 yield self.operators[identifier]
                 waiting.extend(reversed(self.operators[identifier].inputs))
 
+    def scans(self, operator: Operator) -> list[Operator]:
+        """The sources that feed an operator, each once, from above."""
+        return [below for below in self.below(operator) if below.behaviour is Behaviour.SOURCE]
+
     def between_windows(self, operator: Operator) -> bool:
         """Whether a window above asks for some columns of rows that windows below have made: peers of a rank, say, give no other."""
-        above = (other for other in self.operators.values() if other.op == "Window" and other is not operator)
+        above = (other for other in self.operators.values() if other.behaviour is Behaviour.WINDOW and other is not operator)
         over = any(below is operator for window in above for below in self.below(window))
-        return over and any(below.op == "Window" for below in self.below(operator) if below is not operator)
+        return over and any(below.behaviour is Behaviour.WINDOW for below in self.below(operator) if below is not operator)
 
     def type_below(self, operator: Operator, attr: int) -> str | None:
         """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""
@@ -122,7 +120,7 @@ class Plan:
 
     def skippable(self, window: Operator) -> frozenset[int]:
         """A window (or its limit) and those next below it, with only projections between."""
-        return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.op == "Window")})
+        return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.behaviour is Behaviour.WINDOW)})
 
     def carried(self, operator: Operator, inputs: Needed, made: Made = ()) -> dict[int, Needed]:
         """What each operator below must give, where `operator` needs `inputs` of what feeds it, for rows that were `made` so."""
@@ -130,7 +128,7 @@ class Plan:
         if key not in self._carried:
             given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
             for below in sorted({below.id for below in self.below(operator)} - {operator.id}, key=self.order.__getitem__):
-                of_union = self.operators[below].op == "Union"
+                of_union = self.operators[below].behaviour is Behaviour.UNION
                 needed = None if of_union else needs_of(self.operators[below], given[below], dict(made).get(below))
                 for place, child in enumerate(self.operators[below].inputs):
                     if of_union:
@@ -143,7 +141,7 @@ class Plan:
     def _find_unread(self, window: Operator) -> Iterator[int]:
         read: Needed = window_reads(window, window.defines)
         for operator in self._chain(window):
-            if operator.op == "Window":
+            if operator.behaviour is Behaviour.WINDOW:
                 picked = [definition for definition in operator.defines if read is None or definition.attr in read]
                 if not picked:
                     yield operator.id
@@ -154,7 +152,7 @@ class Plan:
         operator = window
         while len(operator.children) == 1:
             operator = self.operators[operator.children[0]]
-            if operator.op != "Window" and operator.op not in _DEFINING | _PASSING:
+            if operator.behaviour is not Behaviour.WINDOW and operator.behaviour not in _ROW_BY_ROW:
                 return
             yield operator
 
@@ -196,24 +194,25 @@ def branches(boundary: Boundary) -> list[Column]:
 
 def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Needed:
     """What an operator needs of its inputs to give the attributes `given`: an Expand for rows of `branch`, a Union of input `branch`."""
-    if given is None or operator.op in _PASSING | _LEAVES:
+    does = operator.behaviour
+    if given is None or does in _GIVING:
         return given
-    if operator.op == "Union" and operator.defines:
+    if does is Behaviour.UNION and operator.defines:
         # Its columns go by their places, and have the names of the first input's: another input may use these for other columns.
         sides = [definition.expr.args for definition in picked(operator, given)]
         return attrs(expr for args in sides for expr in (args if branch is None else args[branch : branch + 1]))
-    if operator.op in _DEFINING | {"Expand"}:
+    if does in {Behaviour.DEFINES, Behaviour.KEPT, Behaviour.BRANCHES}:
         exprs = [definition.expr for definition in picked(operator, given)]
         return _without_defined(operator, given) | attrs(exprs if branch is None else [expr.args[branch] for expr in exprs])
-    if operator.op == "Generate":
+    if does is Behaviour.GENERATES:
         # Its arguments decide whether there is a row at all.
         return _without_defined(operator, given) | frozenset(operator.reads)
-    if operator.op in {"Filter", "Join"}:
+    if does in _CONDITIONAL:
         return given | frozenset(operator.reads) | (operator.condition.attrs if operator.condition else frozenset())
-    if operator.op == "Aggregate":
+    if does is Behaviour.GROUP:
         # The keys decide whether the group exists at all, so they are needed whatever is chosen.
         return attrs(operator.keys) | attrs(d.expr for d in picked(operator, given))
-    if operator.op == "Window":
+    if does is Behaviour.WINDOW:
         chosen = picked(operator, given)
         return _without_defined(operator, given) | (window_reads(operator, chosen) if chosen else frozenset())
     return None

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headwater.graph.associations import NONE, Manifest, pack
+from headwater.graph.associations.behaviours import behaviour_of
 from headwater.graph.associations.references import ORDINAL_MASK
 from headwater.graph.associations.writer import segment
 from headwater.graph.records import AssociationStore, block_of
@@ -48,6 +49,7 @@ class Job:
 
     format: ClassVar[int] = 1
     mode: ClassVar[str] = "active"
+    states_behaviours: ClassVar[bool] = False  # of operators that have names of their own, which nobody knows
     second_hashes: ClassVar[bool] = False  # of groups, which are numbered anew where they have one
     store: AssociationStore
     name: str
@@ -304,6 +306,9 @@ class Job:
 
     def _operator(self, op: str, children: Sequence[int], **more: Any) -> int:
         identifier = len(self.operators) + 1
+        if self.states_behaviours:
+            behaviour, optional = behaviour_of(None, op, more.get("how"), ())
+            op, more = f"Step{identifier}", {**more, "behaviour": str(behaviour), "optional": list(optional)}
         self.operators[identifier] = {"id": identifier, "op": op, "children": list(children), **more}
         return identifier
 

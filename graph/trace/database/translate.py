@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from headwater.graph.associations import NONE, Definition, Expression, Operator
+from headwater.graph.associations import NONE, Behaviour, Definition, Expression, Operator
 from headwater.graph.trace.database.decimals import computed, summed, widens
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import literal
-from headwater.graph.trace.plan import MATERIALIZED, Plan
+from headwater.graph.trace.plan import Plan
 
 _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "<>", "<=>": "IS NOT DISTINCT FROM"}
 _LOGIC = {"and": "AND", "&&": "AND", "or": "OR", "||": "OR"}
@@ -23,11 +23,8 @@ _SAME = frozenset({"knownfloatingpointnormalized", "normalizenanandzero", "known
 _FLOATS = ("FLOAT", "DOUBLE")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STRINGS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "contains"}
-_NULLABLE = {
-    "left": (1,), "leftouter": (1,), "left_outer": (1,), "leftsingle": (1,), "right": (0,), "rightouter": (0,), "right_outer": (0,),
-}  # fmt: skip
-_LEFT_ALONE = frozenset({"leftsemi", "leftanti", "existence"})
-_BOTH = frozenset({"full", "fullouter", "full_outer", "outer"})
+_FIRST_ALONE = frozenset({Behaviour.MATCH, Behaviour.ABSENCE})  # their rows have the columns of their first input
+_OWN_ROWS = frozenset({Behaviour.WINDOW, Behaviour.MATCH, Behaviour.KEPT})  # what may have a boundary of the rows that it puts out
 
 
 class Untranslatable(Exception):  # noqa: N818 - a turn taken, not an error
@@ -89,34 +86,39 @@ class Translator:
             raise Untranslatable(f"a value that was read with the option {', '.join(own)}")
 
     def _find(self, attr: int, operator: Operator) -> str | None:
-        if operator.op == "Scan":
-            column = next((column for column in operator.attributes if column.attr == attr), None)
-            if column is not None and column.type != "string":
-                self._refuse_own_forms(operator)
-            return None if column is None else self._leaf(operator, attr, column.type, column.name)
+        does = operator.behaviour
+        if does in {Behaviour.SOURCE, Behaviour.OPAQUE}:
+            return self._column(attr, operator) if does is Behaviour.SOURCE else None
         definition = next((definition for definition in operator.defines if definition.attr == attr), None)
-        if operator.op == "Aggregate":
+        if does is Behaviour.GROUP:
             kind = definition.type if definition else _key_type(operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
-        if operator.op == "Window" and definition is not None:
+        if does is Behaviour.WINDOW and definition is not None:
             return self._result(operator, definition)
-        if operator.op in {"Window", "Join", *MATERIALIZED} and operator.id in self._columns and self._plan.boundary(operator):
-            hides = operator.op == "Join" and all(column.attr != attr for column in operator.attributes)
+        if does in _OWN_ROWS and operator.id in self._columns and self._plan.boundary(operator):
+            hides = does is Behaviour.MATCH and all(column.attr != attr for column in operator.attributes)
             kind = self._plan.type_below(self._seen(operator)[0] if hides else operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
-        if operator.op == "Expand" and definition is not None:
+        if does is Behaviour.BRANCHES and definition is not None:
             return self._branch(operator, definition)
         if definition is not None:
             return self.sql(definition.expr, self._plan.children(operator)[0])
         for side, child in enumerate(self._seen(operator)):
             if (found := self._find(attr, child)) is not None:
-                return self._if_present(found, child) if operator.op == "Join" and _nullable(operator, side) else found
+                return self._if_present(found, child) if side in operator.optional_inputs else found
         return None
+
+    def _column(self, attr: int, scan: Operator) -> str | None:
+        """A column of a source."""
+        column = next((column for column in scan.attributes if column.attr == attr), None)
+        if column is not None and column.type != "string":
+            self._refuse_own_forms(scan)
+        return None if column is None else self._leaf(scan, attr, column.type, column.name)
 
     def _seen(self, operator: Operator) -> Sequence[Operator]:
         """The inputs whose columns an operator gives: those of a semi-join's right side may be numbered as another input's above it."""
         inputs = self._plan.children(operator)
-        return inputs[:1] if operator.op == "Join" and _how(operator) in _LEFT_ALONE and operator.id != self._within else inputs
+        return inputs[:1] if operator.behaviour in _FIRST_ALONE and operator.id != self._within else inputs
 
     def _result(self, window: Operator, definition: Definition) -> str:
         """What a window computed: of aggregates alone, since of ranks and their like only who had part in them is known."""
@@ -149,15 +151,6 @@ class Translator:
     def _present(self, side: Operator) -> list[str]:
         """What holds of a row that has a part from one side of an outer join: some of these."""
         return [f"c.{self._columns[operator.id]} <> {NONE}" for operator in self._plan.below(side) if operator.id in self._columns]
-
-
-def _how(join: Operator) -> str:
-    return (join.how or "").replace(" ", "").lower()
-
-
-def _nullable(join: Operator, side: int) -> bool:
-    how = _how(join)
-    return how in _BOTH or side in _NULLABLE.get(how, ())
 
 
 def _key_type(aggregate: Operator, attr: int) -> str | None:

@@ -68,7 +68,7 @@ def _may_change(session: Session, capture: Capture, boundary: Boundary) -> bool:
 
 def _blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
     """The files that the groups are made of."""
-    sources = {operator.source for operator in capture.plan.below(below(capture, boundary)) if operator.op == "Scan"}
+    sources = {scan.source for scan in capture.plan.scans(below(capture, boundary))}
     return [
         FileBlock(uri_of(file.path), file.length, file.modified)
         for source in capture.manifest.sources

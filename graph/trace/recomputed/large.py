@@ -53,6 +53,6 @@ def _seconds(session: Session, capture: Capture, boundary: Boundary) -> float:
 
 def _rows(session: Session, capture: Capture, boundary: Boundary) -> int:
     """How many records the scans below have."""
-    scans = [operator for operator in capture.plan.below(below(capture, boundary)) if operator.op == "Scan"]
+    scans = capture.plan.scans(below(capture, boundary))
     files = [file.readable() for scan in scans for file in whole_scan(session, capture, scan, {}).files]
     return sum(footer.rows for footer in footers(session.database, files)) if files else 0

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import duckdb
 
 from headwater.errors import SourceChangedError
-from headwater.graph.associations import NONE, Boundary
+from headwater.graph.associations import NONE, Behaviour, Boundary
 from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.answer import FoundAgain
@@ -88,7 +88,7 @@ def _timed(session: Session, capture: Capture, boundary: Boundary) -> Iterator[N
     yield
     took, operator = time.monotonic() - began, capture.plan.operators[boundary.operator]
     if boundary.derived is not None:
-        said = operator.text or operator.op
+        said = operator.label
         session.found_again.append(FoundAgain(capture.id, said, boundary.derived.estimate_ms, took * 1000))
     if took > _AT_LENGTH:
         session.store.wanted.add(Wanted(session.tenant, capture.id, boundary.boundary))
@@ -101,7 +101,7 @@ def _groups_of(session: Session, capture: Capture, boundary: Boundary, column: C
         return _named(session, capture, boundary, made, rows)
     selected = f"{made.references}{made.keyed}{made.computed}"
     operator, needed = capture.plan.operators[column.operator], made.needed.get(column.operator, {})
-    if operator.op == "Scan":
+    if operator.behaviour is Behaviour.SOURCE:
         table = scanned(session, capture, operator, rows, needed) if needed else rows
         present = [f"v{operator.id}.ref IS NOT NULL"]  # an outer join may find none of these records
         met = _rows(session, capture, made, selected, conditions=present, known={operator.id: f"(FROM {table})"})
@@ -199,7 +199,7 @@ def _only(session: Session, stands: str, made: Sought) -> list[str]:
 def _lost(session: Session, capture: Capture, boundary: Boundary, error: SourceChangedError | Untranslatable | duckdb.Error) -> str:
     operator = capture.plan.operators[boundary.operator]
     reason = error.message if isinstance(error, SourceChangedError) else str(error).partition("\n")[0]
-    session.say(operator.text or operator.op, f"records were left to be found again, and cannot be: {reason}", "missing")
+    session.say(operator.label, f"records were left to be found again, and cannot be: {reason}", "missing")
     return _empty(session, boundary)
 
 

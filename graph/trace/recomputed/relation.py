@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headwater.graph.associations import Operator
+from headwater.graph.associations import Behaviour, Operator
 from headwater.graph.trace.database.translate import Translator, Untranslatable
 from headwater.graph.trace.plan import Plan
 
-_KEPT = {"left semi": "EXISTS", "left anti": "NOT EXISTS"}
+_EXISTS = {Behaviour.MATCH: "EXISTS", Behaviour.ABSENCE: "NOT EXISTS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Again(Translator):
         super().__init__(plan, {scan.id: "ref" for scan in scans})
 
     def _present(self, side: Operator) -> list[str]:
-        return [f"v{scan.id}.ref IS NOT NULL" for scan in self._plan.below(side) if scan.op == "Scan"]
+        return [f"v{scan.id}.ref IS NOT NULL" for scan in self._plan.scans(side)]
 
 
 def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relation:
@@ -46,24 +46,26 @@ def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relat
     Raises:
         Untranslatable: DuckDB may compute them otherwise than Spark did.
     """
-    if operator.op == "Scan":
+    does = operator.behaviour
+    if does is Behaviour.SOURCE:
         return Relation(f"v{operator.id}", (), (operator,))
     below = [relation_of(plan, translator, child) for child in plan.children(operator)]
     scans = [scan for part in below for scan in part.scans]
-    if operator.op == "Project" and len(below) == 1:
+    if does is Behaviour.DEFINES and len(below) == 1:
         return below[0]
-    condition = [translator.condition(operator)] if operator.op == "Join" and operator.condition else []
-    if operator.op == "Filter" and len(below) == 1 and operator.condition is not None:
+    if does is Behaviour.FILTER and len(below) == 1 and operator.condition is not None:
         kept = translator.sql(operator.condition, plan.children(operator)[0])
         return Relation(below[0].sql, [*below[0].conditions, kept], scans)
-    if operator.op == "Join" and operator.how == "inner" and len(below) == 2 and condition:
-        conditions = [*below[0].conditions, *below[1].conditions]
-        return Relation(f"({below[0].sql} JOIN {below[1].sql} ON {condition[0]})", conditions, scans)
-    if operator.op == "Join" and operator.how == "left outer" and len(below) == 2 and condition:
-        on = " AND ".join([*condition, *below[1].conditions])  # what the right side lacks leaves the row of the left
+    if operator.condition is None or len(below) != 2:
+        raise Untranslatable(operator.label)
+    condition = translator.condition(operator)
+    if does is Behaviour.JOIN and not operator.optional_inputs:
+        return Relation(f"({below[0].sql} JOIN {below[1].sql} ON {condition})", [*below[0].conditions, *below[1].conditions], scans)
+    if does is Behaviour.JOIN and operator.optional_inputs == (1,):
+        on = " AND ".join([condition, *below[1].conditions])  # what the right side lacks leaves the row of the left
         return Relation(f"({below[0].sql} LEFT JOIN {below[1].sql} ON {on})", below[0].conditions, scans)
-    if operator.op == "Join" and operator.how in _KEPT and len(below) == 2 and condition:
-        matches = Relation(below[1].sql, [*below[1].conditions, *condition], below[1].scans)
-        kept = f"{_KEPT[operator.how]} (SELECT 1 FROM {matches.sql}{matches.where})"
+    if does in _EXISTS and not operator.optional_inputs:
+        matches = Relation(below[1].sql, [*below[1].conditions, condition], below[1].scans)
+        kept = f"{_EXISTS[does]} (SELECT 1 FROM {matches.sql}{matches.where})"
         return Relation(below[0].sql, [*below[0].conditions, kept], scans)
-    raise Untranslatable(operator.text or operator.op)
+    raise Untranslatable(operator.label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headwater.graph.associations import NONE, Boundary, Expression, Operator
+from headwater.graph.associations import NONE, Behaviour, Boundary, Expression, Operator
 from headwater.graph.records.tables import value_name
 from headwater.graph.trace.database.translate import Translator, Untranslatable
 from headwater.graph.trace.plan import Column, references
@@ -56,7 +56,7 @@ def sought(capture: Capture, boundary: Boundary) -> Sought:
     """
     plan = capture.plan
     operator, child = plan.operators[boundary.operator], below(capture, boundary)
-    scans = [scan for scan in plan.below(child) if scan.op == "Scan"]
+    scans = plan.scans(child)
     translator = Again(plan, scans)
     derived = boundary.derived
     keys = [translator.sql(key, child) for key in keys_of(boundary, operator)]
@@ -80,13 +80,13 @@ def keys_of(boundary: Boundary, operator: Operator) -> Sequence[Expression]:
 def _reference(capture: Capture, translator: Translator, column: Column) -> str:
     """What a row has in a column of references: to a record; to what a semi-join matches, by its key; to its row, by the record of that."""
     plan, operator = capture.plan, capture.plan.operators[column.operator]
-    if operator.op == "Scan":
+    if operator.behaviour is Behaviour.SOURCE:
         return f"coalesce(v{operator.id}.ref, {NONE})"  # of a side that an outer join may lack
     rows, matches = plan.boundary(operator), plan.match(operator)
     if rows is not None:
         return f"v{references(rows)[0].operator}.ref"
     if matches is None or matches.derived is None or len(matches.derived.left) != 1:
-        raise Untranslatable(operator.text or operator.op)
+        raise Untranslatable(operator.label)
     return reference_to(translator.sql(matches.derived.left[0], plan.children(operator)[0]))
 
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from headwater.graph.associations import NONE, Boundary, Operator
+from headwater.graph.associations import NONE, Behaviour, Boundary, Operator
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.database.in_memory import distinct, taken
 from headwater.graph.trace.plan import (
-    MATERIALIZED,
     WINDOWED,
     Column,
     Made,
@@ -41,6 +40,8 @@ from headwater.graph.trace.step.sets import is_set, on_side, sides
 from headwater.graph.trace.step.windows import WindowRows
 
 Skip = frozenset[int]
+
+_BY_PLACE = frozenset({Behaviour.SOURCE, Behaviour.WINDOW})  # a reference to a row of these is a place; a negative one is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +106,15 @@ class Backward:
         while self._states:
             at = min(self._states, key=lambda at: (self._plan.order[at.operator], sorted(at.skip), sorted(at.given or ())))
             operator, parts = self._plan.operators[at.operator], self._states.pop(at)
-            if operator.op == "Scan":
+            if operator.behaviour is Behaviour.SOURCE:
                 scans.setdefault((operator.id, at.given), []).extend(parts)
                 continue
             state = parts[0] if len(parts) == 1 else self._session.united(parts, ["origin", "ref"])
             if self._plan.match(operator) is not None:
                 self._match(operator, state, at)
-            elif operator.op == "Window":
+            elif operator.behaviour is Behaviour.WINDOW:
                 self._window(operator, state, at)
-            elif operator.op in MATERIALIZED:
+            elif operator.behaviour is Behaviour.KEPT:
                 self._cached(operator, state, at)
             else:
                 self._group(operator, state, at)
@@ -129,7 +130,7 @@ class Backward:
                 self._side(operator, boundary, state, side, mixed=mixed)
             return
         columns, known = references(boundary), [*references(boundary), *branches(boundary)]
-        if not self._witness or operator.op != "Aggregate":
+        if not self._witness or operator.behaviour is not Behaviour.GROUP:
             rows = named(self._session, self._capture, boundary, state, names(columns), by="key")
             self._say_lost(operator, rows)
             self._spread(rows, columns, operator, _Carry(None, at.skip))
@@ -144,8 +145,8 @@ class Backward:
 
     def _say_lost(self, operator: Operator, rows: str) -> None:
         """A group has rows, unless all rows are one group; a window's row is there."""
-        if not self._session.count(rows) and (operator.keys or operator.op == "Window"):
-            self._session.say(operator.text or operator.op, "the rows that are referred to were not recorded", "missing")
+        if not self._session.count(rows) and (operator.keys or operator.behaviour is Behaviour.WINDOW):
+            self._session.say(operator.label, "the rows that are referred to were not recorded", "missing")
 
     def _side(self, operator: Operator, boundary: Boundary, state: str, columns: list[Column], *, mixed: bool) -> None:
         """One side of INTERSECT ALL or EXCEPT ALL: all equal rows, in a witness the first."""
@@ -192,14 +193,14 @@ class Backward:
         if boundary is not None:
             rows = self._named(state, boundary)
             if self._session.count(rows) < self._session.count(state):
-                self._session.say(operator.text or operator.op, "some of the cached rows that are referred to were not recorded", "missing")
+                self._session.say(operator.label, "some of the cached rows that are referred to were not recorded", "missing")
             self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
 
     def _match(self, operator: Operator, state: str, at: _At) -> None:
         """The rows that a semi-join found for a row (in a witness the first), or the row of a subquery."""
         boundary, rows = self._plan.match(operator), self._plan.boundary(operator)
         if boundary is None:
-            self._session.say(operator.text or operator.op, "its boundary is not in the capture", "missing")
+            self._session.say(operator.label, "its boundary is not in the capture", "missing")
             return
         own = self._named(state, rows) if rows else state
         if rows:
@@ -213,7 +214,7 @@ class Backward:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
             if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.tells(operator):
                 reason = "whether another branch of the condition held was not recorded; the first match is given"
-                self._session.say(operator.text or operator.op, reason, "superset")
+                self._session.say(operator.label, reason, "superset")
         found = of_groups(self._session, state, candidates, names(known))
         self._spread_by_branch(found, boundary, operator, _Carry(_read(operator, at.given)))
 
@@ -235,7 +236,7 @@ class Backward:
     def _spread_by_branch(self, rows: str, boundary: Boundary, above: Operator, carry: _Carry) -> None:
         """Hand references on; of a witness, apart for each way in which rows were made, since each reads other columns or matches."""
         columns, ways = references(boundary), branches(boundary)
-        expands = all(self._plan.operators[way.operator].op == "Expand" for way in ways)
+        expands = all(self._plan.operators[way.operator].behaviour is Behaviour.BRANCHES for way in ways)
         if not self._witness or not ways or (carry.inputs is None and expands):
             self._spread(rows, columns, above, carry)
             return
@@ -253,13 +254,13 @@ class Backward:
             rows = self._session.table(f"FROM {rows}")
         for column in followed:
             operator, needed = self._plan.operators[column.operator], given.get(column.operator)
-            if operator.op == "Join" and (operator.id, 1) in carry.made:
+            if operator.behaviour is Behaviour.MATCH and (operator.id, 1) in carry.made:
                 if self._plan.boundary(operator) is None:
                     continue  # the row needs none of its matches
                 needed = self._without_match(operator, needed)
             table = self._referred(rows, column.name, operator)
-            if operator.op == "Scan" or self._session.count(table):
-                skip = carry.skip & self._plan.skippable(operator) if operator.op in WINDOWED else frozenset()
+            if operator.behaviour is Behaviour.SOURCE or self._session.count(table):
+                skip = carry.skip & self._plan.skippable(operator) if operator.behaviour in WINDOWED else frozenset()
                 self._states.setdefault(_At(operator.id, self._relevant(operator, needed), skip), []).append(table)
 
     def _referred(self, rows: str, column: str, operator: Operator) -> str:
@@ -267,12 +268,12 @@ class Backward:
         held_rows = self._session.columns(rows)
         if held_rows is not None:
             refs = held_rows[column]
-            present = refs >= 0 if operator.op in {"Scan", "Window"} else refs != NONE
+            present = refs >= 0 if operator.behaviour in _BY_PLACE else refs != NONE
             return self._session.hold(distinct(taken({"origin": held_rows["origin"], "ref": refs}, present)))
-        kept = f"{column} >= 0" if operator.op in {"Scan", "Window"} else f"{column} <> {NONE}"
+        kept = f"{column} >= 0" if operator.behaviour in _BY_PLACE else f"{column} <> {NONE}"
         select = f"SELECT DISTINCT origin, {column} AS ref FROM {rows} WHERE {kept}"
         # What goes no further in this step is read once more only, so it needs no table of its own.
-        return f"({select})" if operator.op == "Scan" else self._session.table(select)
+        return f"({select})" if operator.behaviour is Behaviour.SOURCE else self._session.table(select)
 
     def _without_match(self, join: Operator, given: Needed) -> Needed:
         """C of an existence join without the column that tells whether there is a match."""
@@ -284,17 +285,18 @@ class Backward:
 
     def _relevant(self, operator: Operator, given: Needed) -> Needed:
         """C without the attributes of other operators, so that equal states are one."""
-        if given is None or operator.op == "Window" or (operator.op == "Join" and self._plan.boundary(operator)):
+        matched = operator.behaviour is Behaviour.MATCH and self._plan.boundary(operator) is not None
+        if given is None or operator.behaviour is Behaviour.WINDOW or matched:
             return given
         return given & {column.attr for column in operator.attributes} | given & {made.attr for made in operator.defines}
 
     def _boundary(self, operator: Operator) -> Boundary | None:
         boundary = self._plan.boundary(operator)
         if boundary is None:
-            self._session.say(operator.text or operator.op, "its boundary is not in the capture", "missing")
+            self._session.say(operator.label, "its boundary is not in the capture", "missing")
         return boundary
 
 
 def _read(operator: Operator, given: Needed) -> Needed:
     """What a semi-join reads of its right side; of a subquery, what is asked for."""
-    return needs_of(operator, frozenset() if operator.op == "Join" else given)
+    return needs_of(operator, frozenset() if operator.behaviour is Behaviour.MATCH else given)

@@ -32,7 +32,7 @@ def say_collided(session: Session, capture: Capture, operator: Operator, rows: s
     """The same, and an answer will say so."""
     found = collided(session, capture, operator, rows)
     if found:
-        session.say(operator.text or operator.op, "two of its keys have the same hash; the records of both are given", "superset")
+        session.say(operator.label, "two of its keys have the same hash; the records of both are given", "superset")
     return found
 
 

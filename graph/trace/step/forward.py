@@ -35,7 +35,7 @@ class Forward:
 
     def _at(self, operator: Operator, skip: Skip) -> str | None:
         """The references to an operator's rows that are reached: a table `origin, ref`."""
-        kept = skip & self._plan.skippable(operator) if operator.op in WINDOWED else frozenset()
+        kept = skip & self._plan.skippable(operator) if operator.behaviour in WINDOWED else frozenset()
         key = (operator.id, kept)
         if key not in self._reached:
             boundary = self._plan.boundary(operator)
@@ -57,7 +57,7 @@ class Forward:
             return own
         unread = any(column.role == "total" for column in boundary.columns)
         if unread and self._session.count(f"(SELECT 1 FROM {self._session.rows(self._capture, boundary)} WHERE size < total LIMIT 1)"):
-            self._session.say(operator.text or operator.op, UNREAD, "missing")
+            self._session.say(operator.label, UNREAD, "missing")
         below = skip | self._plan.unread(operator)
         framed = self._through(boundary, ["ref", "begin"], below)
         dropped = self._through(boundary, ["ref"], below, limited(boundary))
@@ -69,7 +69,7 @@ class Forward:
             reaches = dict.fromkeys(influence(operator, definition, kept) for definition in operator.defines)
             for reach in reaches:
                 if reach.reason:
-                    self._session.say(operator.text or operator.op, reach.reason, "superset")
+                    self._session.say(operator.label, reach.reason, "superset")
                 parts.append(self._reaching(boundary, framed, reach))
         return self._session.table(" UNION ".join(parts)) if parts else None
 

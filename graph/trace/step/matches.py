@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import duckdb
 
-from headwater.graph.associations import NONE, Boundary, Expression, Operator
+from headwater.graph.associations import NONE, Behaviour, Boundary, Expression, Operator
 from headwater.graph.trace.database.translate import Translator, Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.plan import Plan
@@ -34,7 +34,7 @@ def matched(session: Session, capture: Capture, operator: Operator, make: Callab
 
 def is_branch(plan: Plan, operator: Operator) -> bool:
     """Whether an existence join decides together with something else (an OR, a CASE), so that a row may need no match of it."""
-    if operator.op != "Join":
+    if operator.behaviour is not Behaviour.MATCH:
         return False  # a scalar subquery had a part wherever it stands
     told = {column.attr for column in operator.attributes}
     made = (definition.expr for other in plan.operators.values() for definition in other.defines)
@@ -43,7 +43,7 @@ def is_branch(plan: Plan, operator: Operator) -> bool:
 
 
 def _superset(session: Session, operator: Operator, reason: str) -> None:
-    session.say(operator.text or operator.op, f"which rows of equal keys match cannot be told: {reason}; all are given", "superset")
+    session.say(operator.label, f"which rows of equal keys match cannot be told: {reason}; all are given", "superset")
 
 
 def _condition(plan: Plan, operator: Operator) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headwater.graph.associations import NONE
+from headwater.graph.associations import NONE, Behaviour
 from headwater.graph.associations.references import POSITION_MASK
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.lists import SourceFiles
@@ -27,7 +27,7 @@ def order_of(session: Session, capture: Capture, columns: Sequence[Column], rows
     for column in placed(capture, columns):
         value = f"{alias}.{column.name}"
         operator = capture.plan.operators[column.operator]
-        if operator.op == "Scan":
+        if operator.behaviour is Behaviour.SOURCE:
             keys.append(_by_path(capture.files_of(capture.source(operator.source)), value))
             continue
         wanted = session.table(f"SELECT DISTINCT {column.name} AS ref FROM {rows} WHERE {column.name} <> {NONE}")
@@ -56,7 +56,7 @@ def _first_records(session: Session, capture: Capture, column: Column, wanted: s
 
 
 def _as_list(capture: Capture, column: Column, key: str) -> str:
-    if capture.plan.operators[column.operator].op == "Scan":
+    if capture.plan.operators[column.operator].behaviour is Behaviour.SOURCE:
         return f"[coalesce({key}, {_LAST})]"
     return f"coalesce({key}, [{_LAST}])"
 
@@ -66,7 +66,7 @@ def held_order(capture: Capture, columns: Sequence[Column], rows: Columns) -> li
     keys: list[Longs] = []
     for column in placed(capture, columns):
         operator = capture.plan.operators[column.operator]
-        if operator.op != "Scan" or not capture.files_of(capture.source(operator.source)).by_path:
+        if operator.behaviour is not Behaviour.SOURCE or not capture.files_of(capture.source(operator.source)).by_path:
             return None
         keys.append(np.where(rows[column.name] >= 0, rows[column.name], _LAST))
     return keys

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.graph.associations import NONE, Boundary, Operator
+from headwater.graph.associations import NONE, Behaviour, Boundary, Operator
 from headwater.graph.trace.plan import Column, Plan, references
 
 INTERSECT, EXCEPT = "intersect all", "except all"
@@ -16,12 +16,12 @@ INTERSECT, EXCEPT = "intersect all", "except all"
 
 def is_set(operator: Operator) -> bool:
     """Whether an aggregate stands for a set operation."""
-    return operator.op == "Aggregate" and operator.how in {INTERSECT, EXCEPT}
+    return operator.behaviour is Behaviour.GROUP and operator.how in {INTERSECT, EXCEPT}
 
 
 def sides(plan: Plan, operator: Operator, boundary: Boundary) -> list[list[Column]]:
     """The columns of each side that counts, by the branches of the union below."""
-    union = next((below for below in plan.below(operator) if below.op == "Union"), None)
+    union = next((below for below in plan.below(operator) if below.behaviour is Behaviour.UNION), None)
     columns = references(boundary)
     if union is None:
         return [columns]

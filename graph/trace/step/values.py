@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headwater.graph.associations import NONE, Boundary, Definition, Expression, Operator
+from headwater.graph.associations import NONE, Behaviour, Boundary, Definition, Expression, Operator
 from headwater.graph.trace.database.decimals import summed
 from headwater.graph.trace.database.translate import Translator, Untranslatable
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 from headwater.graph.trace.files.scanned import scanned
-from headwater.graph.trace.plan import MATERIALIZED, Column, branches, names, references
+from headwater.graph.trace.plan import Column, branches, names, references
 from headwater.graph.trace.recomputed.recompute import groups
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.collisions import collided
@@ -34,13 +34,7 @@ def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], r
     for identifier, attributes in needed.items():
         operator, column = capture.plan.operators[identifier], by_operator[identifier]
         wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")
-        read = {
-            "Scan": scanned,
-            "Aggregate": _aggregated,
-            "Window": _windowed,
-            "Join": _windowed,
-            **dict.fromkeys(MATERIALIZED, _windowed),
-        }[operator.op]
+        read = _READ[operator.behaviour]
         joins += f" LEFT JOIN {read(session, capture, operator, wanted, attributes)} v{identifier} ON v{identifier}.ref = c.{column}"
     return joins
 
@@ -69,12 +63,12 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
         raise Untranslatable(f"the rows of {operator.text}")
     columns = references(boundary)
     rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {groups(session, capture, boundary, wanted)} w ON w.ref = n.ref")
-    results = [d for d in operator.defines if d.attr in attributes] if operator.op == "Window" else []
+    results = [d for d in operator.defines if d.attr in attributes] if operator.behaviour is Behaviour.WINDOW else []
     if results:
         return _with_results(session, capture, operator, boundary, rows, attributes, results)
     translator = Translator(capture.plan, {column.operator: column.name for column in [*columns, *branches(boundary)]})
     child = capture.plan.children(operator)[0]
-    made = {definition.attr: definition.expr for definition in operator.defines} if operator.op in MATERIALIZED else {}
+    made = {definition.attr: definition.expr for definition in operator.defines} if operator.behaviour is Behaviour.KEPT else {}
     passed = {attr: translator.sql(made.get(attr, Expression(fn="attr", attr=attr, type=kind)), child) for attr, kind in attributes.items()}
     joins = leaf_tables(session, capture, columns, rows, translator.needed)
     values = "".join(f", {sql} AS a{attr}" for attr, sql in passed.items())
@@ -136,3 +130,12 @@ def _aggregate(translator: Translator, function: Expression, child: Operator) ->
     if function.fn == "sum" and kind is not None and (kind in INTEGERS or kind.startswith("DECIMAL")):
         return f"sum({distinct}{arguments[0]}){keep}"
     raise Untranslatable(f"{function.text} is not computed again here")
+
+
+_READ = {
+    Behaviour.SOURCE: scanned,
+    Behaviour.GROUP: _aggregated,
+    Behaviour.WINDOW: _windowed,
+    Behaviour.MATCH: _windowed,
+    Behaviour.KEPT: _windowed,
+}

@@ -38,7 +38,7 @@ class WindowRows:
         """Say of a reach that is too wide that it is."""
         for reach in reaches:
             if reach.reason:
-                self._session.say(self._operator.text or self._operator.op, reach.reason, "superset")
+                self._session.say(self._operator.label, reach.reason, "superset")
         return reaches
 
     def say_unread(self, reaches: Iterable[Reach]) -> None:
@@ -47,7 +47,7 @@ class WindowRows:
             return
         beyond = " OR ".join(f"({reach.unread})" for reach in reaches) or "false"
         if self._session.count(f"(SELECT 1 FROM {self._rows} w WHERE w.size < w.total AND ({beyond}) LIMIT 1)"):
-            self._session.say(self._operator.text or self._operator.op, UNREAD, "missing")
+            self._session.say(self._operator.label, UNREAD, "missing")
 
     def frames(self, reaches: Iterable[Reach]) -> str:
         """A query of all rows in the ranges; overlapping ranges are merged first, so that sliding frames cost no more than whole ones."""

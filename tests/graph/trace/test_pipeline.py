@@ -16,16 +16,17 @@ REPORT = ["origin", "hours", "max_wind", "min_visib", "peak", "flights", "max_de
 
 @pytest.fixture(
     scope="module",
-    params=[(1, 10**6, True), (2, 0, True), (2, 3, False)],
-    ids=["1, groups by number", "2, by number, in the database", "2, by hash, half and half"],
+    params=[(1, 10**6, True, True), (2, 0, True, False), (2, 3, False, False)],
+    ids=["1, groups by number, operators by behaviour", "2, by number, in the database", "2, by hash, half and half"],
 )
 def pipeline(request, tmp_path_factory):
-    seed, held, numbered = request.param
+    seed, held, numbered, behaviours = request.param
     root = tmp_path_factory.mktemp("pipeline")
     store = AssociationStore(root / "associations", sources=ANYWHERE)
     _TRACERS[store] = Tracer(store, held=held)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Job, "second_hashes", numbered)
+        patched.setattr(Job, "states_behaviours", behaviours)
         oracle = build(store, root, seed)
     yield store, oracle
     store.close()
