@@ -183,7 +183,11 @@ def _data_roots(settings: Settings, registry: Registry) -> DataRoots:
 def graph_store(settings: Settings, *, indexed: bool = False) -> GraphStore:
     """The graph store that the settings name, not yet open; `indexed`, with an index as large as they allow."""
     password = settings.store_password.get_secret_value() if settings.store_password else None
-    return open_store(settings.store_url, user=settings.store_user, password=password, index_bytes=settings.index_bytes if indexed else 0)
+    if not indexed:
+        return open_store(settings.store_url, user=settings.store_user, password=password)
+    from headwater.graph.index import open_indexed
+
+    return open_indexed(settings.store_url, user=settings.store_user, password=password, index_bytes=settings.index_bytes)
 
 
 @dataclass(frozen=True, slots=True)

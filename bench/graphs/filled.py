@@ -13,6 +13,7 @@ from pathlib import Path
 from bench.data.cache import kept
 from bench.graphs.imported import import_lake
 from bench.graphs.lake import Lake
+from headwater.graph.index import open_indexed
 from headwater.graph.stores import GraphStore, open_store
 from tests.neo4j_server import Neo4jServer, start, stop
 
@@ -104,4 +105,4 @@ async def _opened(store: GraphStore) -> AsyncIterator[GraphStore]:
 
 
 def _store(server: Neo4jServer, index_bytes: int = 0) -> GraphStore:
-    return open_store(server.uri, user=server.user, password=server.password, index_bytes=index_bytes)
+    return open_indexed(server.uri, user=server.user, password=server.password, index_bytes=index_bytes)

@@ -154,14 +154,13 @@ class Home:
     """A home that questions are put to; `wait` runs a coroutine to its end."""
 
     def __init__(self, folder: Path, wait: Any, *, index_bytes: int = _INDEX_BYTES) -> None:
-        from headwater.graph.index import IndexedStore
+        from headwater.graph.index import IndexedStore, open_indexed
         from headwater.graph.records import AssociationStore
         from headwater.graph.records.roots import DataRoots
-        from headwater.graph.stores.registry import open_store
 
         self._wait = wait
         self._records = AssociationStore(folder / "associations", sources=DataRoots.of([captures.lake()], never=[folder]))
-        self._graph = open_store(f"sqlite:///{folder / 'graph.db'}", index_bytes=index_bytes)
+        self._graph = open_indexed(f"sqlite:///{folder / 'graph.db'}", index_bytes=index_bytes)
         wait(self._graph.open())
         if isinstance(self._graph, IndexedStore):
             wait(self._graph.ready())

@@ -23,7 +23,7 @@ from bench.graphs.filled import TENANT, foci, neo4j_lake, sqlite_lake, started, 
 from bench.rest import rest
 from bench.suite import SECONDS, Arm, Measure, Plan, Sample, Statistic, Suite
 from headwater.backend.memory import settle
-from headwater.graph.index import IndexedStore
+from headwater.graph.index import IndexedStore, open_indexed
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.stores import Direction, GraphStore, open_store
 from headwater.graph.views import Mask, MaskBy, ViewRequest, view
@@ -79,7 +79,7 @@ class _StoreArm:
                 store, server = started(neo4j_lake(nodes), index_bytes=_INDEX_BYTES)
                 self._servers.append(server)
             else:
-                store = open_store(f"sqlite:///{sqlite_lake(nodes) / 'graph.db'}", index_bytes=_INDEX_BYTES)
+                store = open_indexed(f"sqlite:///{sqlite_lake(nodes) / 'graph.db'}", index_bytes=_INDEX_BYTES)
             self._wait(store.open())
             self._index.append(self._indexed(store))
             self._lakes.append((store, foci(nodes)))

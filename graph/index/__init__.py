@@ -4,7 +4,6 @@ For stores whose walks are what people wait for. The index must never answer fro
 the store what has changed, whoever changed it. It must not take more memory than it is given: where it would, the store walks itself.
 """
 
-from headwater.graph.index.source import Census, News, Properties, Rows, Source
-from headwater.graph.index.store import IndexedStore
+from headwater.graph.index.store import IndexedStore, open_indexed
 
-__all__ = ["Census", "IndexedStore", "News", "Properties", "Rows", "Source"]
+__all__ = ["IndexedStore", "open_indexed"]

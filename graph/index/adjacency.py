@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.graph.index.edges import Edges, keys
-from headwater.graph.index.source import Rows
 from headwater.graph.index.statements import Statements
 from headwater.graph.index.texts import Texts
+from headwater.graph.stores.indexable import Rows
 from headwater.graph.stores.protocol import Direction
 
 Numbers = NDArray[np.int64]

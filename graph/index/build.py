@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers, room_of_properties
 from headwater.graph.index.edges import MAX_NODES, Edges, keys
-from headwater.graph.index.source import Census, Rows, UnindexableError
 from headwater.graph.index.statements import Statements
 from headwater.graph.index.texts import Texts
+from headwater.graph.stores.indexable import Census, Rows, UnindexableError
 
 # What there is at least of a node (its numbers, its id, its name) and of an edge: enough to see early that there is no room.
 _NODE_BYTES, _EDGE_BYTES = 60, 25

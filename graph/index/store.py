@@ -17,14 +17,15 @@ from headwater.errors import HeadwaterError
 from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
 from headwater.graph.index.build import Builder, refuse_early
 from headwater.graph.index.edges import far_of, near_of
-from headwater.graph.index.source import NOT_INDEXED, Rows, Source, UnindexableError
 from headwater.graph.index.walks import IndexGround, Reached, kinds_of, reach
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.bulk import edges_of, nodes_of
 from headwater.graph.model.changes import Changes
 from headwater.graph.stores.columns import by_columns
+from headwater.graph.stores.indexable import NOT_INDEXED, IndexableStore, Rows, UnindexableError
 from headwater.graph.stores.numbered import cone
-from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Page, Portion, Subgraph
+from headwater.graph.stores.registry import open_store
 
 _log = logging.getLogger("headwater.graph.index")
 
@@ -33,10 +34,16 @@ _WALKS = 3  # until properties may be newer than the walk: someone writes more o
 _PAUSE = 10  # so many times what a reading took, until the next
 
 
+def open_indexed(url: str, *, user: str | None = None, password: str | None = None, index_bytes: int) -> GraphStore:
+    """The store at a URL, with an index of at most so many bytes; without one where these are none."""
+    store = open_store(url, user=user, password=password)
+    return IndexedStore(store, room=index_bytes) if index_bytes else store
+
+
 class IndexedStore:
     """`source` with an index of at most `room` bytes; reading it takes more for a while."""
 
-    def __init__(self, source: Source, *, room: int) -> None:
+    def __init__(self, source: IndexableStore, *, room: int) -> None:
         self._source = source
         self._room = room
         self._graph: Adjacency | None = None

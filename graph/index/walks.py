@@ -10,9 +10,9 @@ import numpy as np
 
 from headwater.graph.index.adjacency import Adjacency, Numbers
 from headwater.graph.index.edges import far_of, kind_of, near_of, turned
-from headwater.graph.index.source import CODES, KINDS, NOT_INDEXED
 from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.model.bulk import nodes_of
+from headwater.graph.stores.indexable import CODES, KINDS, NOT_INDEXED
 from headwater.graph.stores.numbered import NO_EDGES, ROW, distinct
 from headwater.graph.stores.protocol import COUNTED, Direction
 

@@ -9,20 +9,14 @@ neo4j://host:7687            a Neo4j server or cluster (also bolt://, and +s, +s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from headwater.errors import ConfigurationError, MissingExtraError
-from headwater.graph.stores.protocol import GraphStore
-
-if TYPE_CHECKING:
-    from headwater.graph.index import Source
+from headwater.graph.stores.indexable import IndexableStore
 
 
-def open_store(url: str, *, user: str | None = None, password: str | None = None, index_bytes: int = 0) -> GraphStore:
+def open_store(url: str, *, user: str | None = None, password: str | None = None) -> IndexableStore:
     """The store at `url`; `await store.open()` connects it. `user` and `password` go before those of the URL.
-
-    With `index_bytes`, of which so many may be taken, walks run in memory (`headwater.graph.index`); for whoever asks more than once.
 
     Raises:
         ConfigurationError: no store has that scheme, or the URL lacks something.
@@ -34,15 +28,10 @@ def open_store(url: str, *, user: str | None = None, password: str | None = None
         raise ConfigurationError(
             f"No graph store has the URL {_without_password(url)!r}.", hint="Use sqlite:///path/graph.db or neo4j://host:7687."
         )
-    store = loader(url, user=user, password=password)
-    if not index_bytes:
-        return store
-    from headwater.graph.index import IndexedStore
-
-    return IndexedStore(store, room=index_bytes)
+    return loader(url, user=user, password=password)
 
 
-def _sqlite(url: str, **_login: str | None) -> Source:
+def _sqlite(url: str, **_login: str | None) -> IndexableStore:
     from headwater.graph.stores.sqlite import SqliteStore
 
     path = unquote(urlsplit(url).path)[1:]
@@ -51,7 +40,7 @@ def _sqlite(url: str, **_login: str | None) -> Source:
     return SqliteStore(path)
 
 
-def _neo4j(url: str, *, user: str | None, password: str | None) -> Source:
+def _neo4j(url: str, *, user: str | None, password: str | None) -> IndexableStore:
     try:
         from headwater.graph.stores.neo4j import Neo4jStore
     except ModuleNotFoundError as error:
@@ -77,7 +66,7 @@ def _without_password(url: str) -> str:
     return f"{head.partition('://')[0]}://…@{tail}" if at else url
 
 
-_LOADERS: dict[str, Callable[..., Source]] = {
+_LOADERS: dict[str, Callable[..., IndexableStore]] = {
     "sqlite": _sqlite,
     **{f"{scheme}{security}": _neo4j for scheme in ("neo4j", "bolt") for security in ("", "+s", "+ssc")},
 }

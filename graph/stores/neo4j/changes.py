@@ -11,10 +11,9 @@ from typing import Any, LiteralString
 
 from neo4j import AsyncManagedTransaction
 
-from headwater.graph.index import Census, News, Properties, Rows
-from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, INDEXED, LOGGED, LOGGED_BYTES, UnindexableError
 from headwater.graph.model import EdgeKind
+from headwater.graph.stores.change_log import Touched, pack
+from headwater.graph.stores.indexable import CODES, INDEXED, LOGGED, LOGGED_BYTES, Census, News, Properties, Rows, UnindexableError
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import RELATIONSHIP
 
@@ -78,7 +77,7 @@ async def log_change(transaction: AsyncManagedTransaction, tenant: str, touched:
 
 
 async def census(transaction: AsyncManagedTransaction) -> Census:
-    """See `Source.census`. The server knows the counts."""
+    """See `IndexableStore.census`. The server knows the counts."""
     (revision,) = (await rows(transaction, _REVISION + "RETURN revision"))[0]
     (nodes,) = (await rows(transaction, "MATCH (n:Container) RETURN count(n)"))[0]
     (edges,) = (await rows(transaction, "MATCH ()-[e]->() RETURN count(e)"))[0]
@@ -86,7 +85,7 @@ async def census(transaction: AsyncManagedTransaction) -> Census:
 
 
 async def scan(connections: Connections, elements: Elements) -> AsyncIterator[Rows]:
-    """See `Source.scan`: each node with the edges into it."""
+    """See `IndexableStore.scan`: each node with the edges into it."""
     statement: LiteralString = "MATCH (n:Container) RETURN " + _ROW
     async for portion in connections.stream(statement, portion=_PORTION, indexed=_INDEXED):
         yield _rows(portion, elements)
@@ -99,7 +98,7 @@ async def no_news(connections: Connections, elements: Elements, tenant: str, foc
 
 
 async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant: str, focus: Sequence[str], after: int) -> News:
-    """See `Source.news`."""
+    """See `IndexableStore.news`."""
     revision, found = (await rows(transaction, _NEWS, ids=list(focus), tenant=tenant))[0]
     start = [elements.ref(element) for element in found]
     if revision == after:
@@ -119,7 +118,7 @@ async def news(transaction: AsyncManagedTransaction, elements: Elements, tenant:
 async def properties(
     transaction: AsyncManagedTransaction, elements: Elements, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]
 ) -> Properties:
-    """See `Source.properties`. One record of columns is unpacked faster than one a node."""
+    """See `IndexableStore.properties`. One record of columns is unpacked faster than one a node."""
     of_nodes: list[str | None] = [None] * len(nodes)
     if nodes:
         places, texts = (await rows(transaction, _ABOUT_NODES, elements=[elements.element(ref) for ref in nodes]))[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
-from headwater.graph.index.source import Census, News, Properties, Rows
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
+from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.neo4j import changes, cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.migrations import migrate

@@ -14,10 +14,10 @@ from typing import Any, LiteralString, TypeVar
 
 from neo4j import AsyncManagedTransaction
 
-from headwater.graph.index.log import touched
 from headwater.graph.model import EdgeKind, NodeKind, bare_name, kind_of
 from headwater.graph.model.changes import Changes, EdgeKey
 from headwater.graph.model.merge import NAME, Facts, merged
+from headwater.graph.stores.change_log import touched
 from headwater.graph.stores.neo4j.changes import log_change
 from headwater.graph.stores.neo4j.connections import Connections, rows
 from headwater.graph.stores.neo4j.vocabulary import LABEL, RELATIONSHIP

@@ -7,10 +7,9 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from headwater.graph.index import Census, News, Properties, Rows
-from headwater.graph.index.log import Touched, pack
-from headwater.graph.index.source import CODES, INDEXED, LOGGED, LOGGED_BYTES, NOT_INDEXED
 from headwater.graph.model import EdgeKind
+from headwater.graph.stores.change_log import Touched, pack
+from headwater.graph.stores.indexable import CODES, INDEXED, LOGGED, LOGGED_BYTES, NOT_INDEXED, Census, News, Properties, Rows
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 from headwater.graph.stores.sqlite.walk import keys_of
 
@@ -39,7 +38,7 @@ def log_change(connection: sqlite3.Connection, touched: Collection[int] | None) 
 
 
 def census(connection: sqlite3.Connection) -> Census:
-    """See `Source.census`."""
+    """See `IndexableStore.census`."""
     nodes, edges = (connection.execute(f"SELECT coalesce(max(key), 0) FROM {table}").fetchone()[0] for table in ("node", "edge"))
     return Census(_revision(connection), nodes, edges)
 
@@ -57,7 +56,7 @@ def scan_edges(connection: sqlite3.Connection, *, after: int) -> tuple[Rows, int
 
 
 def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], after: int) -> News:
-    """See `Source.news`."""
+    """See `IndexableStore.news`."""
     start = keys_of(connection, tenant, focus).tolist()
     revision = _revision(connection)
     if revision == after:
@@ -73,7 +72,7 @@ def news(connection: sqlite3.Connection, tenant: str, focus: Sequence[str], afte
 
 
 def properties(connection: sqlite3.Connection, nodes: Sequence[int], edges: Sequence[tuple[int, int, EdgeKind]]) -> Properties:
-    """See `Source.properties`."""
+    """See `IndexableStore.properties`."""
     found = dict(
         connection.execute(
             "SELECT f.key, f.properties FROM json_each(?) AS asked CROSS JOIN fact AS f ON f.key = asked.value",

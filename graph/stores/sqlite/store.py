@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
-from headwater.graph.index.source import Census, News, Properties, Rows
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
+from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.numbered import cone as walked_cone
 from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
 from headwater.graph.stores.sqlite import changes, read, traverse, write

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from headwater.graph.index import IndexedStore
-from headwater.graph.stores import Cone, Direction, GraphStore, Subgraph, open_store
+from headwater.graph.index import IndexedStore, open_indexed
+from headwater.graph.stores import Cone, Direction, GraphStore, Subgraph
 from tests.graph.stores.samples import FLOWS
 
 ROOM = 1 << 26
 
 
 def indexed(url: str, room: int = ROOM) -> IndexedStore:
-    opened = open_store(url, index_bytes=room)
+    opened = open_indexed(url, index_bytes=room)
     assert isinstance(opened, IndexedStore)
     return opened
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headwater.graph.index import IndexedStore, adjacency, source
+from headwater.graph.index import IndexedStore, adjacency
 from headwater.graph.model import Edge, EdgeKind, GraphBatch
-from headwater.graph.stores import Direction, GraphStore
+from headwater.graph.stores import Direction, GraphStore, indexable
 from headwater.graph.stores.sqlite import SqliteStore
 from tests.graph.index.stores import indexed, seen, upstream
 from tests.graph.stores.samples import FLOWS, PIPELINE, dataset, node, reads, stamp
@@ -24,7 +24,7 @@ class Held:
         self.most = self.within = 0
         changed = adjacency.Adjacency.changed
 
-        def held(graph: adjacency.Adjacency, rows: source.Rows, revision: int) -> adjacency.Adjacency:
+        def held(graph: adjacency.Adjacency, rows: indexable.Rows, revision: int) -> adjacency.Adjacency:
             self.within += 1
             self.most = max(self.most, self.within)
             self.entered.set()

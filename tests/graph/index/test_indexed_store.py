@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headwater.graph.index import IndexedStore, adjacency, source
+from headwater.graph.index import IndexedStore, adjacency
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp, kind_of
-from headwater.graph.stores import Direction, GraphStore
+from headwater.graph.stores import Direction, GraphStore, indexable
 from tests.graph.index.stores import ROOM, forbid_walks, indexed, seen, shown, upstream
 from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, job, node, reads, stamp, writes
 
@@ -142,4 +142,4 @@ async def test_containers_come_from_the_index_too(store: IndexedStore, monkeypat
 
 
 def test_every_kind_of_edge_has_a_code_that_a_key_can_hold() -> None:
-    assert len(source.KINDS) <= 16
+    assert len(indexable.KINDS) <= 16

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from headwater.graph.index import IndexedStore, source
+from headwater.graph.index import IndexedStore
 from headwater.graph.index import store as indexed_store
 from headwater.graph.model import GraphBatch
-from headwater.graph.stores import GraphStore
+from headwater.graph.stores import GraphStore, indexable
 from headwater.graph.stores.sqlite import changes
 from tests.graph.index.stores import forbid_walks, indexed, seen, upstream
 from tests.graph.stores.samples import PIPELINE, dataset, reads, stamp
@@ -37,7 +37,7 @@ async def test_a_transaction_that_touches_too_much_is_read_as_a_whole(
 ) -> None:
     await store.apply("t", [PIPELINE])
     await upstream(store, "t", dataset("out"))
-    monkeypatch.setattr("headwater.graph.index.log.TOUCHED", 3)
+    monkeypatch.setattr("headwater.graph.stores.change_log.TOUCHED", 3)
     await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report") for number in range(5)])])
     assert len((await upstream(store, "t", dataset("out"))).nodes) == 13
     assert len((await upstream(store, "t", dataset("out"))).nodes) == 13
@@ -49,7 +49,7 @@ async def test_transactions_that_touch_too_much_together_are_not_gathered(
     await store.apply("t", [PIPELINE])
     graph = await store.ready()
     assert graph is not None
-    monkeypatch.setattr("headwater.graph.index.log.TOUCHED", 6)
+    monkeypatch.setattr("headwater.graph.stores.change_log.TOUCHED", 6)
     for number, rows in enumerate((True, True, True, True, True, False)):
         await other.apply("t", [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report")])])
         news = await store._source.news("t", [dataset("out")], after=graph.revision)
@@ -74,7 +74,7 @@ async def test_a_large_graph_is_not_read_again_and_again(store: IndexedStore, ot
     readings = 0
     scan = store._source.scan
 
-    async def counted() -> AsyncIterator[source.Rows]:
+    async def counted() -> AsyncIterator[indexable.Rows]:
         nonlocal readings
         readings += 1
         async for rows in scan():

@@ -11,7 +11,8 @@ from uuid import uuid4
 
 import pytest
 
-from headwater.graph.stores import GraphStore, open_store
+from headwater.graph.index import open_indexed
+from headwater.graph.stores import GraphStore
 from tests.neo4j_server import Neo4jServer, neo4j_server
 
 __all__ = ["neo4j_server"]
@@ -31,10 +32,10 @@ INDEX_BYTES = 1 << 26
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GraphStore]:
     index_bytes = INDEX_BYTES if "indexed" in request.param else 0
     if request.param.startswith("sqlite"):
-        opened = open_store(f"sqlite:///{tmp_path}/graph.db", index_bytes=index_bytes)
+        opened = open_indexed(f"sqlite:///{tmp_path}/graph.db", index_bytes=index_bytes)
     else:
         server: Neo4jServer = request.getfixturevalue("neo4j_server")
-        opened = open_store(server.uri, user=server.user, password=server.password, index_bytes=index_bytes)
+        opened = open_indexed(server.uri, user=server.user, password=server.password, index_bytes=index_bytes)
     await opened.open()
     yield opened
     await opened.close()

@@ -50,7 +50,7 @@ async def test_many_transactions_that_touch_much_together_are_in_the_next_walk(
     monkeypatch.setattr("headwater.graph.stores.neo4j.changes._TRANSACTIONS", 2)
     await store.apply(tenant, [PIPELINE])
     await upstream(store, tenant)
-    monkeypatch.setattr("headwater.graph.index.log.TOUCHED", touched)
+    monkeypatch.setattr("headwater.graph.stores.change_log.TOUCHED", touched)
     for number in range(5):
         await store.apply(tenant, [GraphBatch(stamp(2), edges=[reads(f"more-{number}", "report")])])
     for _ in range(2):

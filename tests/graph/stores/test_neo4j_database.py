@@ -10,6 +10,7 @@ import neo4j
 import pytest
 
 from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.index import open_indexed
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
 from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.neo4j import changes
@@ -119,7 +120,7 @@ async def test_people_find_labels_and_constraints(neo4j_server: Neo4jServer, ten
 async def test_the_log_of_changes_is_kept_short_by_bytes_and_what_was_logged_last_stays(
     neo4j_server: Neo4jServer, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password, index_bytes=1 << 26)
+    store = open_indexed(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password, index_bytes=1 << 26)
     await store.open()
 
     async def logged() -> list[int]:

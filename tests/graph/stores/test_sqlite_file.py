@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import ConfigurationError, DamagedError, HeadwaterError, UnavailableError
-from headwater.graph.index.log import pack
+from headwater.graph.index import open_indexed
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, Stamp
 from headwater.graph.stores import Direction, open_store
+from headwater.graph.stores.change_log import pack
 from headwater.graph.stores.sqlite import changes, connections
 from headwater.graph.stores.sqlite.migrations import MIGRATIONS
 from tests.graph.stores.samples import FLOWS, PIPELINE, dataset, node, stamp
@@ -153,7 +154,7 @@ async def test_the_log_of_an_older_file_is_read_on_and_grows_no_further(tmp_path
         file.executemany("INSERT INTO change (revision, nodes) VALUES (?, ?)", [(revision, pack([1])) for revision in (7, 8, 9)])
     file.close()
     monkeypatch.setattr(changes, "LOGGED_BYTES", 100)
-    store = open_store(f"sqlite:///{tmp_path}/graph.db", index_bytes=1 << 26)
+    store = open_indexed(f"sqlite:///{tmp_path}/graph.db", index_bytes=1 << 26)
     await store.open()
     try:
         for number in range(20):
@@ -171,7 +172,7 @@ async def test_the_log_of_an_older_file_is_read_on_and_grows_no_further(tmp_path
 
 async def test_what_was_logged_last_stays_however_long_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "LOGGED_BYTES", 1)
-    store = open_store(f"sqlite:///{tmp_path}/graph.db", index_bytes=1 << 26)
+    store = open_indexed(f"sqlite:///{tmp_path}/graph.db", index_bytes=1 << 26)
     await store.open()
     try:
         await store.apply("t", [PIPELINE])

@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Collection
 from typing import Any, TypeVar
 
-from headwater.graph.index.source import TOUCHED
 from headwater.graph.model.changes import Changes
+from headwater.graph.stores.indexable import TOUCHED
 
 T = TypeVar("T", int, str)
 

@@ -93,7 +93,7 @@ class Census:
     edges: int
 
 
-class Source(GraphStore, Protocol):
+class IndexableStore(GraphStore, Protocol):
     """A store that can be indexed."""
 
     async def census(self) -> Census:
