@@ -18,7 +18,7 @@
     files                         files/: reader, shapes; formats/, what depends on a format: base, parquet, csv, json, text, local; lined,
                                   lines and textvalues for those of lines; places and scanned for the records that references stand
                                   for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift
-    Spark's meaning in DuckDB     database/: translate, types, decimals; in_memory for small tables
+    Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables
 """
 
 from __future__ import annotations

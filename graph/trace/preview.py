@@ -12,9 +12,10 @@ from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TracedRecord
+from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
 from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import FILE, ROW, quoted
+from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session

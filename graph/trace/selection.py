@@ -17,9 +17,10 @@ from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedErro
 from headwater.graph.records import uri_of
 from headwater.graph.trace.answer import Grain, TracedRecord
 from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.files.footers import Footer, footers
 from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted, quoted
+from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.predicate import checked, explained, mentioned
 from headwater.graph.trace.session import KnownFile, Session

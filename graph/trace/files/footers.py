@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from headwater.graph.records import FileBlock
 from headwater.graph.trace.database.in_memory import Database
-from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 from headwater.graph.trace.files.reader import HIDDEN, ReadFile, exactly
 

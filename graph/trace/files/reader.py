@@ -17,6 +17,7 @@ import numpy as np
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.database.sql import literal, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.excerpts import Excerpts
 from headwater.graph.trace.files.formats import format_of
@@ -112,13 +113,3 @@ def exactly(path: Path) -> str:
 def kept_rows(path: Path) -> str:
     """The rows of a kept table, in a query."""
     return f"read_parquet({literal(exactly(path))})"
-
-
-def quoted(name: str) -> str:
-    """An identifier, quoted for DuckDB."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text, quoted for DuckDB."""
-    return "'" + text.replace("'", "''") + "'"

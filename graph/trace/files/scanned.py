@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Operator
 from headwater.graph.trace.database.in_memory import values
-from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.places import placed
-from headwater.graph.trace.files.reader import quoted
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, Session
 

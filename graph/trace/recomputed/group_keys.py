@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from headwater.graph.associations import NONE, Boundary
 from headwater.graph.records.tables import value_name
-from headwater.graph.trace.database.translate import Translator
+from headwater.graph.trace.database.sql import decoded
 from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import references
 from headwater.graph.trace.recomputed.spec import Sought, group_of, key_name, key_of, keys_of
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.step.matches import decoded
+from headwater.graph.trace.translate import Translator
 
 
 def keys_told(session: Session, capture: Capture, boundary: Boundary, made: Sought, wanted: str) -> str:

@@ -11,7 +11,7 @@ import duckdb
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Boundary
-from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.files.footers import footers
 from headwater.graph.trace.plan import references
 from headwater.graph.trace.recomputed.recompute import is_derived, referred

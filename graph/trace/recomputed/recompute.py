@@ -19,8 +19,7 @@ from headwater.graph.associations import NONE, Behaviour, Boundary
 from headwater.graph.records import Wanted
 from headwater.graph.records.tables import schema_of
 from headwater.graph.trace.answer import FoundAgain
-from headwater.graph.trace.database.translate import Untranslatable
-from headwater.graph.trace.files.reader import literal
+from headwater.graph.trace.database.sql import Untranslatable, literal
 from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import Column, references
 from headwater.graph.trace.recomputed.group_keys import keys_told

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headwater.graph.associations import Behaviour, Operator
-from headwater.graph.trace.database.translate import Translator, Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.plan import Plan
+from headwater.graph.trace.translate import Translator
 
 _EXISTS = {Behaviour.MATCH: "EXISTS", Behaviour.ABSENCE: "NOT EXISTS"}
 

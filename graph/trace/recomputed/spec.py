@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from headwater.graph.associations import NONE, Behaviour, Boundary, Expression, Operator
 from headwater.graph.records.tables import value_name
-from headwater.graph.trace.database.translate import Translator, Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.plan import Column, references
 from headwater.graph.trace.recomputed.relation import Again, Relation, relation_of
 from headwater.graph.trace.session import Capture
+from headwater.graph.trace.translate import Translator
 
 _MIXED = 0x3C6EF37200000000  # what a key that is one whole number is mixed with, so that no key is the reference "none"
 _NULL = 0x5DEECE66D1CE4E5B  # what stands for a key that is null

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from headwater.graph.associations import Operator
 from headwater.graph.model import node_id
 from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.trace.database.sql import literal, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.footers import check_columns
-from headwater.graph.trace.files.reader import exactly, literal, quoted
+from headwater.graph.trace.files.reader import exactly
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 

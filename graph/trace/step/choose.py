@@ -16,12 +16,13 @@ import numpy as np
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import Definition, Expression, Operator
 from headwater.graph.trace.database.in_memory import taken
-from headwater.graph.trace.database.translate import Translator, Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.plan import Column, branches
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.order import held_order, order_of
 from headwater.graph.trace.step.values import leaf_tables
+from headwater.graph.trace.translate import Translator
 
 _GREATEST = frozenset({"max", "bool_or", "some", "any"})
 _LEAST = frozenset({"min", "bool_and", "every"})

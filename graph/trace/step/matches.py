@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 import duckdb
 
 from headwater.graph.associations import NONE, Behaviour, Boundary, Expression, Operator
-from headwater.graph.trace.database.translate import Translator, Untranslatable
-from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.database.sql import Untranslatable, decoded
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.session import Capture, Session
+from headwater.graph.trace.translate import Translator
 
 _BRANCHES = frozenset({"||", "or", "if", "case", "casewhen", "case_when", "coalesce"})
 ROW, MATCH = "l", "m"  # the aliases of a row of the semi-join and of a row that may match it
@@ -63,21 +63,6 @@ def _values(boundary: Boundary, alias: str, types: Mapping[int | None, str | Non
         for place, attr in enumerate(attributes)
         if attr is not None
     }
-
-
-def decoded(value: str, spark: str | None) -> str:
-    """A value out of its 64 bits (docs: capture format, role `value`)."""
-    kind = duckdb_type(spark)
-    if kind is None:
-        raise Untranslatable(f"a value of the type {spark}")
-    if kind == "DATE":
-        return f"(DATE '1970-01-01' + CAST({value} AS INTEGER))"
-    if kind in {"TIMESTAMP", "TIMESTAMPTZ"}:
-        return f"CAST(make_timestamp({value}) AS {kind})"
-    if kind.startswith("DECIMAL"):
-        scale = int(kind.rstrip(")").split(",")[1])
-        return f"CAST(CAST({value} AS DECIMAL(19,0)) * CAST({10.0**-scale:.{scale}f} AS DECIMAL({scale + 1},{scale})) AS {kind})"
-    return f"CAST({value} AS {kind})"
 
 
 class _Recorded(Translator):

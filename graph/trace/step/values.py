@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Behaviour, Boundary, Definition, Expression, Operator
 from headwater.graph.trace.database.decimals import summed
-from headwater.graph.trace.database.translate import Translator, Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import Column, branches, names, references
@@ -18,6 +18,7 @@ from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.collisions import collided
 from headwater.graph.trace.step.frames import influence
 from headwater.graph.trace.step.lookup import grouped
+from headwater.graph.trace.translate import Translator
 
 Leaves = Mapping[int, Mapping[int, str]]  # operator → attribute → Spark's type
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.associations import Application, Expression, Manifest, Operator, RunName
-from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.recomputed.relation import Again, relation_of
 

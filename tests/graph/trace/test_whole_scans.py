@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import SourceChangedError
 from headwater.graph.associations import NONE, pack
-from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.recomputed.spec import group_of, key_of, reference_of
 from headwater.graph.trace.recomputed.whole import WholeScan, whole_scan
 from headwater.graph.trace.session import Capture, Session

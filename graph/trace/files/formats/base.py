@@ -98,7 +98,7 @@ class Format:
         Raises:
             Untranslatable: the files may hold other values than Spark read of them.
         """
-        from headwater.graph.trace.database.translate import Untranslatable
+        from headwater.graph.trace.database.sql import Untranslatable
 
         del database, shape, files
         defaulted = {column.name.lower() for column in source.columns if column.default}

@@ -14,9 +14,10 @@ from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.records.decode import Longs, arrow_of
 from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.lines import LineRules
-from headwater.graph.trace.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places, quoted
+from headwater.graph.trace.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.files.textvalues import certain, typed
 

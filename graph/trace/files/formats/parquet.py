@@ -12,25 +12,12 @@ from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Columns, Database
-from headwater.graph.trace.database.translate import Untranslatable
+from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.excerpts import Excerpt
 from headwater.graph.trace.files.footers import check_columns, footers
 from headwater.graph.trace.files.formats.base import Format
-from headwater.graph.trace.files.reader import (
-    FILE,
-    HIDDEN,
-    LINE,
-    NO_ROWS,
-    ROW,
-    Reader,
-    ReadFile,
-    Wanted,
-    exactly,
-    extra,
-    places,
-    quoted,
-)
+from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, exactly, extra, places
 from headwater.graph.trace.files.shapes import Shape
 
 _FEW = 16  # files that are scanned one by one

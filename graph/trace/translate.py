@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from headwater.graph.associations import NONE, Behaviour, Definition, Expression, Operator
 from headwater.graph.trace.database.decimals import computed, summed, widens
+from headwater.graph.trace.database.sql import Untranslatable, literal
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 from headwater.graph.trace.files.formats import format_of
-from headwater.graph.trace.files.reader import literal
 from headwater.graph.trace.plan import Plan
 
 _COMPARE = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "<>", "<=>": "IS NOT DISTINCT FROM"}
@@ -25,10 +25,6 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STRINGS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "contains"}
 _FIRST_ALONE = frozenset({Behaviour.MATCH, Behaviour.ABSENCE})  # their rows have the columns of their first input
 _OWN_ROWS = frozenset({Behaviour.WINDOW, Behaviour.MATCH, Behaviour.KEPT})  # what may have a boundary of the rows that it puts out
-
-
-class Untranslatable(Exception):  # noqa: N818 - a turn taken, not an error
-    """The value cannot be had by association; the message says of what."""
 
 
 class Translator:

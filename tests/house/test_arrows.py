@@ -1,0 +1,69 @@
+"""Below graph/, folders import one another along the arrows that ARCHITECTURE.md draws, and never in a circle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.house.test_imports import _imports
+
+Folder = tuple[str, ...]
+
+
+@pytest.fixture(scope="module")
+def arrows(root: Path) -> set[tuple[Folder, Folder]]:
+    """The folders (and modules beside them) of which one imports another, as their steps below graph/."""
+    return {
+        (_folder(root, path.relative_to(root / "graph").with_suffix("").parts), imported)
+        for path in sorted((root / "graph").rglob("*.py"))
+        for name, _ in _imports(path, ".".join(("headwater", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"))
+        if name.startswith("headwater.graph.") and (imported := _folder(root, tuple(name.split(".")[2:])))
+    }
+
+
+def _folder(root: Path, parts: tuple[str, ...]) -> Folder:
+    """The folder that a module lies in; of a module beside the folders of graph/, its name."""
+    while len(parts) > 1 and not (root / "graph").joinpath(*parts).is_dir():
+        parts = parts[:-1]
+    return parts
+
+
+def _drawn(root: Path) -> dict[str, set[str]]:
+    """The arrows of ARCHITECTURE.md: the block after the words that announce it."""
+    text = (root / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("Below `graph/`")[2]
+    block = text.partition("```")[2].partition("```")[0]
+    lines = [re.fullmatch(r"(\w+(?:, \w+)*) +→ ?(.*)", line.strip()) for line in block.strip().splitlines()]
+    return {part: set(re.findall(r"\w+", line[2])) for line in lines if line for part in line[1].split(", ")}
+
+
+def test_the_folders_of_the_graph_import_what_the_architecture_says_and_nothing_else(root: Path, arrows: set[tuple[Folder, Folder]]):
+    found: dict[str, set[str]] = {path.stem: set() for path in (root / "graph").iterdir() if not path.stem.startswith("_")}
+    for (importing, *_), (imported, *_) in arrows:
+        if importing not in (imported, "__init__"):
+            found[importing].add(imported)
+    assert _drawn(root) == found
+
+
+def test_no_folders_import_each_other_in_a_circle(arrows: set[tuple[Folder, Folder]]):
+    for parent, level in _levels(arrows):
+        try:
+            TopologicalSorter(level).prepare()
+        except CycleError as circle:
+            pytest.fail(f"graph/{'/'.join(parent)}: {' imports '.join(reversed(circle.args[1]))}")
+
+
+def _levels(arrows: set[tuple[Folder, Folder]]) -> Iterator[tuple[Folder, dict[str, set[str]]]]:
+    """The arrows between the folders of each folder. What a folder has beside its folders may import these, and they it."""
+    levels: dict[Folder, dict[str, set[str]]] = {}
+    for importing, imported in arrows:
+        shared = next(
+            (place for place, (one, other) in enumerate(zip(importing, imported, strict=False)) if one != other),
+            min(len(importing), len(imported)),
+        )
+        if shared < min(len(importing), len(imported)):
+            levels.setdefault(importing[:shared], {}).setdefault(importing[shared], set()).add(imported[shared])
+    yield from sorted(levels.items())
