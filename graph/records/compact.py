@@ -1,31 +1,37 @@
 """Staged segments → the kept form: one sorted Parquet file a boundary.
 
-What fits is sorted in memory; what does not goes through DuckDB, which spills to disk. Sorted runs with DELTA_BINARY_PACKED and zstd
-take 0.1 to 3 bytes an edge, and the statistics of small row groups lead a trace to the few that it needs.
+Groups whose records come in order are sorted by their numbers (`grouping`). Of the others, what fits is sorted in memory; what does not
+goes through DuckDB, which spills to disk. Sorted runs with DELTA_BINARY_PACKED and zstd take 0.1 to 3 bytes an edge, and the statistics of
+small row groups lead a trace to the few that it needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headwater.errors import InvalidCaptureError
-from headwater.graph.associations import Boundary, Manifest, SegmentEntry
+from headwater.graph.associations import NONE, Boundary, Manifest, SegmentEntry
 from headwater.graph.associations.segment import Segment
-from headwater.graph.records.decode import arrow_of, longs_of
+from headwater.graph.records.decode import Longs, arrow_of, longs_of
 from headwater.graph.records.files import sync, write_durably
+from headwater.graph.records.grouping import GroupedRows
 from headwater.graph.records.layout import FILES, MANIFEST, KeptFile, boundary_name, files_text, manifest_text
 from headwater.graph.records.lists import keep_lists
 from headwater.graph.records.numbering import Numbering
 from headwater.graph.records.ordering import collided, ordered
-from headwater.graph.records.tables import batches, files_written, order_of, schema_of
+from headwater.graph.records.tables import batches, files_written, order_of, parts_of, schema_of
 
 _ROW_GROUP = 32_768
 _IN_MEMORY = 32_000_000  # longs: with copies and what sorts them, less than what DuckDB may take
+_IN_RUNS = 16_000_000  # longs of sorted runs in memory
+_AT_ONCE = 1 << 20  # rows of such a run: what is sorted stays near the processor
 _MEMORY = "1GB"
 # Of the two hashes of each group only those are kept that tell of two keys in one: as good as never any.
 _COLLIDED = "(SELECT key, unnest([min(checked), max(checked)]) AS checked FROM unsorted GROUP BY key HAVING min(checked) <> max(checked))"
@@ -58,8 +64,10 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
 
 def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering) -> None:
     schema = schema_of(boundary)
-    unsorted = batches(boundary, segments, files)
     target = folder / boundary_name(boundary.boundary)
+    if numbering.is_numbered(boundary) and _grouped(boundary, segments, target, numbering):
+        return
+    unsorted = batches(boundary, segments, files)
     if sum(segment.footer.rows for segment in segments) * len(schema) <= _IN_MEMORY:
         parts = sorted((batch for batch in unsorted if batch.num_rows), key=lambda batch: _first(boundary, batch))  # often that is all
         _write(_ordered(boundary, pa.Table.from_batches(parts, schema), numbering).to_batches(), schema, target)
@@ -70,6 +78,25 @@ def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequ
         database.register("unsorted", pa.RecordBatchReader.from_batches(schema, numbered))
         rows = _COLLIDED if _is_for_collisions(boundary) else "unsorted"
         keep_sorted(boundary, database, rows, target)
+
+
+def _grouped(boundary: Boundary, segments: Sequence[Segment], target: Path, numbering: Numbering) -> bool:
+    """Write the rows of numbered groups, if those of each segment come in the order of their records; False where they do not."""
+    schema = schema_of(boundary)
+    others = [name for name in schema.names if name != "key"]
+    with TemporaryDirectory(dir=target.parent, prefix="runs-") as runs:
+        rows = GroupedRows(Path(runs), most_rows=max(1, _IN_RUNS // len(schema)))
+        for columns in parts_of(boundary, segments, _AT_ONCE):
+            if not rows.add(numbering.places(boundary, columns["key"]), [columns[name] for name in others]):
+                return False
+        _write((_batch(schema, others, *part) for part in rows.sorted()), schema, target)
+    return True
+
+
+def _batch(schema: pa.Schema, others: Sequence[str], places: Longs, columns: Sequence[Longs]) -> pa.RecordBatch:
+    key = np.where(places == 0, NONE, places - 1)
+    arrays = {"key": arrow_of(key)} | {name: arrow_of(column) for name, column in zip(others, columns, strict=True)}
+    return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
 def _is_for_collisions(boundary: Boundary) -> bool:

@@ -5,6 +5,7 @@ These two stand in for `to_numpy` and `pyarrow.array`, each of which loads panda
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.errors import InvalidCaptureError
-from headwater.graph.associations.segment import NUMBERED, PLAIN, PackedColumn, Segment
+from headwater.graph.associations.segment import NUMBERED, PLAIN, Block, PackedColumn, Segment
 
 Longs = npt.NDArray[np.int64]
 _TYPES: dict[int, Any] = {1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<u8")}
@@ -24,10 +25,26 @@ def decode(segment: Segment) -> list[Longs]:
     Raises:
         InvalidCaptureError: a block is damaged.
     """
-    blocks = [[_column(segment.name, column, block.rows) for column in block.columns] for block in segment.blocks()]
-    if not blocks:
-        return [np.empty(0, np.int64) for _ in segment.footer.columns]
-    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    whole = list(decode_parts(segment, max(1, segment.footer.rows)))
+    return whole[0] if whole else [np.empty(0, np.int64) for _ in segment.footer.columns]
+
+
+def decode_parts(segment: Segment, rows: int) -> Iterator[list[Longs]]:
+    """All columns of a segment, of so many rows at a time, or a few more: blocks stay whole.
+
+    Raises:
+        InvalidCaptureError: a block is damaged.
+    """
+    blocks: list[Block] = []
+    count = 0
+    for block in segment.blocks():
+        blocks.append(block)
+        count += block.rows
+        if count >= rows:
+            yield _columns(segment.name, blocks, count)
+            blocks, count = [], 0
+    if blocks:
+        yield _columns(segment.name, blocks, count)
 
 
 def longs_of(column: pa.ChunkedArray) -> Longs:
@@ -41,17 +58,34 @@ def arrow_of(longs: Longs) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(longs), [None, pa.py_buffer(np.ascontiguousarray(longs, np.int64))])
 
 
-def _column(name: str, column: PackedColumn, rows: int) -> Longs:
-    if column.form == NUMBERED:
-        return _numbered(name, column)
+def _columns(name: str, blocks: Sequence[Block], rows: int) -> list[Longs]:
+    width = len(blocks[0].columns)
+    if any(len(block.columns) != width for block in blocks):
+        raise InvalidCaptureError(f"Segment {name} is damaged: its blocks differ in their columns.", field=name)
+    columns = [np.empty(rows, np.int64) for _ in range(width)]
+    at = 0
+    for block in blocks:
+        for whole, column in zip(columns, block.columns, strict=True):
+            _unpack(name, column, whole[at : at + block.rows])
+        at += block.rows
+    return columns
+
+
+def _unpack(name: str, column: PackedColumn, into: Longs) -> None:
     base = np.uint64(column.base % 2**64)
-    if column.width == 0:
-        return np.full(rows, base, np.uint64).view(np.int64)
-    payload = np.frombuffer(column.payload, _TYPES[column.width]).astype(np.uint64)
-    if column.form == PLAIN:
-        return (payload + base).view(np.int64)
-    steps = (payload >> np.uint64(1)) ^ (np.uint64(0) - (payload & np.uint64(1)))
-    return (np.cumsum(steps, dtype=np.uint64) + base).view(np.int64)
+    values = into.view(np.uint64)
+    if column.form == NUMBERED:
+        into[:] = _numbered(name, column)
+    elif column.width == 0:
+        values[:] = base
+    elif column.form == PLAIN:
+        np.add(np.frombuffer(column.payload, _TYPES[column.width]), base, out=values, dtype=np.uint64)
+    else:
+        payload = np.frombuffer(column.payload, _TYPES[column.width])
+        np.right_shift(payload, 1, out=values, dtype=np.uint64)
+        np.bitwise_xor(values, np.uint64(0) - (payload & 1).astype(np.uint64), out=values)
+        np.cumsum(values, out=values)
+        values += base
 
 
 def _numbered(name: str, column: PackedColumn) -> Longs:

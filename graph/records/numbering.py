@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.graph.associations import NONE, Boundary, Manifest
@@ -68,6 +69,14 @@ class Numbering:
         referred = self._referred(boundary)
         return {name: self._numbers[referred[name]].of(column) if name in referred else column for name, column in columns.items()}
 
+    def is_numbered(self, boundary: Boundary) -> bool:
+        """Whether a boundary is of groups that have numbers here, and refers to no others."""
+        return self._numbered(boundary, "group") and not self._referred(boundary)
+
+    def places(self, boundary: Boundary, keys: Longs) -> npt.NDArray[np.uint32]:
+        """For rows of such a boundary their groups' numbers as they sort: "none" is 0, and each number one more."""
+        return self._numbers[boundary.operator].places_of(keys)
+
     def batch(self, boundary: Boundary, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Both of rows that come in any order."""
         columns = {name: longs_of(pa.chunked_array([batch.column(name)])) for name in batch.schema.names}
@@ -92,30 +101,37 @@ class _Numbers:
         """The numbers of groups; "none" stays."""
         if not len(hashes):
             return hashes
+        numbers, indices = self._distinct(hashes)
+        made: Longs = numbers[indices]
+        return made
+
+    def places_of(self, hashes: Longs) -> npt.NDArray[np.uint32]:
+        """The same as small numbers: 0 for "none", else one more."""
+        if not len(hashes):
+            return np.empty(0, np.uint32)
+        numbers, indices = self._distinct(hashes)
+        small = np.where(numbers == NONE, 0, numbers + 1).astype(np.uint32)
+        made: npt.NDArray[np.uint32] = small[indices]
+        return made
+
+    def _distinct(self, hashes: Longs) -> tuple[Longs, npt.NDArray[np.int32]]:
+        """The number of each hash that there is, in the order in which they come, and which of these each row has."""
         met = arrow_of(hashes).dictionary_encode()
-        distinct = longs_of(pa.chunked_array([met.dictionary]))  # in the order in which they come
-        self._add(distinct)
-        numbers = self._of_known(distinct)
-        numbers[distinct == NONE] = NONE
-        places = np.frombuffer(met.indices.buffers()[1], np.int32)[met.indices.offset :][: len(hashes)]
-        made: Longs = numbers[places]
-        return made
+        numbers = self._of_each(longs_of(pa.chunked_array([met.dictionary])))
+        return numbers, np.frombuffer(met.indices.buffers()[1], np.int32)[met.indices.offset :][: len(hashes)]
 
-    def _add(self, distinct: Longs) -> None:
-        new = distinct[distinct != NONE]
-        if len(self._hashes):
-            places = np.minimum(np.searchsorted(self._hashes, new), len(self._hashes) - 1)
-            new = new[self._hashes[places] != new]
-        if not len(new):
-            return
-        hashes = np.concatenate([self._hashes, new])
-        numbers = np.concatenate([self._numbers, np.arange(len(self._hashes), len(hashes), dtype=np.int64)])
-        places = np.argsort(hashes)
-        self._hashes, self._numbers = hashes[places], numbers[places]
-
-    def _of_known(self, distinct: Longs) -> Longs:
-        if not len(self._hashes):
-            return np.full(len(distinct), NONE, np.int64)
-        places = np.minimum(np.searchsorted(self._hashes, distinct), len(self._hashes) - 1)
-        made: Longs = self._numbers[places]
-        return made
+    def _of_each(self, distinct: Longs) -> Longs:
+        """The numbers of groups, each of which is there once; new ones are numbered as they come."""
+        order = np.argsort(distinct)
+        ascending = distinct[order]  # what is looked for in order lies near what was looked for before
+        places = np.searchsorted(self._hashes, ascending)
+        known = np.append(self._hashes, NONE)[places] == ascending
+        known &= ascending != NONE
+        numbers = np.full(len(distinct), NONE, np.int64)
+        numbers[order[known]] = self._numbers[places[known]]
+        new = ~known & (ascending != NONE)
+        if new.any():
+            numbers[np.sort(order[new])] = np.arange(len(self._hashes), len(self._hashes) + int(new.sum()))
+            self._numbers = np.insert(self._numbers, places[new], numbers[order[new]])
+            self._hashes = np.insert(self._hashes, places[new], ascending[new])
+        return numbers

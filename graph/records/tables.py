@@ -34,7 +34,7 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Boundary
 from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
 from headwater.graph.associations.segment import Segment, WrittenFile
-from headwater.graph.records.decode import Longs, arrow_of, decode
+from headwater.graph.records.decode import Longs, arrow_of, decode, decode_parts
 from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, uri_of
 
@@ -95,16 +95,27 @@ def batches(boundary: Boundary, segments: Sequence[Segment], files: Sequence[Kep
     index = {file.block.path: number for number, file in enumerate(files)}
     schema = schema_of(boundary)
     for segment in segments:
-        columns = decode(segment)
-        if len(columns) != len(boundary.columns):
-            raise InvalidCaptureError(
-                f"Segment {segment.name} has {len(columns)} columns; boundary {boundary.boundary} has {len(boundary.columns)}.",
-                field=segment.name,
-            )
-        by_role = dict(zip(_roles(boundary), columns, strict=True))
+        by_role = _by_role(boundary, segment, decode(segment))
         own = _own(boundary, segment, by_role, index)
         arrays = [own[name] if name in own else by_role[name] for name in schema.names]
         yield pa.RecordBatch.from_arrays([arrow_of(array) for array in arrays], schema=schema)
+
+
+def parts_of(boundary: Boundary, segments: Sequence[Segment], rows: int) -> Iterator[dict[str, Longs]]:
+    """The columns of a `group` boundary by their kept names, some rows at a time, the segment with the least first references first.
+
+    Raises:
+        InvalidCaptureError: a segment is damaged, or does not fit the boundary.
+    """
+    names = schema_of(boundary).names[1:]
+
+    def first(segment: Segment) -> list[int]:
+        columns = _by_role(boundary, segment, next(decode_parts(segment, 1)))
+        return [int(columns[name][0]) for name in names]
+
+    for segment in sorted((segment for segment in segments if segment.footer.rows), key=first):
+        for columns in decode_parts(segment, rows):
+            yield _by_role(boundary, segment, columns)
 
 
 def files_written(segments: Sequence[Segment]) -> list[KeptFile]:
@@ -154,6 +165,15 @@ def _roles(boundary: Boundary) -> list[str]:
         else:
             names.append(column.role if column.role in {"key", "nulls", "total"} else _frame_name(column.role, column.frame))
     return names
+
+
+def _by_role(boundary: Boundary, segment: Segment, columns: Sequence[Longs]) -> dict[str, Longs]:
+    if len(columns) != len(boundary.columns):
+        raise InvalidCaptureError(
+            f"Segment {segment.name} has {len(columns)} columns; boundary {boundary.boundary} has {len(boundary.columns)}.",
+            field=segment.name,
+        )
+    return dict(zip(_roles(boundary), columns, strict=True))
 
 
 def _frame_name(role: str, frame: int | None) -> str:

@@ -134,3 +134,15 @@ def test_keys_that_are_whole_numbers_stay(monkeypatch) -> None:
     monkeypatch.delitem(ROWS, 5)
     recorded = {0: [(3, 1)], 1: [(3, 1)], 2: [(-7, 0, 1)], 3: [(0, 3, -7), (3, NONE, 3)], 4: [(3, 3), (0, 3)]}
     assert [row[2] for row in kept(recorded, 1)[4]] == [3, 0]
+
+
+@settings(max_examples=15, deadline=None)
+@given(RECORDED, st.integers(1, 3), st.sampled_from([1, 4, 1_000]))
+def test_groups_whose_records_come_in_order_are_kept_alike_in_one_go_and_in_runs(recorded, parts, at_once) -> None:
+    for number in (0, 2):
+        recorded[number] = sorted(recorded[number], key=lambda row: (row[-1], *row[1:-1]))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compacting, "_AT_ONCE", at_once)
+        patched.setattr(compacting, "_IN_RUNS", at_once)
+        made = kept(recorded, parts)
+    assert made == kept(recorded, parts)
