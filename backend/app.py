@@ -53,7 +53,7 @@ def create_app(
     """
     known = credentials or Credentials(settings.key(), tenant=DEFAULT_TENANT)
     metrics = Metrics()
-    audit = AuditLog(settings.folder.audit)
+    audit = AuditLog(settings.folder.audit, most_bytes=settings.audit_bytes, kept=settings.audit_files)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""Reads the audit log of a home, latest line first, without reading more of it than is asked for."""
+"""The files of a home's audit log, and its lines, latest first, without reading more of them than is asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,21 @@ class Found:
     damaged: int
 
 
+def earlier_files(path: Path) -> list[Path]:
+    """The files of an audit log that are full, earliest first. `path` is the file that is written now."""
+    return sorted(path.parent.glob(f"{path.stem}-*{path.suffix}"))
+
+
+def name_of_full(path: Path, at: datetime) -> Path:
+    """What the file that is written now is called from the instant on at which it is full."""
+    return path.with_name(f"{path.stem}-{at.astimezone(UTC):%Y%m%dT%H%M%S.%f}Z{path.suffix}")
+
+
 def latest(path: Path, wanted: Wanted, most: int) -> Found:
     """The latest entries of an audit log; none where there is no log."""
     found: list[Entry] = []
     damaged = 0
-    for line in _backward(path) if path.exists() else ():
+    for line in _lines(path):
         if len(found) >= most:
             break
         try:
@@ -62,9 +72,26 @@ def latest(path: Path, wanted: Wanted, most: int) -> Found:
     return Found(tuple(reversed(found)), damaged)
 
 
-def _backward(path: Path) -> Iterator[bytes]:
-    """The lines of a file, last first, without the empty ones."""
-    with path.open("rb") as file:
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of all files, last first."""
+    read: set[int] = set()
+    yield from _backward(path, read)
+    # Listed afterwards: the file that was written when this began may be full and have another name by now.
+    for file in reversed(earlier_files(path)):
+        yield from _backward(file, read)
+
+
+def _backward(path: Path, read: set[int]) -> Iterator[bytes]:
+    """The lines of a file, last first, without the empty ones; none where there is no file, or one that was read under another name."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        number = os.fstat(file.fileno()).st_ino
+        if number in read:
+            return
+        read.add(number)
         place = file.seek(0, os.SEEK_END)
         rest = b""
         while place > 0:

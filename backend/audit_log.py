@@ -1,9 +1,10 @@
 """The audit log: who asked what, of which data, how many records were told, and what was decided; one JSON object a line.
 
 For everything that the service tells of records, exports, changes or refuses. Lines are only ever appended, to `audit.jsonl` of the home,
-mode 0600. A line is with the operating system before its answer leaves, so that the end of the process loses none; it is on the disk within
-a second. Where a line cannot be written, the answer is not given. What is refused to strangers is counted when there is too much of it,
-since a stranger must not be able to fill the disk.
+mode 0600; a full file is put aside under the name of the instant, and of those the oldest beyond the number to keep are removed. A line is
+with the operating system before its answer leaves, so that the end of the process loses none; it is on the disk within a second. Where a
+line cannot be written, the answer is not given. What is refused to strangers is counted when there is too much of it, since a stranger must
+not be able to fill the disk.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
+from headwater.backend.audit_lines import earlier_files, name_of_full
 from headwater.errors import UnavailableError
 
 VERSION = 1
@@ -34,11 +36,17 @@ _Waiting = tuple[bytes, "Future[None]"]
 
 
 class AuditLog:
-    """Appends lines from a thread of its own. Safe to use from any thread."""
+    """Appends lines from a thread of its own. Safe to use from any thread.
 
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    A file is full at `most_bytes` (0: never); `kept` are kept beside the one that is written.
+    """
+
+    def __init__(self, path: Path, *, most_bytes: int = 0, kept: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
+        self._most_bytes = most_bytes
+        self._kept = kept
         self._clock = clock
+        self._size = 0
         self._file: int | None = None
         self._torn = False  # the last line may have no end
         self._unsynced_since: float | None = None
@@ -121,12 +129,14 @@ class AuditLog:
         return found, True
 
     def _write(self, line: bytes) -> None:
+        if self._most_bytes and self._file is not None and self._size >= self._most_bytes:
+            self._put_aside()
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             status = os.fstat(self._file)
             if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
                 os.fchmod(self._file, 0o600)
-            end = status.st_size
+            end = self._size = status.st_size
             self._torn = end > 0 and os.pread(self._file, 1, end - 1) != b"\n"
         whole = b"\n" + line if self._torn else line
         self._torn = True
@@ -134,6 +144,7 @@ class AuditLog:
         if written < len(whole):
             os.write(self._file, whole[written:])  # says why it was short
         self._torn = False
+        self._size += len(whole)
         if self._unsynced_since is None:
             self._unsynced_since = self._clock()
 
@@ -146,6 +157,18 @@ class AuditLog:
                 os.fdatasync(self._file)
             except OSError as error:
                 self._fail(error)
+
+    def _put_aside(self) -> None:
+        """Begin a new file. Where that fails, the one that is full goes on: what is told is written somewhere."""
+        self._sync(at_once=True)
+        try:
+            self._path.rename(name_of_full(self._path, datetime.now(UTC)))
+            self._close()
+            for old in earlier_files(self._path)[: -self._kept]:
+                old.unlink(missing_ok=True)
+        except OSError as error:
+            self._size = 0  # tried again when as much has been written once more
+            _log.warning("the audit log %s cannot be put aside: %s", self._path, error)
 
     def _fail(self, error: OSError) -> None:
         if self.state == "ok":

@@ -8,12 +8,14 @@ and a backup with a link in it, which would bring in the file that it leads to, 
     backup.json                what is in it
     graph-<tenant>.ndjson.gz   docs/reference/graph-file.md
     ingest.db, associations/   as in the home
+    audit.jsonl, audit-*.jsonl as in the home
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -22,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from headwater.backend.audit_lines import earlier_files
 from headwater.backend.graph_file import export_graph, import_graph
 from headwater.backend.home import Home
 from headwater.backend.ingest_log import IngestLog
@@ -31,6 +34,7 @@ from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.graph.records.staging import FOLDER as STAGING
 
 _FORMAT, _VERSION = "headwater-backup", 1
+_LONGEST_LINE = 1 << 20
 _INDEX, _LOG, _ASSOCIATIONS, _CATALOG = "backup.json", "ingest.db", "associations", "catalog.db"
 
 
@@ -109,6 +113,7 @@ def _copy_files(home: Home, folder: Path) -> None:
             _copy_captures(source, target / tenant.name / source.name)
     if (home.associations / _CATALOG).exists():
         _copy_database(home.associations / _CATALOG, target / _CATALOG)
+    _copy_audit(home.audit, folder)
 
 
 def _copy_captures(source: Path, target: Path) -> None:
@@ -123,8 +128,28 @@ def _copy_captures(source: Path, target: Path) -> None:
             raise
 
 
+def _copy_audit(path: Path, target: Path) -> None:
+    for source in (path, *earlier_files(path)):
+        copy = target / source.name
+        copy.touch(mode=0o600)
+        try:
+            shutil.copyfile(source, copy)
+        except FileNotFoundError:  # there is none; or it was put aside, or removed, meanwhile
+            copy.unlink()
+            continue
+        with copy.open("r+b") as lines:  # the service may have been in the middle of a line
+            start = max(0, lines.seek(0, os.SEEK_END) - _LONGEST_LINE)
+            lines.seek(start)
+            lines.truncate(start + lines.read().rfind(b"\n") + 1)
+
+
 def _bring_files(folder: Path, home: Home) -> None:
     shutil.copytree(folder / _ASSOCIATIONS, home.associations, dirs_exist_ok=True)
+    for source in (folder / home.audit.name, *earlier_files(folder / home.audit.name)):
+        target = home.audit.with_name(source.name)
+        if source.is_file() and not target.exists():
+            shutil.copyfile(source, target)
+            target.chmod(0o600)
     draft = home.log.with_name(".ingest.db.restoring")
     shutil.copyfile(folder / _LOG, draft)
     draft.chmod(0o600)

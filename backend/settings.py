@@ -66,6 +66,10 @@ class Settings(BaseSettings):
     max_connections: int = Field(
         default=512, ge=16, description="Most connections at once; beyond, the one that has waited longest for its client is closed."
     )
+    audit_bytes: int = Field(
+        default=256 * _MB, ge=0, description="Bytes at which a file of the audit log is full and the next one begins; 0: never."
+    )
+    audit_files: int = Field(default=8, ge=1, description="How many full files of the audit log are kept; older ones are removed.")
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
     question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")

@@ -5,6 +5,10 @@ usable can stand there: one whose control says that the machine was not quiet is
 
     <!-- figure tpch: active, all: processor, active ÷ plain, geometric mean -->1.11 (1.09 to 1.12)<!-- /figure -->
 
+The same as a round number:
+
+    <!-- rounded first_tpch: auto, longest -->0.8 s<!-- /rounded -->
+
 All figures of a suite that have a target, as a table, with what they say of it:
 
     <!-- targets tpch -->…<!-- /targets -->
@@ -22,6 +26,7 @@ DOCUMENTS = ("README.md", "docs/benchmarks.md")
 _MARK = re.compile(
     r"(<!-- figure (?P<suite>[\w-]+): (?P<case>[^:>]+?)(?:: (?P<measure>[^>]+?))? -->)(?P<text>.*?)(<!-- /figure -->)", re.DOTALL
 )
+_ROUNDED = re.compile(_MARK.pattern.replace("figure", "rounded"), re.DOTALL)
 _TARGETS = re.compile(r"(<!-- targets (?P<suite>[\w-]+) -->).*?(<!-- /targets -->)", re.DOTALL)
 
 
@@ -33,12 +38,13 @@ def filled(text: str, results: Path) -> str:
         ValueError: a marked figure is not usable.
     """
     text = _MARK.sub(lambda mark: f"{mark[1]}{_shown(_find(mark, results))}{mark[6]}", text)
+    text = _ROUNDED.sub(lambda mark: f"{mark[1]}{_rounded(_find(mark, results))}{mark[6]}", text)
     return _TARGETS.sub(lambda mark: f"{mark[1]}\n{_table(mark['suite'], results)}\n{mark[3]}", text)
 
 
 def marks(text: str) -> int:
     """How many figures are marked."""
-    return len(_MARK.findall(text))
+    return len(_MARK.findall(text)) + len(_ROUNDED.findall(text))
 
 
 def _results(suite: str, results: Path) -> dict[str, Any]:
@@ -71,6 +77,16 @@ def _find(mark: re.Match[str], results: Path) -> dict[str, Any]:
 def _shown(case: dict[str, Any]) -> str:
     unit = "" if case["unit"] == "×" else f" {case['unit']}"
     return f"{case['value']:g}{unit} ({case['low']:g} to {case['high']:g})" if case["control"] else f"{case['value']:g}{unit}"
+
+
+def _rounded(case: dict[str, Any]) -> str:
+    """A figure to one digit, or to two where it begins with a one."""
+    value, unit = case["value"], case["unit"]
+    if unit == "ms" and value >= 100:
+        value, unit = value / 1000, "s"
+    digits = 2 if f"{value:e}"[0] == "1" else 1
+    shown = f"{float(f'{value:.{digits}g}'):g}" if value >= 10 or digits == 1 else f"{value:.1f}"
+    return shown if unit == "×" else f"{shown} {unit}"
 
 
 def _table(suite: str, results: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.audit_lines import Wanted, latest
+from headwater.backend.audit_lines import Wanted, earlier_files, latest, name_of_full
 from headwater.backend.audit_log import AuditLog
 from headwater.errors import UnavailableError
 
@@ -115,3 +115,58 @@ def test_the_latest_lines_that_fit_are_found(long: Path, wanted: Wanted, numbers
 
 def test_there_may_be_no_log(tmp_path: Path) -> None:
     assert latest(tmp_path / "none", Wanted(), 3).entries == ()
+
+
+def test_a_full_file_is_put_aside_and_the_oldest_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, most_bytes=1_000, kept=3)
+    log.start()
+
+    async def asked(count: int) -> None:
+        for number in range(count):
+            await log.write({"what": "trace", "number": number})
+
+    asyncio.run(asked(200))
+    log.close()
+    full = earlier_files(path)
+    assert len(full) == 3
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in (path, *full))
+    assert all(1_000 <= file.stat().st_size < 1_200 for file in full)
+    # What is kept has no gap, and is listed as of one file.
+    numbers = [entry["number"] for file in (*full, path) for entry in _lines(file) if entry["what"] == "trace"]
+    assert numbers == list(range(200 - len(numbers), 200))
+    found = latest(path, Wanted(decision=None), 1_000)
+    assert [entry["number"] for entry in found.entries if entry["what"] == "trace"] == numbers
+    assert found.damaged == 0
+    assert [entry.get("number") for entry in latest(path, Wanted(), 40).entries][:-1] == numbers[-39:]
+
+
+def test_a_file_that_cannot_be_put_aside_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, most_bytes=200)
+
+    def refuse(*_: object) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    log.start()
+    for _ in range(20):
+        asyncio.run(log.write({"what": "trace"}))
+    log.close()
+    assert log.state == "ok"
+    assert earlier_files(path) == []
+    assert len(_asked(path)) == 20
+
+
+def test_a_file_that_is_put_aside_while_it_is_read_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.write_text("".join(f'{{"number":{number},"at":"2026-01-01T00:00:00+00:00"}}\n' for number in range(3)))
+
+    def put_aside_first(file: Path) -> list[Path]:
+        aside = name_of_full(file, datetime(2026, 1, 2, tzinfo=UTC))
+        if not aside.exists():
+            file.rename(aside)
+        return earlier_files(file)
+
+    monkeypatch.setattr("headwater.backend.audit_lines.earlier_files", put_aside_first)
+    assert [entry["number"] for entry in latest(path, Wanted(), 10).entries] == [0, 1, 2]

@@ -116,6 +116,16 @@ def test_a_table_of_targets_says_what_is_met_and_what_is_open(root: Path, result
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [(61.43, "ms", "60 ms"), (821.4, "ms", "0.8 s"), (1.03, "×", "1.0"), (0.96, "×", "1"), (12.4, "ms", "12 ms"), (1350.0, "ms", "1.4 s")],
+)
+def test_a_figure_may_be_told_as_a_round_number(root: Path, tmp_path: Path, value: float, unit: str, shown: str):
+    (tmp_path / "demo.json").write_text(json.dumps({"cases": [CASE | {"value": value, "unit": unit}]}))
+    filled = load_script(root, "readme_figures").filled("<!-- rounded demo: all five jobs, active --><!-- /rounded -->", tmp_path)
+    assert filled == f"<!-- rounded demo: all five jobs, active -->{shown}<!-- /rounded -->"
+
+
 def test_a_suite_without_results_says_how_to_measure_it(root: Path, results: Path):
     filled = load_script(root, "readme_figures").filled("<!-- targets start --><!-- /targets -->", results)
     assert "Not measured yet: `make bench SUITE=start`." in filled

@@ -51,6 +51,19 @@ def test_a_backup_holds_no_secret_and_is_its_owners_alone(home: Path, tmp_path: 
     assert (tmp_path / "backup").stat().st_mode & 0o077 == 0
 
 
+def test_a_backup_holds_the_audit_log_in_whole_lines(home: Path, tmp_path: Path) -> None:
+    now, aside = home / "audit.jsonl", "audit-20260101T000000.000000Z.jsonl"
+    now.write_text('{"what":"trace"}\n{"what":"ro')
+    (home / aside).write_text('{"what":"rows"}\n')
+    headwater("store", "backup", str(tmp_path / "backup"), "--home", str(home))
+    headwater("store", "restore", str(tmp_path / "backup"), "--home", str(tmp_path / "new"))
+    assert (tmp_path / "new" / "audit.jsonl").read_text() == '{"what":"trace"}\n'
+    assert (tmp_path / "new" / aside).read_text() == '{"what":"rows"}\n'
+    assert all((tmp_path / "new" / name).stat().st_mode & 0o077 == 0 for name in ("audit.jsonl", aside))
+    now.unlink()
+    (home / aside).unlink()
+
+
 def test_a_backup_overwrites_nothing(home: Path, tmp_path: Path) -> None:
     (tmp_path / "backup").mkdir()
     (tmp_path / "backup" / "mine").touch()
