@@ -34,6 +34,8 @@ from headwater.graphql.access import Scope
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NEXT_PORTS = 50
+_QUEUE = 2048  # connections that the system keeps until they are accepted
+_AT_ONCE = 64  # of which so many are accepted before those that are open have their turn
 
 
 class LocalService:
@@ -55,7 +57,7 @@ class LocalService:
         self.exposed = settings.host not in _LOOPBACK
         app = create_app(settings, credentials=self._credentials, serving=True)
         # uvicorn's own log set-up is off: ours says what happened. Headers of proxies count from those alone that the settings name.
-        self._server = uvicorn.Server(
+        self._server = _Server(
             uvicorn.Config(
                 app,
                 http=bounded_by(limits or Limits(connections=settings.max_connections)),
@@ -64,6 +66,7 @@ class LocalService:
                 access_log=False,
                 ws="none",
                 lifespan="on",
+                backlog=_AT_ONCE,
                 proxy_headers=bool(settings.trusted_proxies),
                 forwarded_allow_ips=list(settings.trusted_proxies),
                 server_header=False,
@@ -119,6 +122,18 @@ class LocalService:
             self._thread.join()
 
 
+class _Server(uvicorn.Server):
+    """uvicorn's server, which many new connections do not keep from those that it has.
+
+    asyncio takes one number for two: how long the system's queue is, and how many connections are accepted in one turn of the loop.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for bound in sockets or ():
+            bound.listen(_QUEUE)
+
+
 def link_to(record: ServiceRecord, key: str, scopes: Collection[Scope] = READING) -> str:
     """A fresh link to the page of a service that runs already, for a session that may do what `scopes` say.
 
@@ -140,7 +155,7 @@ def _bind(host: str, port: int, *, exact: bool) -> socket.socket:
     error: OSError | None = None
     for candidate in (port,) if exact or port == 0 else range(port, port + _NEXT_PORTS):
         try:
-            bound = socket.create_server((host, candidate), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
+            bound = socket.create_server((host, candidate), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_QUEUE)
         except OSError as failure:
             error = failure
         else:
