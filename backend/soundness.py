@@ -157,7 +157,7 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
         return  # it was taken away a moment ago
     for boundary in boundaries:
         path = folder / boundary_name(boundary.boundary)
-        if boundary.derived is not None and not path.exists():
+        if boundary.recomputed is not None and not path.exists():
             continue  # found again by whoever asks
         if (fault := fault_of_file(path)) is not None:
             yield fault

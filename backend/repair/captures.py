@@ -40,7 +40,7 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
         there = f"; the damaged file is {put_aside(path).name} now" if path.exists() else ""
         keep_lists(read_manifest(path.parent), read_files(path.parent), path.parent)
         return Repair(path, f"made again from the manifest{there}")
-    if path.suffix == ".parquet" and _is_found_again(path):
+    if path.suffix == ".parquet" and _is_recomputed(path):
         aside = put_aside(path)
         return Repair(path, f"traces find its records again from their sources; the damaged file is {aside.name} now")
     return Repair(
@@ -90,9 +90,9 @@ def _manifest_of(path: Path, tenant: str, capture: str) -> Manifest | None:
     return found
 
 
-def _is_found_again(path: Path) -> bool:
+def _is_recomputed(path: Path) -> bool:
     try:
         boundaries = read_manifest(path.parent).boundaries
     except (HeadwaterError, OSError):
         return False
-    return any(each.derived is not None and path.name == f"b{each.boundary}.parquet" for each in boundaries)
+    return any(each.recomputed is not None and path.name == f"b{each.boundary}.parquet" for each in boundaries)

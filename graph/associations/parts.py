@@ -105,15 +105,15 @@ class BoundaryColumn(Wire):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Derived(Wire):
-    """How long finding the rows of one key again was estimated to take, in milliseconds.
+class Recomputed(Wire):
+    """What a trace needs to compute the rows of a boundary again. `estimate_ms` is how long the rows of one key were expected to take.
 
-    Of matches and rows of a semi-join, `keys` and `values` say what makes the columns `key` and `value` of a row, over what their side
-    puts out; of matches below a derived group `left` is the key of the left side. Of a group, `told` says that its reference tells its key.
+    Of matches and rows of a semi-join, `keys` and `values` are the expressions of the columns `key` and `value`, over the columns of their
+    side; of matches below a recomputed group, `left` is the key of the left side. `key_in_reference`: a group's reference tells its key.
     """
 
     estimate_ms: float
-    told: bool = False
+    key_in_reference: bool = key("told", default=False)
     left: tuple[Expression, ...] = ()
     keys: tuple[Expression, ...] = ()
     values: tuple[Expression, ...] = ()
@@ -121,7 +121,7 @@ class Derived(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Boundary(Wire):
-    """A place in the plan where associations were written, or, if `derived`, are found again when a trace asks.
+    """A place in the plan where associations were written; with `recomputed`, a trace computes them again instead.
 
     `compared` is what of a semi-join's condition a match must meet.
     """
@@ -130,7 +130,7 @@ class Boundary(Wire):
     kind: str
     operator: int
     columns: tuple[BoundaryColumn, ...]
-    derived: Derived | None = None
+    recomputed: Recomputed | None = field(default=None, metadata={"key": "derived"})
     compared: Expression | None = None
 
 

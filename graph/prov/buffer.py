@@ -1,4 +1,4 @@
-"""What was said so far, in its order: in memory while it is little, beyond that in a temporary file.
+"""A buffer of PROV statements, in order: in memory while they are few, then in a temporary file.
 
 A document can be written only when its last derivation is known, since that may close a circle; what comes before need not stay in memory.
 """
@@ -16,8 +16,8 @@ from headwater.graph.prov.model import Statement
 _PORTION = 5_000  # statements, some megabytes
 
 
-class Said:
-    """Append statements; read them as often as wanted, as long as none is appended meanwhile."""
+class StatementBuffer:
+    """Statements that can be appended, and read any number of times while none is appended."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None  # closed, and so removed, with the last reference to this
@@ -25,7 +25,7 @@ class Said:
         self._last: list[Statement] = []
 
     def append(self, statement: Statement) -> None:
-        """Say one more."""
+        """Add a statement."""
         self._last.append(statement)
         if len(self._last) >= _PORTION:
             self._put_away()

@@ -51,7 +51,7 @@ class Export:
         """The bundle, then what is said of it."""
         bundle = iri(node_id("bundle", self.target, self.at.isoformat(timespec="milliseconds")))
         yield Opened(bundle)
-        yield from self.statements.said
+        yield from self.statements.buffer
         yield from self.records or ()
         yield Closed(bundle)
         typed = ((TYPE, Name(f"{PROV}Bundle")), (LABEL, f"Provenance of {self.target}"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headwater.graph.prov.buffer import Said
+from headwater.graph.prov.buffer import StatementBuffer
 from headwater.graph.prov.circles import on_circles
 from headwater.graph.prov.model import PROV, Attributes, Kind, Name, Statement, Value
 from headwater.graph.prov.terms import LABEL, TYPE, iri, term
@@ -21,7 +21,7 @@ class Statements:
     """What is said in one bundle. Ids are node ids. `close` adds the derivations, when all are known; `said` is in order then."""
 
     def __init__(self) -> None:
-        self.said = Said()
+        self.buffer = StatementBuffer()
         self.weakened = 0
         self._known: set[tuple[str, ...]] = set()
         self._generation: dict[str, str] = {}
@@ -125,7 +125,7 @@ class Statements:
             self.influenced(influenced, by)
 
     def _say(self, kind: Kind, identifier: str | None, *args: str | None, attributes: Attributes = ()) -> None:
-        self.said.append(Statement(kind, None if identifier is None else iri(identifier), args, attributes))
+        self.buffer.append(Statement(kind, None if identifier is None else iri(identifier), args, attributes))
 
     def _new(self, *statement: str) -> bool:
         if statement in self._known:

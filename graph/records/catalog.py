@@ -106,11 +106,11 @@ class Catalog:
             database.execute("INSERT OR IGNORE INTO job (tenant, namespace, name) VALUES (?, ?, ?)", names)
             ((job,),) = database.execute("SELECT number FROM job WHERE tenant = ? AND namespace = ? AND name = ?", names)
             uses, output = known.enter(database, tenant, manifest, known.uses_of(manifest), job)
-            derived = any(boundary.derived is not None for boundary in manifest.boundaries)
+            recomputed = any(boundary.recomputed is not None for boundary in manifest.boundaries)
             entered = database.execute(
                 "INSERT INTO capture (tenant, capture, run, job, started, ended, status, output, derived, content) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [tenant, manifest.capture, run.run_id, job, manifest.started, manifest.ended, manifest.status, output, derived, content],
+                [tenant, manifest.capture, run.run_id, job, manifest.started, manifest.ended, manifest.status, output, recomputed, content],
             )
             number, ended = entered.lastrowid, manifest.ended
             database.execute("INSERT INTO tally VALUES (?, 1) ON CONFLICT DO UPDATE SET captures = captures + 1", [tenant])
@@ -129,7 +129,7 @@ class Catalog:
                 "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
                 [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
             )
-            if derived:
+            if recomputed:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
             # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.
             database.executemany(

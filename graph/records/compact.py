@@ -53,7 +53,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     files = files_written(by_boundary[manifest.sink.boundary]) if manifest.sink and manifest.sink.boundary in by_boundary else []
     numbering = Numbering(manifest)
     for boundary in numbering.order():
-        if boundary.derived is not None:
+        if boundary.recomputed is not None:
             continue  # nothing was written: traces find its rows again
         _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder, numbering)
     write_durably(folder / FILES, files_text(files))

@@ -32,10 +32,12 @@ class Numbering:
             rows[segment.boundary] = rows.get(segment.boundary, 0) + segment.rows
         most: dict[int, int] = {}  # by operator: how many groups it may have
         for boundary in manifest.boundaries:
-            if boundary.derived is None and boundary.kind in {"group", "check"}:
+            if boundary.recomputed is None and boundary.kind in {"group", "check"}:
                 most[boundary.operator] = min(rows[boundary.boundary], most.get(boundary.operator, _MOST + 1))
         hashed = {boundary.operator for boundary in manifest.boundaries if any(column.role == "check" for column in boundary.columns)}
-        recorded = {boundary.operator for boundary in manifest.boundaries if boundary.kind == "group" and boundary.derived is None} & hashed
+        recorded = {
+            boundary.operator for boundary in manifest.boundaries if boundary.kind == "group" and boundary.recomputed is None
+        } & hashed
         self._numbers = {operator: _Numbers() for operator in recorded if most[operator] <= _MOST}
         self._boundaries = manifest.boundaries
 

@@ -127,11 +127,11 @@ def _unseen(session: Session, files: Sequence[KnownFile], request: TraceRequest,
     check_rows(session, places, {file.number: rows[file.block] for file in files if file.block in rows})
     for file in files:
         session.say(file.block.path, file.problem or "it was not read", "unreadable")
-    begin = session.hold(_held_begin(places, each=each))
+    begin = session.hold(_begin_in_memory(places, each=each))
     return begin, [] if each else unread(session, places)[: request.limit]
 
 
-def _held_begin(places: Iterable[tuple[int, int]], *, each: bool) -> Columns:
+def _begin_in_memory(places: Iterable[tuple[int, int]], *, each: bool) -> Columns:
     file, row = np.array(list(places), np.int64).T
     return {"origin": np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64), "file": file, "row": row}
 
@@ -152,7 +152,7 @@ def _begun(
     """The records to begin with, as a table `origin, file, row`; their columns; and as they are shown."""
     if request.rows and request.where is None:
         read = select_at(session, shape, files, request.rows, values=request.selected_values)
-        begin = session.hold(_held_begin(read.records, each=each))
+        begin = session.hold(_begin_in_memory(read.records, each=each))
         return begin, read.columns, [] if each else list(read.records.values())[: request.limit]
     chosen = select(session, shape, files, where=request.where, rows=request.rows)
     place = f"dense_rank() OVER (ORDER BY {FILE}, {ROW}) - 1" if each else "0::BIGINT"
@@ -228,7 +228,7 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
     ranks = {file.number: place for place, file in enumerate(ordered)}
     known = [session.columns(table) for table in tables]
     if all(columns is not None for columns in known):
-        return _held_places([columns for columns in known if columns is not None], ranks, limit)
+        return _places_in_memory([columns for columns in known if columns is not None], ranks, limit)
     rank = mapped("file", ranks)
     union = " UNION ALL ".join(f"SELECT file, row FROM {table}" for table in tables)
     each_once = "DISTINCT " if len(tables) > 1 else ""  # as one table has them; another look at millions takes longer than the walk
@@ -236,7 +236,7 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
     return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count(table)
 
 
-def _held_places(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
+def _places_in_memory(tables: Sequence[Columns], ranks: Mapping[int, int], limit: int) -> tuple[list[tuple[int, int]], int]:
     """The same, of tables in memory."""
     ranked = [{"rank": in_memory.mapped(columns["file"], ranks), **in_memory.chosen(columns, ["file", "row"])} for columns in tables]
     places = in_memory.united([in_memory.taken(columns, columns["rank"] >= 0) for columns in ranked])

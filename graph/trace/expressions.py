@@ -57,11 +57,11 @@ def steps_of(capture: Capture, operators: Iterable[Operator], names: Names) -> l
     for operator in operators:
         definitions = picked(operator, given.get(operator.id, frozenset()))
         made = [Made(definition.name, readable(definition.expr.text)) for definition in definitions]
-        told = [one for one in made if one.expression != one.column]
+        computed = [one for one in made if one.expression != one.column]
         unread = operator.behaviour is Behaviour.WINDOW and not definitions
         decided = [] if unread else [readable(expression.text) for expression in _deciding(operator)]
-        if told or decided:
-            steps.append(Step(operator.op, told, decided))
+        if computed or decided:
+            steps.append(Step(operator.op, computed, decided))
     return steps
 
 

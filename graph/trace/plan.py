@@ -38,9 +38,9 @@ class Plan:
         self.operators = {operator.id: operator for operator in manifest.operators}
         self.order: dict[int, int] = {}
         if manifest.operators:
-            below_first: dict[int, None] = {}
-            self._number(manifest.operators[0].id, below_first)
-            self.order = {operator: place for place, operator in enumerate(reversed(below_first))}
+            inputs_first: dict[int, None] = {}
+            self._number(manifest.operators[0].id, inputs_first)
+            self.order = {operator: place for place, operator in enumerate(reversed(inputs_first))}
         self.opaque = [operator for operator in manifest.operators if operator.behaviour is Behaviour.OPAQUE]
         self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
         self._unread: dict[int, frozenset[int]] = {}
@@ -65,11 +65,11 @@ class Plan:
         """The boundary above an aggregate that has each group's two hashes, kept where groups share the first; or what tells its keys."""
         return self._boundaries.get(("check", operator.id))
 
-    def tells(self, operator: Operator) -> bool:
+    def knows_branches(self, operator: Operator) -> bool:
         """Whether it was recorded of an existence join which rows need no match of it, since another branch of the condition holds."""
         return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in branches(boundary))
 
-    def derives(self, operator: Operator) -> bool:
+    def has_own_rows(self, operator: Operator) -> bool:
         """Whether a reference to the operator names a row, or group of rows, that stands for itself; else it names what joins a row."""
         own = operator.behaviour in {Behaviour.SOURCE, Behaviour.GROUP, Behaviour.WINDOW}
         return own or self.boundary(operator) is not None
@@ -78,7 +78,7 @@ class Plan:
         """The operators that feed it, left to right."""
         return [self.operators[child] for child in operator.children]
 
-    def below(self, operator: Operator) -> Iterator[Operator]:
+    def upstream(self, operator: Operator) -> Iterator[Operator]:
         """The operator and all that feed it, each once, from above."""
         seen: set[int] = set()
         waiting = [operator.id]
@@ -91,18 +91,18 @@ class Plan:
 
     def scans(self, operator: Operator) -> list[Operator]:
         """The sources that feed an operator, each once, from above."""
-        return [below for below in self.below(operator) if below.behaviour is Behaviour.SOURCE]
+        return [one for one in self.upstream(operator) if one.behaviour is Behaviour.SOURCE]
 
     def between_windows(self, operator: Operator) -> bool:
         """Whether a window above asks for some columns of rows that windows below have made: peers of a rank, say, give no other."""
         above = (other for other in self.operators.values() if other.behaviour is Behaviour.WINDOW and other is not operator)
-        over = any(below is operator for window in above for below in self.below(window))
-        return over and any(below.behaviour is Behaviour.WINDOW for below in self.below(operator) if below is not operator)
+        over = any(one is operator for window in above for one in self.upstream(window))
+        return over and any(one.behaviour is Behaviour.WINDOW for one in self.upstream(operator) if one is not operator)
 
-    def type_below(self, operator: Operator, attr: int) -> str | None:
+    def type_of(self, operator: Operator, attr: int) -> str | None:
         """Spark's type of an attribute that is made at an operator or below it; None where it is made elsewhere."""
-        for below in self.below(operator):
-            types = {column.attr: column.type for column in below.attributes} | {made.attr: made.type for made in below.defines}
+        for one in self.upstream(operator):
+            types = {column.attr: column.type for column in one.attributes} | {made.attr: made.type for made in one.defines}
             if attr in types:
                 return types[attr]
         return None
@@ -110,7 +110,7 @@ class Plan:
     def above(self, scans: Iterable[int]) -> frozenset[int]:
         """The operators that some of these scans feed, and the scans themselves."""
         wanted = set(scans)
-        return frozenset(o.id for o in self.operators.values() if any(below.id in wanted for below in self.below(o)))
+        return frozenset(o.id for o in self.operators.values() if any(one.id in wanted for one in self.upstream(o)))
 
     def unread(self, window: Operator) -> frozenset[int]:
         """The windows next below, with only projections between, whose results this one does not read: they count as one with it."""
@@ -127,12 +127,12 @@ class Plan:
         key = (operator.id, inputs, made)
         if key not in self._carried:
             given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
-            for below in sorted({below.id for below in self.below(operator)} - {operator.id}, key=self.order.__getitem__):
-                of_union = self.operators[below].behaviour is Behaviour.UNION
-                needed = None if of_union else needs_of(self.operators[below], given[below], dict(made).get(below))
-                for place, child in enumerate(self.operators[below].inputs):
+            for identifier in sorted({one.id for one in self.upstream(operator)} - {operator.id}, key=self.order.__getitem__):
+                of_union = self.operators[identifier].behaviour is Behaviour.UNION
+                needed = None if of_union else needs_of(self.operators[identifier], given[identifier], dict(made).get(identifier))
+                for place, child in enumerate(self.operators[identifier].inputs):
                     if of_union:
-                        needed = needs_of(self.operators[below], given[below], place)
+                        needed = needs_of(self.operators[identifier], given[identifier], place)
                     known = given.get(child, frozenset())
                     given[child] = None if needed is None or known is None else known | needed
             self._carried[key] = given

@@ -128,7 +128,7 @@ class Session:
         self.files: list[KnownFile] = []
         self.incomplete: dict[Incomplete, None] = {}
         self.found_again: list[FoundAgain] = []
-        self.found: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # of derived boundaries: keys looked for, and a table of their rows
+        self.recomputed: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # by boundary: keys, and a table of their rows, computed again
         self._numbers: dict[FileBlock, int] = {}
         self._captures = captures
         self._tables = 0

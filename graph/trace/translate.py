@@ -93,7 +93,7 @@ class Translator:
             return self._result(operator, definition)
         if does in _OWN_ROWS and operator.id in self._columns and self._plan.boundary(operator):
             hides = does is Behaviour.MATCH and all(column.attr != attr for column in operator.attributes)
-            kind = self._plan.type_below(self._seen(operator)[0] if hides else operator, attr)
+            kind = self._plan.type_of(self._seen(operator)[0] if hides else operator, attr)
             return None if kind is None else self._leaf(operator, attr, kind, f"attribute {attr}")
         if does is Behaviour.BRANCHES and definition is not None:
             return self._branch(operator, definition)
@@ -146,7 +146,7 @@ class Translator:
 
     def _present(self, side: Operator) -> list[str]:
         """What holds of a row that has a part from one side of an outer join: some of these."""
-        return [f"c.{self._columns[operator.id]} <> {NONE}" for operator in self._plan.below(side) if operator.id in self._columns]
+        return [f"c.{self._columns[operator.id]} <> {NONE}" for operator in self._plan.upstream(side) if operator.id in self._columns]
 
 
 def _key_type(aggregate: Operator, attr: int) -> str | None:

@@ -1,1 +1,1 @@
-"""Associations that no run wrote: found again from the sources, or kept after all (docs: capture format, "Derived boundaries")."""
+"""Associations that no run wrote: computed again from the sources, or kept later (docs: capture format, "Derived boundaries")."""

@@ -1,4 +1,4 @@
-"""The keys of groups, and of matches, that are to be found again: what the references to them tell (docs: capture format)."""
+"""The keys of the groups and matches that references name, for those that are computed again (docs: capture format)."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from headwater.graph.records.tables import value_name
 from headwater.graph.trace.database.sql import decoded
 from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import references
-from headwater.graph.trace.recomputed.spec import Sought, group_of, key_name, key_of, keys_of
+from headwater.graph.trace.recomputed.spec import RecomputeSpec, group_of, key_name, key_of, keys_of
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.translate import Translator
 
 
-def keys_told(session: Session, capture: Capture, boundary: Boundary, made: Sought, wanted: str) -> str:
-    """A table `key, k0 …` of the keys that references, a query of `ref`, stand for.
+def group_keys(session: Session, capture: Capture, boundary: Boundary, spec: RecomputeSpec, wanted: str) -> str:
+    """Make a table `key, k0 …`: the references that a query `ref` gives, and the keys of each.
 
     Raises:
-        SourceChangedError: a file with a record that tells a key is not what it was.
-        Untranslatable: so is what it holds.
+        SourceChangedError: a file whose records have the keys has changed.
+        Untranslatable: the keys cannot be computed for sure.
     """
-    if made.told:
+    if spec.key_in_reference:
         tell = group_of if boundary.kind == "group" else key_of
-        keys = "".join(f", {tell('ref')} AS {key_name(place)}" for place in range(len(made.keys)))
+        keys = "".join(f", {tell('ref')} AS {key_name(place)}" for place in range(len(spec.keys)))
         return session.table(f"SELECT ref AS key{keys} FROM ({wanted})")
     check = capture.plan.check(capture.plan.operators[boundary.operator])
     if check is None:
-        return _by_record(session, capture, boundary, made, wanted)
+        return _by_record(session, capture, boundary, spec, wanted)
     return _by_values(session, capture, check, wanted)
 
 
-def _by_record(session: Session, capture: Capture, boundary: Boundary, made: Sought, wanted: str) -> str:
-    """The reference is to a record that has the keys."""
+def _by_record(session: Session, capture: Capture, boundary: Boundary, spec: RecomputeSpec, wanted: str) -> str:
+    """The keys, from the record that each reference names."""
     scan = capture.plan.operators[references(boundary)[0].operator]
     rows = session.table(f"SELECT 0 AS origin, ref FROM ({wanted})")
-    needed = made.needed.get(scan.id, {})
+    needed = spec.needed.get(scan.id, {})
     join = f" JOIN {scanned(session, capture, scan, rows, needed)} v{scan.id} ON v{scan.id}.ref = c.ref" if needed else ""
-    return session.table(f"SELECT c.ref AS key{made.keyed} FROM {rows} c{join}")
+    return session.table(f"SELECT c.ref AS key{spec.keyed} FROM {rows} c{join}")
 
 
 def _by_values(session: Session, capture: Capture, check: Boundary, wanted: str) -> str:
-    """The keys' values were written, or records that have them."""
+    """The keys, from the values in the check boundary, or from the records that it names."""
     operator = capture.plan.operators[check.operator]
     child, keys = capture.plan.children(operator)[0], keys_of(check, operator)
     rows = session.table(f"SELECT DISTINCT b.* FROM ({wanted}) n JOIN {session.rows(capture, check)} b ON b.key = n.ref")

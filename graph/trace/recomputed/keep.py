@@ -1,4 +1,4 @@
-"""Keeping groups that were left to the trace: before their source changes, and once a trace had to find them at length.
+"""Keeps groups that were left to the trace: before their source changes, and once a trace took long to compute them.
 
 For the service, off the user's time. Files that a known run wrote may be written again by its next run, and then the groups over them
 could not be found again: so these are found now, and kept as if the job had written them. Over files that nobody known writes, as
@@ -16,8 +16,8 @@ from headwater.graph.records import AssociationStore, FileBlock, Wanted, uri_of
 from headwater.graph.records.compact import keep_sorted
 from headwater.graph.records.files import sync
 from headwater.graph.trace.recomputed.large import beyond_budget
-from headwater.graph.trace.recomputed.recompute import all_groups, is_derived
-from headwater.graph.trace.recomputed.spec import below
+from headwater.graph.trace.recomputed.recompute import BoundaryRows
+from headwater.graph.trace.recomputed.spec import input_of
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.tracer import sparing_session, tracer_of
 
@@ -41,7 +41,7 @@ def keep_groups(store: AssociationStore, tenant: str, capture: str, *, begun: Be
     with tracer_of(store).session(tenant) as session:
         begun(session.database.interrupt)
         known = session.capture(capture)
-        waiting = [boundary for boundary in known.manifest.boundaries if is_derived(session, known, boundary)]
+        waiting = [boundary for boundary in known.manifest.boundaries if BoundaryRows(session, known, boundary).recomputed]
         waiting.sort(key=lambda boundary: (boundary.operator, boundary.kind != "semi"))  # the rows first that others are asked by
         kept = sum(_keep(session, known, boundary) for boundary in waiting if _may_change(session, known, boundary))
         for boundary in beyond_budget(session, known):
@@ -55,7 +55,7 @@ def keep_wanted(store: AssociationStore, wanted: Wanted, *, begun: Begun = _alon
         begun(session.database.interrupt)
         known = session.capture(wanted.capture)
         boundary = next(boundary for boundary in known.manifest.boundaries if boundary.boundary == wanted.boundary)
-        if not is_derived(session, known, boundary):
+        if not BoundaryRows(session, known, boundary).recomputed:
             return True
         read = sum(block.length for block in _blocks(known, boundary))
         return _keep(session, known, boundary, most_bytes=max(read // _SHARE, _LITTLE))
@@ -68,7 +68,7 @@ def _may_change(session: Session, capture: Capture, boundary: Boundary) -> bool:
 
 def _blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
     """The files that the groups are made of."""
-    sources = {scan.source for scan in capture.plan.scans(below(capture, boundary))}
+    sources = {scan.source for scan in capture.plan.scans(input_of(capture, boundary))}
     return [
         FileBlock(uri_of(file.path), file.length, file.modified)
         for source in capture.manifest.sources
@@ -78,7 +78,7 @@ def _blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
 
 
 def _keep(session: Session, capture: Capture, boundary: Boundary, *, most_bytes: int | None = None) -> bool:
-    table = all_groups(session, capture, boundary)
+    table = BoundaryRows(session, capture, boundary).all_if_possible()
     if table is None:
         return False  # too late: the source has changed, and traces say so
     target = session.kept(capture, boundary.boundary)

@@ -1,4 +1,4 @@
-"""What a trace may take longer to find again than the trace budget allows, as the estimate of the job could not know.
+"""Finds the groups that a trace may need longer to compute again than the trace budget allows, which the job could not estimate.
 
 How many rows a group has nobody knows before the query has run. When its capture arrives, the number of groups is known, and so how
 many rows a group has if those of the files are shared among them alike and no filter leaves any out: handing these on is what the
@@ -14,8 +14,8 @@ from headwater.graph.associations import Boundary
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.files.footers import footers
 from headwater.graph.trace.plan import references
-from headwater.graph.trace.recomputed.recompute import is_derived, referred
-from headwater.graph.trace.recomputed.spec import below
+from headwater.graph.trace.recomputed.recompute import BoundaryRows
+from headwater.graph.trace.recomputed.spec import input_of
 from headwater.graph.trace.recomputed.whole import whole_scan
 from headwater.graph.trace.session import Capture, Session
 
@@ -28,7 +28,11 @@ def beyond_budget(session: Session, capture: Capture) -> list[Boundary]:
     """The groups of a capture in mode `auto` without which its traces are within the budget: those that take longest, as few as will do."""
     if capture.manifest.mode != "auto":
         return []  # in `lazy` the first question pays, by the program's own choice
-    left = [boundary for boundary in capture.manifest.boundaries if boundary.kind == "group" and is_derived(session, capture, boundary)]
+    left = [
+        boundary
+        for boundary in capture.manifest.boundaries
+        if boundary.kind == "group" and BoundaryRows(session, capture, boundary).recomputed
+    ]
     seconds = {boundary.boundary: _seconds(session, capture, boundary) for boundary in left}
     left.sort(key=lambda boundary: seconds[boundary.boundary])
     found: list[Boundary] = []
@@ -39,13 +43,13 @@ def beyond_budget(session: Session, capture: Capture) -> list[Boundary]:
 
 def _seconds(session: Session, capture: Capture, boundary: Boundary) -> float:
     """How long a trace may take for one group, by the estimate and the rows of a group of average size."""
-    assert boundary.derived is not None  # noqa: S101  # it is to be found again
-    estimated = boundary.derived.estimate_ms / 1000
+    assert boundary.recomputed is not None  # noqa: S101  # it is to be found again
+    estimated = boundary.recomputed.estimate_ms / 1000
     others = [other for other in capture.manifest.boundaries for column in references(other) if column.operator == boundary.operator]
-    if any(is_derived(session, capture, other) for other in others):
+    if any(BoundaryRows(session, capture, other).recomputed for other in others):
         return estimated  # how many groups there are would have to be found again first
     try:
-        groups = session.count(f"({referred(session, capture, boundary)})")
+        groups = session.count(f"({BoundaryRows(session, capture, boundary).referred()})")
         return estimated + _rows(session, capture, boundary) / max(groups, 1) / _ROWS_A_SECOND
     except _FAULTS:
         return estimated
@@ -53,6 +57,6 @@ def _seconds(session: Session, capture: Capture, boundary: Boundary) -> float:
 
 def _rows(session: Session, capture: Capture, boundary: Boundary) -> int:
     """How many records the scans below have."""
-    scans = capture.plan.scans(below(capture, boundary))
+    scans = capture.plan.scans(input_of(capture, boundary))
     files = [file.readable() for scan in scans for file in whole_scan(session, capture, scan, {}).files]
     return sum(footer.rows for footer in footers(session.database, files)) if files else 0

@@ -1,7 +1,7 @@
-"""What stands below an operator whose rows are found again, as one relation of DuckDB (docs: capture format, "Derived boundaries").
+"""The input of an operator whose rows are computed again, as one relation of DuckDB (docs: capture format, "Derived boundaries").
 
-Scans with filters, projections and joins (inner, left outer, semi, anti) over them. Each scan is a table `v<operator>` with `ref` and the
-columns `a<attribute>`, which whoever uses the relation defines.
+It is made of scans, and of filters, projections and joins (inner, left outer, semi, anti) over them. Each scan is a table `v<operator>`
+with `ref` and the columns `a<attribute>`; whoever uses the relation defines these tables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EXISTS = {Behaviour.MATCH: "EXISTS", Behaviour.ABSENCE: "NOT EXISTS"}
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """`sql` is for a FROM, `conditions` are for its WHERE; `scans` are all that either reads."""
+    """A relation in SQL: `sql` goes into a FROM, `conditions` into its WHERE. `scans` are all sources that it reads."""
 
     sql: str
     conditions: Sequence[str]
@@ -31,8 +31,8 @@ class Relation:
         return f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
 
 
-class Again(Translator):
-    """A translator over such a relation."""
+class RelationTranslator(Translator):
+    """Translates expressions over a `Relation`."""
 
     def __init__(self, plan: Plan, scans: Sequence[Operator]) -> None:
         super().__init__(plan, {scan.id: "ref" for scan in scans})
@@ -42,7 +42,7 @@ class Again(Translator):
 
 
 def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relation:
-    """The rows of an operator.
+    """Return the rows of an operator as a relation.
 
     Raises:
         Untranslatable: DuckDB may compute them otherwise than Spark did.
@@ -50,23 +50,23 @@ def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relat
     does = operator.behaviour
     if does is Behaviour.SOURCE:
         return Relation(f"v{operator.id}", (), (operator,))
-    below = [relation_of(plan, translator, child) for child in plan.children(operator)]
-    scans = [scan for part in below for scan in part.scans]
-    if does is Behaviour.DEFINES and len(below) == 1:
-        return below[0]
-    if does is Behaviour.FILTER and len(below) == 1 and operator.condition is not None:
+    inputs = [relation_of(plan, translator, child) for child in plan.children(operator)]
+    scans = [scan for part in inputs for scan in part.scans]
+    if does is Behaviour.DEFINES and len(inputs) == 1:
+        return inputs[0]
+    if does is Behaviour.FILTER and len(inputs) == 1 and operator.condition is not None:
         kept = translator.sql(operator.condition, plan.children(operator)[0])
-        return Relation(below[0].sql, [*below[0].conditions, kept], scans)
-    if operator.condition is None or len(below) != 2:
+        return Relation(inputs[0].sql, [*inputs[0].conditions, kept], scans)
+    if operator.condition is None or len(inputs) != 2:
         raise Untranslatable(operator.label)
     condition = translator.condition(operator)
     if does is Behaviour.JOIN and not operator.optional_inputs:
-        return Relation(f"({below[0].sql} JOIN {below[1].sql} ON {condition})", [*below[0].conditions, *below[1].conditions], scans)
+        return Relation(f"({inputs[0].sql} JOIN {inputs[1].sql} ON {condition})", [*inputs[0].conditions, *inputs[1].conditions], scans)
     if does is Behaviour.JOIN and operator.optional_inputs == (1,):
-        on = " AND ".join([condition, *below[1].conditions])  # what the right side lacks leaves the row of the left
-        return Relation(f"({below[0].sql} LEFT JOIN {below[1].sql} ON {on})", below[0].conditions, scans)
+        on = " AND ".join([condition, *inputs[1].conditions])  # what the right side lacks leaves the row of the left
+        return Relation(f"({inputs[0].sql} LEFT JOIN {inputs[1].sql} ON {on})", inputs[0].conditions, scans)
     if does in _EXISTS and not operator.optional_inputs:
-        matches = Relation(below[1].sql, [*below[1].conditions, condition], below[1].scans)
+        matches = Relation(inputs[1].sql, [*inputs[1].conditions, condition], inputs[1].scans)
         kept = f"{_EXISTS[does]} (SELECT 1 FROM {matches.sql}{matches.where})"
-        return Relation(below[0].sql, [*below[0].conditions, kept], scans)
+        return Relation(inputs[0].sql, [*inputs[0].conditions, kept], scans)
     raise Untranslatable(operator.label)

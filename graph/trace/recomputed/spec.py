@@ -1,4 +1,4 @@
-"""What has to be computed of the records of sources to find those of a boundary again (docs: capture format, "Derived boundaries")."""
+"""The SQL by which the rows of a boundary are computed again from the sources (docs: capture format, "Derived boundaries")."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headwater.graph.associations import NONE, Behaviour, Boundary, Expression, 
 from headwater.graph.records.tables import value_name
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.plan import Column, references
-from headwater.graph.trace.recomputed.relation import Again, Relation, relation_of
+from headwater.graph.trace.recomputed.relation import Relation, RelationTranslator, relation_of
 from headwater.graph.trace.session import Capture
 from headwater.graph.trace.translate import Translator
 
@@ -18,7 +18,7 @@ _NULL = 0x5DEECE66D1CE4E5B  # what stands for a key that is null
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class RecomputeSpec:
     """The rows of a boundary, as SQL over the values `v<scan>.a<attribute>` of its scans."""
 
     relation: Relation
@@ -26,7 +26,7 @@ class Sought:
     keys: Sequence[str]
     values: Mapping[str, str]  # further columns of the kept table: what a semi-join compares beyond its key
     needed: Mapping[int, Mapping[int, str]]  # scan → attribute → Spark's type
-    told: bool  # whether the reference to a key tells the key; else a record, or what was written of the group, does
+    key_in_reference: bool  # else a record of the group, or its check boundary, has the key
 
     @property
     def references(self) -> str:
@@ -49,71 +49,71 @@ def key_name(place: int) -> str:
     return f"k{place}"
 
 
-def sought(capture: Capture, boundary: Boundary) -> Sought:
-    """What a derived boundary was made of.
+def recompute_spec(capture: Capture, boundary: Boundary) -> RecomputeSpec:
+    """The spec of a boundary whose rows are computed again.
 
     Raises:
         Untranslatable: DuckDB may compute it otherwise than Spark did.
     """
     plan = capture.plan
-    operator, child = plan.operators[boundary.operator], below(capture, boundary)
+    operator, child = plan.operators[boundary.operator], input_of(capture, boundary)
     scans = plan.scans(child)
-    translator = Again(plan, scans)
-    derived = boundary.derived
+    translator = RelationTranslator(plan, scans)
+    recomputed = boundary.recomputed
     keys = [translator.sql(key, child) for key in keys_of(boundary, operator)]
-    values = [translator.sql(value, child) for value in derived.values] if derived else []
+    values = [translator.sql(value, child) for value in recomputed.values] if recomputed else []
     columns = {column.name: _reference(capture, translator, column) for column in references(boundary)}
     relation = relation_of(plan, translator, child)
-    told = boundary.kind != "group" or (derived is not None and derived.told)
-    return Sought(relation, columns, keys, _encoded(values), translator.needed, told)
+    key_in_reference = boundary.kind != "group" or (recomputed is not None and recomputed.key_in_reference)
+    return RecomputeSpec(relation, columns, keys, _encoded(values), translator.needed, key_in_reference)
 
 
-def below(capture: Capture, boundary: Boundary) -> Operator:
-    """What the rows of a derived boundary are rows of: of matches the right side of the semi-join."""
+def input_of(capture: Capture, boundary: Boundary) -> Operator:
+    """The operator whose rows a recomputed boundary has: of matches, the right side of the semi-join."""
     return capture.plan.children(capture.plan.operators[boundary.operator])[-1 if boundary.kind == "match" else 0]
 
 
 def keys_of(boundary: Boundary, operator: Operator) -> Sequence[Expression]:
-    """What makes the keys of a derived boundary."""
-    return boundary.derived.keys if boundary.derived and boundary.kind != "group" else operator.keys
+    """The expressions of the keys of a recomputed boundary."""
+    return boundary.recomputed.keys if boundary.recomputed and boundary.kind != "group" else operator.keys
 
 
 def _reference(capture: Capture, translator: Translator, column: Column) -> str:
-    """What a row has in a column of references: to a record; to what a semi-join matches, by its key; to its row, by the record of that."""
+    """SQL of a column of references: to a record; to the matches of a semi-join, by their key; to its row, by that row's record."""
     plan, operator = capture.plan, capture.plan.operators[column.operator]
     if operator.behaviour is Behaviour.SOURCE:
         return f"coalesce(v{operator.id}.ref, {NONE})"  # of a side that an outer join may lack
     rows, matches = plan.boundary(operator), plan.match(operator)
     if rows is not None:
         return f"v{references(rows)[0].operator}.ref"
-    if matches is None or matches.derived is None or len(matches.derived.left) != 1:
+    if matches is None or matches.recomputed is None or len(matches.recomputed.left) != 1:
         raise Untranslatable(operator.label)
-    return reference_to(translator.sql(matches.derived.left[0], plan.children(operator)[0]))
+    return reference_to(translator.sql(matches.recomputed.left[0], plan.children(operator)[0]))
 
 
 def key_of(reference: str) -> str:
-    """The key that is one whole number and that a reference tells; or the reference of such a key that is not null."""
+    """Maps a reference to the whole number that is the key, and back. Not for a key that is null."""
     return f"xor(CAST({reference} AS BIGINT), {_MIXED})"
 
 
 def reference_to(key: str) -> str:
-    """The reference to the matches of a key: the inverse. No error but of the one key that cannot be told from no record."""
-    said = f"a key is {NONE ^ _MIXED}, which cannot be told from no record"
-    return f"(CASE WHEN {key} = {NONE ^ _MIXED} THEN error('{said}') ELSE {key_of(key)} END)"
+    """Maps a key to the reference to its matches. DuckDB raises for the one key whose reference would mean "no record"."""
+    message = f"a key is {NONE ^ _MIXED}, which cannot be told from no record"
+    return f"(CASE WHEN {key} = {NONE ^ _MIXED} THEN error('{message}') ELSE {key_of(key)} END)"
 
 
 def group_of(reference: str) -> str:
-    """The key of a group, which may be null."""
+    """Maps a group's reference to its key, which may be null."""
     return f"nullif({key_of(reference)}, {_NULL})"
 
 
 def reference_of(key: str) -> str:
-    """The reference to a group by its key: the inverse."""
+    """Maps a group's key, which may be null, to its reference."""
     return key_of(f"coalesce({key}, {_NULL})")
 
 
 def _encoded(values: Sequence[str]) -> dict[str, str]:
-    """Whole numbers as they are recorded: none where null, and a bit of `nulls`."""
+    """The columns of whole numbers as captures record them: NONE for null, and a bit in `nulls`."""
     if not values:
         return {}
     columns = {value_name(place): f"coalesce(CAST({value} AS BIGINT), {NONE})" for place, value in enumerate(values)}

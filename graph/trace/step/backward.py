@@ -30,11 +30,11 @@ from headwater.graph.trace.plan import (
     picked,
     references,
 )
-from headwater.graph.trace.recomputed.recompute import groups
+from headwater.graph.trace.recomputed.recompute import BoundaryRows
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.choose import Chooser, aggregates
 from headwater.graph.trace.step.collisions import say_collided
-from headwater.graph.trace.step.lookup import at_places, grouped, named, of_groups
+from headwater.graph.trace.step.lookup import Lookup, of_groups
 from headwater.graph.trace.step.matches import MATCH, ROW, is_branch, matched
 from headwater.graph.trace.step.sets import is_set, on_side, sides
 from headwater.graph.trace.step.windows import WindowRows
@@ -77,6 +77,7 @@ class Backward:
         self._session = session
         self._capture = capture
         self._plan = capture.plan
+        self._lookup = Lookup(session, capture)
         self._witness = witness
         self._towards = towards
         root = self._plan.operators[capture.manifest.operators[0].id] if capture.manifest.operators else None
@@ -94,7 +95,7 @@ class Backward:
         if sink is None:
             return Step({}, 0)
         columns = references(sink)
-        rows = at_places(self._session, self._capture, sink, begin, places, names([*columns, *branches(sink)]))
+        rows = self._lookup.at_places(sink, begin, places, names([*columns, *branches(sink)]))
         known, asked = self._session.count(rows), self._session.count(begin)
         if known < asked:
             self._session.say(
@@ -131,12 +132,12 @@ class Backward:
             return
         columns, known = references(boundary), [*references(boundary), *branches(boundary)]
         if not self._witness or operator.behaviour is not Behaviour.GROUP:
-            rows = named(self._session, self._capture, boundary, state, names(columns), by="key")
+            rows = self._lookup.named(boundary, state, names(columns), by="key")
             self._say_lost(operator, rows)
             self._spread(rows, columns, operator, _Carry(None, at.skip))
             return
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
-        candidates = grouped(self._session, self._capture, boundary, state, names(known))
+        candidates = self._lookup.grouped(boundary, state, names(known))
         self._say_lost(operator, candidates)
         if not mixed:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
@@ -168,12 +169,12 @@ class Backward:
         self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given), at.skip))
         if operator.id in at.skip:
             return
-        below = at.skip | self._plan.unread(operator)
+        skip = at.skip | self._plan.unread(operator)
         if not self._witness:
-            self._spread(rows, limited(boundary), operator, _Carry(None, below))
+            self._spread(rows, limited(boundary), operator, _Carry(None, skip))
         opened = WindowRows(self._session, self._capture, operator, boundary, rows)
         for needed, reaches in opened.witness(picked(operator, at.given)) if self._witness else opened.influence():
-            carry = _Carry(needed) if self._witness else _Carry(None, below)
+            carry = _Carry(needed) if self._witness else _Carry(None, skip)
             opened.say_unread(reaches)
             if self._witness and any(reach.reason for reach in reaches):
                 self._spread(rows, limited(boundary), operator, carry)  # all rows of the partition, those too that a limit dropped
@@ -185,7 +186,7 @@ class Backward:
 
     def _named(self, state: str, boundary: Boundary) -> str:
         """A table `origin, …` of the rows of a boundary that the references of a state name."""
-        return named(self._session, self._capture, boundary, state, schema_of(boundary).names, by="ref")
+        return self._lookup.named(boundary, state, schema_of(boundary).names, by="ref")
 
     def _cached(self, operator: Operator, state: str, at: _At) -> None:
         """What a cached row was made of."""
@@ -206,13 +207,15 @@ class Backward:
         if rows:
             self._spread_by_branch(own, rows, operator, _Carry(needs_of(operator, at.given)))
         columns, known = references(boundary), [*references(boundary), *branches(boundary)]
-        if not columns or (self._witness and at.given is not None and self._told(operator) and not at.given & self._told(operator)):
+        if not columns or (
+            self._witness and at.given is not None and self._found_columns(operator) and not at.given & self._found_columns(operator)
+        ):
             return
         candidates = self._candidates(operator, boundary, own, filtered=rows is not None)
         keys = f"(SELECT key AS ref FROM {own})" if rows else own
         if not say_collided(self._session, self._capture, operator, keys) and self._witness:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, [], first_at_least=True)
-            if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.tells(operator):
+            if self._session.count(candidates) and is_branch(self._plan, operator) and not self._plan.knows_branches(operator):
                 reason = "whether another branch of the condition held was not recorded; the first match is given"
                 self._session.say(operator.label, reason, "superset")
         found = of_groups(self._session, state, candidates, names(known))
@@ -222,14 +225,14 @@ class Backward:
         """A table `grp, <ref columns>` of the rows that match those of a table with references `ref`."""
         columns = [*references(boundary), *branches(boundary)]
         if not filtered:
-            return grouped(self._session, self._capture, boundary, rows, names(columns))
-        matches = f"{groups(self._session, self._capture, boundary, f'(SELECT key AS ref FROM {rows})')} {MATCH}"
+            return self._lookup.grouped(boundary, rows, names(columns))
+        matches = f"{BoundaryRows(self._session, self._capture, boundary).of_references(f'(SELECT key AS ref FROM {rows})')} {MATCH}"
         unique = self._session.table(f"SELECT DISTINCT ON (ref) * FROM {rows}")
         query = f"SELECT {ROW}.ref AS grp{listed(MATCH, columns)} FROM {unique} {ROW} JOIN {matches} ON "
         return matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
 
     @staticmethod
-    def _told(operator: Operator) -> frozenset[int]:
+    def _found_columns(operator: Operator) -> frozenset[int]:
         """The columns that hold what a subquery or an existence join found; a semi-join has none, and is always needed."""
         return frozenset(column.attr for column in operator.attributes)
 
@@ -265,11 +268,11 @@ class Backward:
 
     def _referred(self, rows: str, column: str, operator: Operator) -> str:
         """A table (or query) `origin, ref` of the references to an operator that a column of rows holds, each once."""
-        held_rows = self._session.columns(rows)
-        if held_rows is not None:
-            refs = held_rows[column]
+        in_memory = self._session.columns(rows)
+        if in_memory is not None:
+            refs = in_memory[column]
             present = refs >= 0 if operator.behaviour in _BY_PLACE else refs != NONE
-            return self._session.hold(distinct(taken({"origin": held_rows["origin"], "ref": refs}, present)))
+            return self._session.hold(distinct(taken({"origin": in_memory["origin"], "ref": refs}, present)))
         kept = f"{column} >= 0" if operator.behaviour in _BY_PLACE else f"{column} <> {NONE}"
         select = f"SELECT DISTINCT origin, {column} AS ref FROM {rows} WHERE {kept}"
         # What goes no further in this step is read once more only, so it needs no table of its own.
@@ -278,10 +281,10 @@ class Backward:
     def _without_match(self, join: Operator, given: Needed) -> Needed:
         """C of an existence join without the column that tells whether there is a match."""
         if given is None:
-            left = list(self._plan.below(self._plan.children(join)[0]))
-            made = frozenset(definition.attr for below in left for definition in below.defines)
-            given = made | {column.attr for below in left for column in below.attributes}
-        return given - self._told(join)
+            left = list(self._plan.upstream(self._plan.children(join)[0]))
+            made = frozenset(definition.attr for one in left for definition in one.defines)
+            given = made | {column.attr for one in left for column in one.attributes}
+        return given - self._found_columns(join)
 
     def _relevant(self, operator: Operator, given: Needed) -> Needed:
         """C without the attributes of other operators, so that equal states are one."""

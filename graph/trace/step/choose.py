@@ -20,7 +20,7 @@ from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.plan import Column, branches
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.step.order import held_order, order_of
+from headwater.graph.trace.step.order import order_in_memory, order_of
 from headwater.graph.trace.step.values import leaf_tables
 from headwater.graph.trace.translate import Translator
 
@@ -71,7 +71,7 @@ class Chooser:
     def _first(self, candidates: str) -> str | None:
         """The first row of each group, in memory; None where that is for the database."""
         rows = None if any(map(_pivots, self._operator.defines)) else self._session.columns(candidates)
-        keys = held_order(self._capture, self._columns, rows) if rows is not None else None
+        keys = order_in_memory(self._capture, self._columns, rows) if rows is not None else None
         if rows is None or keys is None:
             return None
         # As in `_ordered`: what is equal in standing is told apart by its references.

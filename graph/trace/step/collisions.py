@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.graph.associations import Boundary, Operator
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.step.lookup import second_hashes
+from headwater.graph.trace.step.lookup import Lookup
 
 _BY_KEY = frozenset({"group", "match", "check"})  # kept in the order of their keys
 
@@ -19,8 +19,8 @@ def collided(session: Session, capture: Capture, operator: Operator, rows: str) 
     if boundary is None:
         return False
     refs = session.columns(rows) if boundary.kind in _BY_KEY else None
-    if refs is not None and (told := second_hashes(session, capture, boundary, refs)) is not None:
-        return told
+    if refs is not None and (two := Lookup(session, capture).second_hashes(boundary, refs)) is not None:
+        return two
     query = (
         f"SELECT 1 FROM {session.rows(capture, boundary)} c WHERE c.key IN (SELECT ref FROM {rows}) "
         "GROUP BY c.key HAVING min(c.checked) <> max(c.checked) LIMIT 1"

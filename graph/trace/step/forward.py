@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from headwater.graph.associations import NONE, Boundary, Operator
 from headwater.graph.trace.plan import WINDOWED, Column, limited, references
-from headwater.graph.trace.recomputed.recompute import groups_of, rows_of_keys
+from headwater.graph.trace.recomputed.recompute import BoundaryRows
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.backward import Skip
 from headwater.graph.trace.step.collisions import say_collided
@@ -44,7 +44,7 @@ class Forward:
             elif boundary is None:
                 self._reached[key] = None
             elif boundary.kind == "group":
-                self._reached[key] = self._told(operator, self._through(boundary, ["key AS ref"], kept))
+                self._reached[key] = self._say_collided(operator, self._through(boundary, ["key AS ref"], kept))
             elif boundary.kind == "rows":
                 self._reached[key] = self._through(boundary, ["ref"], kept)
             else:
@@ -58,9 +58,9 @@ class Forward:
         unread = any(column.role == "total" for column in boundary.columns)
         if unread and self._session.count(f"(SELECT 1 FROM {self._session.rows(self._capture, boundary)} WHERE size < total LIMIT 1)"):
             self._session.say(operator.label, UNREAD, "missing")
-        below = skip | self._plan.unread(operator)
-        framed = self._through(boundary, ["ref", "begin"], below)
-        dropped = self._through(boundary, ["ref"], below, limited(boundary))
+        skipped = skip | self._plan.unread(operator)
+        framed = self._through(boundary, ["ref", "begin"], skipped)
+        dropped = self._through(boundary, ["ref"], skipped, limited(boundary))
         parts = [f"SELECT origin, ref FROM {table}" for table in (own, dropped) if table]
         if framed:
             kept = {
@@ -76,20 +76,20 @@ class Forward:
     def _matching(self, operator: Operator, match: Boundary, rows: Boundary | None) -> str | None:
         """What refers to a match that is reached; of a semi-join with a condition, its rows, on either side."""
         if rows is None:
-            reached = self._told(operator, self._through(match, ["key AS ref"], frozenset()))
+            reached = self._say_collided(operator, self._through(match, ["key AS ref"], frozenset()))
             return self._session.table(f"FROM {reached} WHERE ref <> {NONE}") if reached else None
         own = self._through(rows, ["ref"], frozenset())
         parts = [f"SELECT origin, ref FROM {own}"] if own else []
         if matches := self._through(match, ["*"], frozenset()):
-            self._told(operator, f"(SELECT key AS ref FROM {matches})")
-            left = rows_of_keys(self._session, self._capture, rows, matches)
+            self._say_collided(operator, f"(SELECT key AS ref FROM {matches})")
+            left = BoundaryRows(self._session, self._capture, rows).of_keys(matches)
             query = f"SELECT {MATCH}.origin, {ROW}.ref FROM {matches} {MATCH} JOIN {left} {ROW} ON "
             found = matched(self._session, self._capture, operator, lambda condition: self._session.table(query + condition))
             parts.append(f"SELECT origin, ref FROM {found}")
         return self._session.table(" UNION ".join(parts)) if parts else None
 
-    def _told(self, operator: Operator, rows: str | None) -> str | None:
-        """The same rows; it is said if a hash among their references is that of two keys."""
+    def _say_collided(self, operator: Operator, rows: str | None) -> str | None:
+        """Return the same rows; say so if a hash among their references is that of two keys."""
         if rows:
             say_collided(self._session, self._capture, operator, rows)
         return rows
@@ -111,6 +111,6 @@ class Forward:
         for column in counted if by is None else by:
             table = self._at(self._plan.operators[column.operator], skip)
             if table is not None:
-                kept = groups_of(self._session, self._capture, boundary, column, table)
+                kept = BoundaryRows(self._session, self._capture, boundary).of_records(column, table)
                 parts.append(f"SELECT t.origin, {columns} FROM {kept} b JOIN {table} t ON t.ref = b.{column.name}")
         return self._session.table(" UNION ".join(parts)) if parts else None

@@ -36,10 +36,10 @@ def is_branch(plan: Plan, operator: Operator) -> bool:
     """Whether an existence join decides together with something else (an OR, a CASE), so that a row may need no match of it."""
     if operator.behaviour is not Behaviour.MATCH:
         return False  # a scalar subquery had a part wherever it stands
-    told = {column.attr for column in operator.attributes}
+    found = {column.attr for column in operator.attributes}
     made = (definition.expr for other in plan.operators.values() for definition in other.defines)
     read = [*made, *(other.condition for other in plan.operators.values() if other.condition is not None)]
-    return any(part.fn in _BRANCHES and told & part.attrs for expression in read for part in expression.walk())
+    return any(part.fn in _BRANCHES and found & part.attrs for expression in read for part in expression.walk())
 
 
 def _superset(session: Session, operator: Operator, reason: str) -> None:

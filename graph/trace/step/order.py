@@ -13,7 +13,7 @@ from headwater.graph.records.lists import SourceFiles
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.plan import Column, names, references
 from headwater.graph.trace.session import Capture, Session
-from headwater.graph.trace.step.lookup import grouped
+from headwater.graph.trace.step.lookup import Lookup
 
 _LAST = 2**63 - 1
 
@@ -38,7 +38,7 @@ def order_of(session: Session, capture: Capture, columns: Sequence[Column], rows
 
 def placed(capture: Capture, columns: Sequence[Column]) -> list[Column]:
     """The columns that name what a row is made of."""
-    return [column for column in columns if capture.plan.derives(capture.plan.operators[column.operator])]
+    return [column for column in columns if capture.plan.has_own_rows(capture.plan.operators[column.operator])]
 
 
 def _first_records(session: Session, capture: Capture, column: Column, wanted: str) -> str:
@@ -49,7 +49,7 @@ def _first_records(session: Session, capture: Capture, column: Column, wanted: s
         return session.table(f"SELECT ref, [ref] AS first FROM {wanted}")
     inner = references(boundary)
     own = "key" if boundary.kind == "group" else "ref"
-    rows = grouped(session, capture, boundary, wanted, names(inner), by=own)
+    rows = Lookup(session, capture).grouped(boundary, wanted, names(inner), by=own)
     keys, joins = order_of(session, capture, inner, rows, "i")
     lists = [_as_list(capture, entry, key) for entry, key in zip(placed(capture, inner), keys, strict=True)]
     return session.table(f"SELECT i.grp AS ref, min({' || '.join(lists) or '[]'}) AS first FROM {rows} i{joins} GROUP BY i.grp")
@@ -61,7 +61,7 @@ def _as_list(capture: Capture, column: Column, key: str) -> str:
     return f"coalesce({key}, [{_LAST}])"
 
 
-def held_order(capture: Capture, columns: Sequence[Column], rows: Columns) -> list[Longs] | None:
+def order_in_memory(capture: Capture, columns: Sequence[Column], rows: Columns) -> list[Longs] | None:
     """The same keys of rows in memory, where references tell them by themselves; None where they do not."""
     keys: list[Longs] = []
     for column in placed(capture, columns):

@@ -21,11 +21,11 @@ def is_set(operator: Operator) -> bool:
 
 def sides(plan: Plan, operator: Operator, boundary: Boundary) -> list[list[Column]]:
     """The columns of each side that counts, by the branches of the union below."""
-    union = next((below for below in plan.below(operator) if below.behaviour is Behaviour.UNION), None)
+    union = next((one for one in plan.upstream(operator) if one.behaviour is Behaviour.UNION), None)
     columns = references(boundary)
     if union is None:
         return [columns]
-    branches = [{below.id for below in plan.below(child)} for child in plan.children(union)]
+    branches = [{one.id for one in plan.upstream(child)} for child in plan.children(union)]
     listed = [[column for column in columns if column.operator in branch] for branch in branches]
     return listed[:1] if operator.how == EXCEPT else listed
 

@@ -13,11 +13,11 @@ from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 from headwater.graph.trace.files.scanned import scanned
 from headwater.graph.trace.plan import Column, branches, names, references
-from headwater.graph.trace.recomputed.recompute import groups
+from headwater.graph.trace.recomputed.recompute import BoundaryRows
 from headwater.graph.trace.session import Capture, Session
 from headwater.graph.trace.step.collisions import collided
 from headwater.graph.trace.step.frames import influence
-from headwater.graph.trace.step.lookup import grouped
+from headwater.graph.trace.step.lookup import Lookup
 from headwater.graph.trace.translate import Translator
 
 Leaves = Mapping[int, Mapping[int, str]]  # operator → attribute → Spark's type
@@ -48,7 +48,7 @@ def _aggregated(session: Session, capture: Capture, operator: Operator, wanted: 
         raise Untranslatable(f"the groups of {operator.text}, two of whose keys have the same hash")
     columns = references(boundary)
     known = [*columns, *branches(boundary)]
-    rows = grouped(session, capture, boundary, wanted, names(known))
+    rows = Lookup(session, capture).grouped(boundary, wanted, names(known))
     translator = Translator(capture.plan, {column.operator: column.name for column in known})
     child = capture.plan.children(operator)[0]
     outputs = {attr: _output(translator, operator, child, attr) for attr in attributes}
@@ -63,7 +63,9 @@ def _windowed(session: Session, capture: Capture, operator: Operator, wanted: st
     if boundary is None:
         raise Untranslatable(f"the rows of {operator.text}")
     columns = references(boundary)
-    rows = session.table(f"SELECT w.* FROM {wanted} n JOIN {groups(session, capture, boundary, wanted)} w ON w.ref = n.ref")
+    rows = session.table(
+        f"SELECT w.* FROM {wanted} n JOIN {BoundaryRows(session, capture, boundary).of_references(wanted)} w ON w.ref = n.ref"
+    )
     results = [d for d in operator.defines if d.attr in attributes] if operator.behaviour is Behaviour.WINDOW else []
     if results:
         return _with_results(session, capture, operator, boundary, rows, attributes, results)

@@ -27,15 +27,15 @@ class WindowRows:
     def influence(self) -> Iterator[tuple[Needed, Sequence[Reach]]]:
         """What all functions of the window reach together, whichever columns they read."""
         reaches = dict.fromkeys(influence(self._operator, definition, self._counted) for definition in self._operator.defines)
-        yield None, self._said(list(reaches))
+        yield None, self._reported(list(reaches))
 
     def witness(self, definitions: Iterable[Definition]) -> Iterator[tuple[Needed, Sequence[Reach]]]:
         """What each of these results reaches, and the columns that its function reads there."""
         for definition in definitions:
-            yield window_reads(self._operator, [definition]), self._said([witness(self._operator, definition, self._counted)])
+            yield window_reads(self._operator, [definition]), self._reported([witness(self._operator, definition, self._counted)])
 
-    def _said(self, reaches: Sequence[Reach]) -> Sequence[Reach]:
-        """Say of a reach that is too wide that it is."""
+    def _reported(self, reaches: Sequence[Reach]) -> Sequence[Reach]:
+        """Return the reaches; report those that are too wide."""
         for reach in reaches:
             if reach.reason:
                 self._session.say(self._operator.label, reach.reason, "superset")

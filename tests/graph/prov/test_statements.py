@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.graph.prov.buffer import Said
+from headwater.graph.prov.buffer import StatementBuffer
 from headwater.graph.prov.constraints import check
 from headwater.graph.prov.model import Document, Kind, Name, Statement
 from headwater.graph.prov.statements import Statements
@@ -14,7 +14,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from(IDS)), max_size
 
 
 def found(said: Statements, kind: Kind) -> set[tuple[str, ...]]:
-    return {tuple(str(arg).removeprefix(NODE) for arg in item.args[:2]) for item in said.said if item.kind is kind}
+    return {tuple(str(arg).removeprefix(NODE) for arg in item.args[:2]) for item in said.buffer if item.kind is kind}
 
 
 def test_a_second_maker_of_an_entity_influenced_it():
@@ -30,7 +30,7 @@ def test_a_second_maker_of_an_entity_influenced_it():
 
 
 def test_what_is_more_than_a_little_is_kept_in_a_file_in_its_order():
-    said = Said()
+    said = StatementBuffer()
     statements = [Statement(Kind.ENTITY, f"urn:{number}", (), (("label", Name("é" * 50)),)) for number in range(23_456)]
     for statement in statements:
         said.append(statement)
@@ -49,7 +49,7 @@ def test_no_set_of_derivations_makes_an_export_circular_or_forgets_one(stated, s
     for entity, source in stated:
         said.derived(entity, source, None)
     said.close()
-    assert check(Document.of(said.said)) == []
+    assert check(Document.of(said.buffer)) == []
     kept, weakened = found(said, Kind.DERIVATION), found(said, Kind.INFLUENCE)
     assert kept | weakened == {pair for pair in stated if pair[0] != pair[1]}
     assert not kept & weakened

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.errors import ConfigurationError
 from headwater.graph.associations import Manifest
-from headwater.graph.associations.parts import DatasetName, Derived
+from headwater.graph.associations.parts import DatasetName, Recomputed
 from headwater.graph.records import ANYWHERE, AssociationStore, FileBlock
 from headwater.graph.records.layout import KeptFile
 from tests.graph.jobs import TENANT
@@ -114,7 +114,9 @@ def test_a_dataset_is_found_by_id_name_path_and_the_end_of_either(store, manifes
 
 
 def test_captures_with_groups_to_find_again_wait_until_they_are_looked_at(store, manifest) -> None:
-    derived = tuple(dataclasses.replace(one, derived=Derived(estimate_ms=1)) if one.kind == "group" else one for one in manifest.boundaries)
+    derived = tuple(
+        dataclasses.replace(one, recomputed=Recomputed(estimate_ms=1)) if one.kind == "group" else one for one in manifest.boundaries
+    )
     store.catalog.put(TENANT, other(manifest, 1), [])
     store.catalog.put(TENANT, other(manifest, 2, boundaries=derived), [])
     number, capture = store.catalog.next_unkept(TENANT, 0)

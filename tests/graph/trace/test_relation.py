@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headwater.graph.associations import Application, Expression, Manifest, Operator, RunName
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.plan import Plan
-from headwater.graph.trace.recomputed.relation import Again, relation_of
+from headwater.graph.trace.recomputed.relation import RelationTranslator, relation_of
 
 LEFT, RIGHT = 1, 2  # the scans; left has the attributes 11 and 12, right 21 and 22, by the names k and v
 NUMBERS = st.one_of(st.none(), st.integers(0, 3))
@@ -54,7 +54,7 @@ def _plan(*operators: Operator) -> Plan:
 def _found(plan: Plan, tables: dict[int, list[Row]]) -> list[tuple[Any, ...]]:
     """The references of each row, by DuckDB; a side that does not go on has none."""
     top = plan.operators[plan.manifest.operators[0].id]
-    relation = relation_of(plan, Again(plan, [scan for scan in plan.below(top) if scan.op == "Scan"]), top)
+    relation = relation_of(plan, RelationTranslator(plan, [scan for scan in plan.upstream(top) if scan.op == "Scan"]), top)
     defined = ", ".join(f"v{scan} AS ({_values(scan, rows)})" for scan, rows in tables.items())
     shown = ", ".join(f"v{scan}.ref" if f"v{scan}" in relation.sql else "NULL" for scan in tables)
     found = duckdb.execute(f"WITH {defined} SELECT {shown} FROM {relation.sql}{relation.where}").fetchall()
@@ -118,7 +118,7 @@ def test_columns_above_a_join_that_gives_its_left_side_alone_are_not_those_of_it
     kept = Operator(id=7, op="Join", children=(LEFT, RIGHT), how=how, condition=KEYS)
     join = Operator(id=8, op="Join", children=(7, 3), how="inner", condition=_compare("=", _attr(12), _attr(21)))
     plan = _plan(Operator(id=9, op="Filter", children=(8,), condition=SMALL[22]), join, kept, again)
-    translator = Again(plan, [scan for scan in plan.operators.values() if scan.op == "Scan"])
+    translator = RelationTranslator(plan, [scan for scan in plan.operators.values() if scan.op == "Scan"])
     relation = relation_of(plan, translator, plan.operators[9])
     exists, small = relation.conditions
     assert relation.sql == "(v1 JOIN v3 ON (v1.a12 = v3.a21))"
@@ -151,4 +151,4 @@ def test_a_projection_adds_nothing_and_its_columns_are_those_below() -> None:
 )
 def test_what_it_cannot_say_is_refused_by_its_text(operator: Operator) -> None:
     with pytest.raises(Untranslatable, match=operator.text):
-        relation_of(plan := _plan(operator), Again(plan, [_scan(LEFT), _scan(RIGHT)]), operator)
+        relation_of(plan := _plan(operator), RelationTranslator(plan, [_scan(LEFT), _scan(RIGHT)]), operator)
