@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.backend.intake.captures import CaptureIntake, MissingSegmentsError
 from headwater.backend.intake.receive import EventIntake
-from headwater.errors import InvalidEventError, InvalidInputError
+from headwater.errors import InvalidEventError, InvalidInputError, SourceUnavailableError, UnavailableError
 from headwater.graph.records.store import INCOMING
+from headwater.graph.storage import NOWHERE, Remote
 
 if TYPE_CHECKING:
     from headwater.spark_listener.spool import Item, SpoolFolder
@@ -25,11 +27,12 @@ if TYPE_CHECKING:
 class LogDelivery:
     """Takes items of a spool into one home's log, for one tenant. `incoming` is a folder for segments on their way."""
 
-    def __init__(self, tenant: str, events: EventIntake, captures: CaptureIntake, incoming: Path) -> None:
+    def __init__(self, tenant: str, events: EventIntake, captures: CaptureIntake, incoming: Path, remote: Remote = NOWHERE) -> None:
         self._tenant = tenant
         self._events = events
         self._captures = captures
         self._incoming = incoming
+        self._remote = remote
 
     def send(self, item: Item, folder: SpoolFolder) -> None:
         """Take one item; returns when it is durable.
@@ -65,9 +68,23 @@ class LogDelivery:
             raise
 
     def _stage(self, item: Item, folder: SpoolFolder, name: str) -> None:
-        from headwater.spark_listener.delivery.http import open_segment  # OpenLineage's client loads with it
-
-        with open_segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=INCOMING) as file:
+        with self._segment(item, folder, name) as source, NamedTemporaryFile(dir=self._incoming, prefix=INCOMING) as file:
             copyfileobj(source, file)
             file.flush()
             self._captures.stage(self._tenant, str(item.body["capture"]), name, Path(file.name))
+
+    def _segment(self, item: Item, folder: SpoolFolder, name: str) -> Any:
+        """A segment's bytes: below a root of remote storage as the root is reached, else as the application itself would read them."""
+        from headwater.spark_listener.delivery.http import open_segment  # OpenLineage's client loads with it
+
+        if item.segments is None or not self._remote.covers(item.segments):
+            return open_segment(item, folder, name)
+        uri = f"{item.segments.rstrip('/')}/{item.body['capture']}/{name}"
+        try:
+            file = self._remote.file(uri)
+            content = b"" if file is None else file.content()
+        except SourceUnavailableError as error:
+            raise UnavailableError(error.message, hint=error.hint) from error
+        if file is None:
+            raise InvalidInputError(f"Segment {uri} is gone.")
+        return BytesIO(content)

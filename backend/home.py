@@ -76,6 +76,10 @@ class Home:
         return Registry(self.path)
 
     @property
+    def storage(self) -> Path:
+        return self.path / "storage.toml"
+
+    @property
     def audit(self) -> Path:
         return self.path / "audit.jsonl"
 

@@ -47,6 +47,10 @@ class Settings(BaseSettings):
         default=None,
         description="Folders below which data is read, as a JSON list; not set, what programs run on this home read and wrote.",
     )
+    storage: Path | None = Field(
+        default=None,
+        description="File that names the roots of remote storage (S3, HDFS, …), with credentials; not set, `storage.toml` of the home.",
+    )
     index_bytes: int = Field(
         default=512 * _MB, ge=0, description="Memory that the service may take for its index of the graph; 0: none, the store walks."
     )

@@ -24,7 +24,7 @@ import pyarrow as pa
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.associations import Manifest, Source
 from headwater.graph.model import node_id
-from headwater.graph.records import ANYWHERE, AssociationStore, FileBlock, uri_of
+from headwater.graph.records import ANYWHERE, AssociationStore, block_at
 from headwater.graph.records.decode import Longs, longs_of
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.files.formats import format_of
@@ -127,7 +127,7 @@ class FrameLineage:
 
     def _read(self, session: Session, source: Source) -> dict[str, KnownFile]:
         dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
-        blocks = [(FileBlock(uri_of(file.path), file.length, file.modified), file.partition) for file in source.files]
+        blocks = [(block_at(file.path, file.length, file.modified), file.partition) for file in source.files]
         return {block.path: session.known(block, dataset, Shape.of_source(source), partition) for block, partition in blocks}
 
     def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:

@@ -23,6 +23,7 @@ from headwater.backend.role import ProjectorRole
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.records import AssociationStore, DataRoots
+from headwater.graph.storage import NOWHERE, Remote, read_roots
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.registry import open_store
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
@@ -133,7 +134,8 @@ class Workspace:
             return Delivered()
         from headwater.backend.delivery import LogDelivery
 
-        return deliver_leftovers(self.home.spool, LogDelivery(tenant, self.events, self.captures, self.home.associations))
+        delivery = LogDelivery(tenant, self.events, self.captures, self.home.associations, self.records.sources.remote)
+        return deliver_leftovers(self.home.spool, delivery)
 
     async def settle(self, *, patience: float = 60.0, tenant: str = DEFAULT_TENANT) -> int:
         """Have the log projected, by this process or by the one that has the role. Returns how many entries still wait."""
@@ -174,10 +176,17 @@ def association_store(settings: Settings, registry: Registry) -> AssociationStor
 
 def _data_roots(settings: Settings, registry: Registry) -> DataRoots:
     """Where traces may read data: below the roots that are set, else below what programs of this home read and wrote; never in the home."""
-    never = [settings.folder.path]
+    never, remote = [settings.folder.path], _remote(settings)
     if settings.data_roots is None:
-        return DataRoots(registry.is_root, never=never)
-    return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never)
+        return DataRoots(registry.is_root, never=never, remote=remote)
+    return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never, remote=remote)
+
+
+def _remote(settings: Settings) -> Remote:
+    """The roots of remote storage: those of the file that is set, else of the home's, if it has one."""
+    if settings.storage is None and not settings.folder.storage.exists():
+        return NOWHERE
+    return Remote(read_roots(settings.storage or settings.folder.storage))
 
 
 def graph_store(settings: Settings, *, indexed: bool = False) -> GraphStore:

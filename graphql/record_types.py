@@ -189,6 +189,8 @@ class Trace:
     incomplete: list[Incomplete]
     elapsed_ms: float
     found_again: list[FoundAgain]
+    storage_requests: int = strawberry.field(description="Requests that it made to remote storage.")
+    storage_bytes: float = strawberry.field(description="Bytes that it read from there.")
     answer: strawberry.Private[TraceAnswer]
     column: strawberry.Private[str | None]
     forward: strawberry.Private[bool]
@@ -212,6 +214,8 @@ class Trace:
                 FoundAgain(capture=item.capture, operator=item.operator, estimated_ms=item.estimated_ms, took_ms=item.took_ms)
                 for item in answer.found_again
             ],
+            storage_requests=answer.storage_requests,
+            storage_bytes=float(answer.storage_bytes),
         )
 
     @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")

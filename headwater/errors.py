@@ -13,6 +13,7 @@
     ├── NotFoundError                  a dataset, run, node or file that is not known; names what is near
     ├── DamagedError                   a file of the home is damaged; names the file and the command that repairs it
     ├── SourceChangedError             a source file is not what it was when the run read it
+    │   └── SourceUnavailableError     … or cannot be known to be, since its storage does not give it now
     ├── UnsupportedError               an operator or format that is refused, by name
     ├── CaptureUnavailableError        this Spark cannot be captured; says why
     └── UnavailableError               (transient) a store or service that does not answer now
@@ -110,6 +111,14 @@ class DamagedError(HeadwaterError):
 
 class SourceChangedError(HeadwaterError):
     """A source file is no longer what it was when the run read it (length or modification time)."""
+
+
+class SourceUnavailableError(SourceChangedError):
+    """A source whose storage does not give it now: whether it is what it was cannot be told. `transient`: a later try may work."""
+
+    def __init__(self, message: str, *, hint: str | None = None, transient: bool = True) -> None:
+        super().__init__(message, hint=hint)
+        self.transient = transient
 
 
 class UnsupportedError(HeadwaterError):

@@ -29,7 +29,7 @@ _TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column
                     $to: String, $limit: Int!) {{
   trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit) {{
     semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
-    foundAgain {{ capture operator estimatedMs tookMs }}
+    foundAgain {{ capture operator estimatedMs tookMs }} storageRequests storageBytes
     path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }} }} }} }} {_RECORD}"""
 
 _POLL = 0.1
@@ -146,6 +146,8 @@ def _answer(found: Mapping[str, Any]) -> TraceAnswer:
         selected=[_record(record) for record in found["selected"]],
         elapsed_ms=found["elapsedMs"],
         found_again=[FoundAgain(item["capture"], item["operator"], item["estimatedMs"], item["tookMs"]) for item in found["foundAgain"]],
+        storage_requests=found["storageRequests"],
+        storage_bytes=int(found["storageBytes"]),
     )
 
 

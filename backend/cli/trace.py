@@ -101,6 +101,7 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
             {"operator": item.operator, "estimated_ms": round(item.estimated_ms, 1), "took_ms": round(item.took_ms, 1)}
             for item in answer.found_again
         ],
+        "storage": {"requests": answer.storage_requests, "bytes": answer.storage_bytes},
     }
 
 

@@ -65,6 +65,9 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
     for again in answer.found_again:
         took = f"{again.took_ms:,.0f} ms, estimated {again.estimated_ms:,.0f}"
         story.append(f"\nFound again in the sources, as no run wrote it: {again.operator} ({took})", "dim")
+    if answer.storage_requests:
+        megabytes = answer.storage_bytes / 1e6
+        story.append(f"\nAsked of remote storage: {_count(answer.storage_requests, 'request')}, {megabytes:,.1f} MB", "dim")
     if request.column and answer.semantics is Semantics.INFLUENCE:
         story.append("\nInfluence is of the whole row; --semantics witness narrows it to the column.", "dim")
     if answer.exact and not request.forward and (made := {dataset_of(dataset_name(hop.output)) for hop in answer.path if _is_made(hop)}):

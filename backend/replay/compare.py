@@ -15,8 +15,8 @@ import duckdb
 from headwater.backend.replay.model import Difference
 from headwater.errors import UnsupportedError
 from headwater.graph.records import DataRoots
+from headwater.graph.storage.files import exactly
 from headwater.graph.trace.database.sql import literal
-from headwater.graph.trace.files.reader import exactly
 
 _READERS = {
     ".parquet": "read_parquet({files}, union_by_name = true, hive_partitioning = true)",

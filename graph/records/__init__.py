@@ -3,10 +3,11 @@
 from headwater.graph.records.catalog import CaptureEntry, Catalog, DatasetEntry
 from headwater.graph.records.known import KnownDataset
 from headwater.graph.records.layout import KeptFile
-from headwater.graph.records.names import FileBlock, block_of, uri_of
-from headwater.graph.records.roots import ANYWHERE, DataRoots, Look, open_resolved
+from headwater.graph.records.names import FileBlock, block_at, block_of, uri_of
+from headwater.graph.records.roots import ANYWHERE, DataRoots, Look
 from headwater.graph.records.store import AssociationStore
 from headwater.graph.records.wanted import Wanted
+from headwater.graph.storage import open_resolved
 
 __all__ = [
     "ANYWHERE",
@@ -20,6 +21,7 @@ __all__ = [
     "KnownDataset",
     "Look",
     "Wanted",
+    "block_at",
     "block_of",
     "open_resolved",
     "uri_of",

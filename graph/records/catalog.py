@@ -21,7 +21,7 @@ from headwater.graph.records import known, schema
 from headwater.graph.records.batches import batched
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.records.layout import KeptFile, files_text, manifest_text
-from headwater.graph.records.names import FileBlock, uri_of
+from headwater.graph.records.names import FileBlock, block_at
 
 _WHAT = "The catalog of captures"
 _BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
@@ -118,7 +118,7 @@ class Catalog:
                 "INSERT INTO use VALUES (?, ?, ?, ?, ?, ?)",
                 [(dataset, use.role, use.shaped, ended, number, use.scanned) for use, dataset in uses.items()],
             )
-            read = {FileBlock(uri_of(file.path), file.length, file.modified) for source in manifest.sources for file in source.files}
+            read = {block_at(file.path, file.length, file.modified) for source in manifest.sources for file in source.files}
             paths = {block.path for block in read} | {file.block.path for file in files}
             database.executemany("INSERT OR IGNORE INTO path (tenant, uri) VALUES (?, ?)", [(tenant, path) for path in sorted(paths)])
             database.executemany(

@@ -23,7 +23,7 @@ from headwater.graph.associations.parts import SourceFile, Split
 from headwater.graph.damage import damaged
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text
-from headwater.graph.records.names import FileBlock, uri_of
+from headwater.graph.records.names import FileBlock, block_at
 
 MANY = 500  # files, splits and segments together: a manifest with more of them is read without them
 _SCHEMA = (
@@ -281,7 +281,7 @@ def check_lists(path: Path) -> None:
 
 def block_of_source(file: SourceFile) -> FileBlock:
     """The block that a file was when it was read."""
-    return FileBlock(uri_of(file.path), file.length, file.modified)
+    return block_at(file.path, file.length, file.modified)
 
 
 def listed_by_path(files: Iterable[SourceFile]) -> bool:

@@ -13,6 +13,7 @@ from uuid import UUID
 from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import is_segment_name
 
+_FINE = ("file:", "hdfs:", "webhdfs:")  # where a time is as it was told
 _TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
 
 
@@ -67,6 +68,15 @@ def uri_of(path: str | Path) -> str:
     if text.startswith("file:"):
         return "file:/" + text.removeprefix("file:").lstrip("/")
     return f"file:{text}" if text.startswith("/") else text
+
+
+def block_at(path: str, length: int, modified: int) -> FileBlock:
+    """The block of a file by what Spark, or a store, says of it.
+
+    Object stores keep whole seconds, of which some tell parts in lists and not where one object is asked for.
+    """
+    uri = uri_of(path)
+    return FileBlock(uri, length, modified if uri.startswith(_FINE) else modified // 1000 * 1000)
 
 
 def block_of(path: Path) -> FileBlock:

@@ -1,4 +1,4 @@
-"""Data roots: which files of this machine may be read as data.
+"""Data roots: which files may be read as data, of this machine and of remote storage.
 
 Paths come from events, manifests, declarations and provenance, so from whoever may write to the service. A file is read only if it lies
 below a root once every link of its path is followed; never what lies in a folder of `never`, nor in `/proc`, `/sys` and `/dev`. Every
@@ -7,15 +7,20 @@ reader of a source asks here first. What is refused tells nothing of the file, n
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
-from headwater.errors import UnsupportedError
-from headwater.graph.records.names import FileBlock, uri_of
+from headwater.errors import SourceUnavailableError, UnsupportedError
+from headwater.graph.records.names import FileBlock, block_at, uri_of
+from headwater.graph.storage import NOWHERE, LocalFile, Remote, RemoteFile, StoredFile
+from headwater.graph.storage.addresses import is_remote
 
+_FEW = 3  # files of one folder of remote storage that are looked at one by one
 _NEVER = ("/proc", "/sys", "/dev")
 _OUTSIDE = "it lies outside of the data roots"
 _LED_OUT = "a link in its path leads out of the data roots"
@@ -23,20 +28,23 @@ _HINT = "Add its folder to HEADWATER_DATA_ROOTS, or run the program that reads o
 
 
 class DataRoots:
-    """The folders and files below which data may be read.
+    """The folders and files below which data may be read, and the roots of remote storage.
 
     `is_root` is given a path and the folders above it, and says whether one of them is a root; without it, every path lies below one.
     """
 
-    def __init__(self, is_root: Callable[[Sequence[str]], bool] | None, *, never: Iterable[str | Path] = ()) -> None:
+    def __init__(
+        self, is_root: Callable[[Sequence[str]], bool] | None, *, never: Iterable[str | Path] = (), remote: Remote = NOWHERE
+    ) -> None:
         self._is_root = is_root
+        self.remote = remote
         self._never = tuple(os.path.realpath(folder) for folder in never) + _NEVER
 
     @classmethod
-    def of(cls, folders: Iterable[str | Path], *, never: Iterable[str | Path] = ()) -> DataRoots:
+    def of(cls, folders: Iterable[str | Path], *, never: Iterable[str | Path] = (), remote: Remote = NOWHERE) -> DataRoots:
         """Roots that are known from the start."""
         known = frozenset(os.path.realpath(folder) for folder in folders)
-        return cls(lambda paths: not known.isdisjoint(paths), never=never)
+        return cls(lambda paths: not known.isdisjoint(paths), never=never, remote=remote)
 
     def look(self) -> Look:
         """A look at files that remembers the folders which it met: for one trace."""
@@ -64,6 +72,7 @@ class Look:
         self._roots = roots
         self._folders: dict[str, str] = {}
         self._covered: dict[str, bool] = {}  # folder -> whether it lies below a root
+        self._remote: dict[str, RemoteFile] = {}
 
     def path(self, uri: str) -> Path:
         """Where the file or folder of a URI lies, without links.
@@ -77,24 +86,87 @@ class Look:
         """The path of a URI as programs call it, links and all. Raises as `path` does."""
         return self._find(uri)[0]
 
-    def block(self, uri: str) -> FileBlock:
-        """The file of a URI as it is now.
+    def expect(self, uris: Iterable[str]) -> None:
+        """Say which files will be asked for: where many lie in one folder of remote storage, it is listed once."""
+        folders: dict[str, int] = {}
+        for uri in uris:
+            if is_remote(uri) and uri not in self._remote:
+                folder = uri.rpartition("/")[0]
+                folders[folder] = folders.get(folder, 0) + 1
+        for folder, count in folders.items():
+            if count > _FEW:
+                with suppress(UnsupportedError, SourceUnavailableError):  # whoever asks for a file is told why
+                    self._remote.update((file.uri, file) for file in self._roots.remote.files(folder))
+
+    def file(self, uri: str, *, anew: bool = False) -> tuple[FileBlock, StoredFile]:
+        """The file of a URI as it is now, and what reads it. Of remote storage as this trace saw it first, unless `anew`.
 
         Raises:
             UnsupportedError: it may not be read, or is no file.
+            SourceUnavailableError: its storage does not say.
             OSError: it cannot be looked at.
         """
+        if is_remote(uri):
+            found = None if anew else self._remote.get(uri)
+            found = found or self._roots.remote.file(uri)
+            if found is None:
+                raise FileNotFoundError(errno.ENOENT, "No such file", uri)
+            return block_at(uri, found.stat.length, found.stat.modified), found
         spelt, real = self._find(uri)
         status = real.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedError(f"{uri} is not readable here: it is no file.")
-        return FileBlock(uri_of(spelt), status.st_size, status.st_mtime_ns // 1_000_000)
+        return FileBlock(uri_of(spelt), status.st_size, status.st_mtime_ns // 1_000_000), LocalFile(real)
+
+    def block(self, uri: str) -> FileBlock:
+        """The file of a URI as it is now. Raises as `file` does."""
+        return self.file(uri)[0]
+
+    def listed(self, uri: str) -> list[FileBlock] | None:
+        """The data files at a path as they are now, a file or all below a folder, by path; None where there is nothing.
+
+        As Spark sees them: what begins with `_` or `.` is no data. Local files by the names that Spark gives them, through links.
+
+        Raises:
+            UnsupportedError: it may not be read.
+            SourceUnavailableError: its storage does not say.
+        """
+        if is_remote(uri):
+            return self._listed_remote(uri)
+        path = self.path(uri)
+        if not path.exists():
+            return None
+        if path.is_file():
+            return [self.block(uri)]
+        found = []
+        for folder, folders, files in os.walk(self.spelt(uri)):
+            folders[:] = [name for name in folders if not _hidden(name) and not self.forbids(f"{folder}/{name}")]
+            found += [self._block(uri_of(f"{folder}/{name}")) for name in files if not _hidden(name)]
+        return sorted(found)
+
+    def _listed_remote(self, uri: str) -> list[FileBlock] | None:
+        below = uri.rstrip("/").count("/")
+        files = self._roots.remote.files(uri)
+        if not files:
+            file = self._roots.remote.file(uri)
+            return None if file is None else [block_at(uri, file.stat.length, file.stat.modified)]
+        self._remote.update((file.uri, file) for file in files)
+        data = [file for file in files if not any(map(_hidden, file.uri.split("/")[below + 1 :]))]
+        return sorted(block_at(file.uri, file.stat.length, file.stat.modified) for file in data)
+
+    def _block(self, uri: str) -> FileBlock:
+        """A file that was listed; whoever wants to read what may not be read is told so then."""
+        try:
+            return self.block(uri)
+        except UnsupportedError:
+            return FileBlock(uri, 0, 0)
 
     def _find(self, uri: str) -> tuple[str, Path]:
         """The path as programs call it, of both spellings of a name with special characters that which is there; and without links."""
         if not uri.startswith("file:") and not uri.startswith("/"):
             raise UnsupportedError(
-                f"{uri} is not on a local file system.", hint="This release reads the values of records from local files only."
+                f"{uri} is not on a local file system, nor on storage that can be read here.",
+                hint="This release reads local files, s3: and s3a:, hdfs:, gs: and abfss:.",
             )
         text = "/" + uri.removeprefix("file:").lstrip("/")
         if not _is_path(text):
@@ -144,16 +216,5 @@ def _is_path(text: str) -> bool:
         return False
 
 
-def open_resolved(path: Path) -> int:
-    """Open a file at a path without links, as `Look.path` gave it; the descriptor is of the very file, or there is none.
-
-    Raises:
-        OSError: it cannot be opened, is no file, or a link has taken the place of a part of its path since.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would wait for a writer
-    status = os.fstat(descriptor)
-    same = os.path.realpath(path) == str(path) and os.path.samestat(status, path.stat(follow_symlinks=False))
-    if same and stat.S_ISREG(status.st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(f"{path} is no file, or was replaced while it was opened")
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)

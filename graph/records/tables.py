@@ -36,7 +36,7 @@ from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
 from headwater.graph.associations.segment import Segment, WrittenFile
 from headwater.graph.records.decode import Longs, arrow_of, decode, decode_parts
 from headwater.graph.records.layout import KeptFile
-from headwater.graph.records.names import FileBlock, uri_of
+from headwater.graph.records.names import FileBlock, block_at, uri_of
 
 _OWN = {
     "sink": ["file", "row"],
@@ -138,7 +138,7 @@ def files_written(segments: Sequence[Segment]) -> list[KeptFile]:
 
 
 def _written(segment: Segment, file: WrittenFile, blocks: dict[str, FileBlock]) -> str:
-    block = FileBlock(uri_of(file.path), file.length, file.modified)
+    block = block_at(file.path, file.length, file.modified)
     if blocks.setdefault(block.path, block) != block:
         raise InvalidCaptureError(
             f"Segment {segment.name} says that it wrote {block}; another says {blocks[block.path]}.", field=segment.name

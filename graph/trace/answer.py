@@ -119,7 +119,10 @@ class FoundAgain:
 
 @dataclass(frozen=True, slots=True)
 class TraceAnswer:
-    """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`."""
+    """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`.
+
+    `storage_requests` and `storage_bytes` are what it asked of remote storage and read from there.
+    """
 
     semantics: Semantics
     exact: bool
@@ -130,3 +133,5 @@ class TraceAnswer:
     selected: Sequence[TracedRecord]
     elapsed_ms: float
     found_again: Sequence[FoundAgain] = ()
+    storage_requests: int = 0
+    storage_bytes: int = 0

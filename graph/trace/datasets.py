@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.associations import Manifest
 from headwater.graph.model import NodeKind, node_id, parse_id
-from headwater.graph.records import FileBlock, KnownDataset, Look, uri_of
+from headwater.graph.records import KnownDataset, uri_of
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.files.shapes import Shape
@@ -62,11 +62,11 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
         for source in session.capture(capture).manifest.sources:
             if node_id(NodeKind.DATASET, source.dataset.namespace, source.dataset.name) == dataset.id:
                 return Shape.of_source(source), False
-    path = session.look.path(dataset.path)
-    if path.is_dir() and not _listed(session, dataset):
+    listed = session.look.listed(dataset.path)
+    if listed == []:
         hint = f"A run that failed leaves none; `headwater lineage {dataset.name}` shows the runs that wrote there."
-        raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {path}.", hint=hint)
-    return Shape.of_path(path), False
+        raise NotFoundError(f"{dataset.name} has no records: there is no file of data in {shown(dataset.path)}.", hint=hint)
+    return Shape.of_names(block.path for block in listed or ()), False
 
 
 def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
@@ -74,12 +74,13 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
 
     Raises:
         NotFoundError: there is nothing at the path any more.
-        UnsupportedError: it is not on a local file system, or may not be read.
+        UnsupportedError: it may not be read.
+        SourceUnavailableError: its storage does not say.
     """
-    path = session.look.path(dataset.path)
-    if not path.exists():
-        raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {path} any more.")
-    return [session.known(block, dataset.id, shape) for block in _listed(session, dataset)]
+    listed = session.look.listed(dataset.path)
+    if listed is None:
+        raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shown(dataset.path)} any more.")
+    return [session.known(block, dataset.id, shape) for block in listed]
 
 
 def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:
@@ -110,28 +111,9 @@ def is_captured(session: Session, files: Sequence[KnownFile]) -> bool:
     return session.store.catalog.knows(session.tenant, (file.block for file in files))
 
 
-def _listed(session: Session, dataset: Dataset) -> list[FileBlock]:
-    """Data files, as Spark sees them: what begins with `_` or `.` is none. By the names that Spark gives them, through links."""
-    look = session.look
-    if look.path(dataset.path).is_file():
-        return [look.block(dataset.path)]
-    found = []
-    for folder, folders, files in os.walk(look.spelt(dataset.path)):
-        folders[:] = [name for name in folders if not _hidden(name) and not look.forbids(f"{folder}/{name}")]
-        found += [_block(look, uri_of(f"{folder}/{name}")) for name in files if not _hidden(name)]
-    return sorted(found)
-
-
-def _block(look: Look, uri: str) -> FileBlock:
-    """A file that was listed; whoever wants to read what may not be read is told so then."""
-    try:
-        return look.block(uri)
-    except UnsupportedError:
-        return FileBlock(uri, 0, 0)
-
-
-def _hidden(name: str) -> bool:
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+def shown(uri: str) -> str:
+    """A URI as people write it: a path, of a local file."""
+    return uri.removeprefix("file:")
 
 
 async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:

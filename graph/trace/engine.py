@@ -72,7 +72,7 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
         return TraceAnswer(
             semantics=request.semantics, exact=exact, records=entries, path=hops,
             incomplete=list(session.incomplete), total=total, selected=found.selected, elapsed_ms=(time.perf_counter() - began) * 1000,
-            found_again=list(session.found_again),
+            found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
         )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from headwater.errors import InvalidQueryError, NotFoundError, SourceChangedError, UnsupportedError
 from headwater.graph.records import uri_of
+from headwater.graph.storage.duck import faults
 from headwater.graph.trace.answer import Grain, TracedRecord
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import quoted
@@ -77,7 +78,9 @@ def _fetched(session: Session, cursor: duckdb.DuckDBPyConnection) -> Read:
     """What a query of such a table's rows gives."""
     names = [column[0] for column in cursor.description or ()][3:]  # the first three are __file, __row and __line
     found: dict[Place, TracedRecord] = {}
-    for number, row, line, *values in sorted(cursor.fetchall(), key=itemgetter(0, 1)):
+    with faults():
+        rows = cursor.fetchall()
+    for number, row, line, *values in sorted(rows, key=itemgetter(0, 1)):
         file = session.files[number]
         found[number, row] = TracedRecord(file.dataset, file.block.path, row, Grain.RECORD, dict(zip(names, values, strict=True)), line)
     return Read(names, found)

@@ -10,13 +10,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from headwater.errors import SourceChangedError, UnsupportedError
+from headwater.errors import SourceChangedError, SourceUnavailableError, UnsupportedError
 from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look
 from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables, check_table
 from headwater.graph.records.lists import SourceFiles, WrittenFiles
+from headwater.graph.storage import RemoteFile, StoredFile, Traffic
 from headwater.graph.trace.answer import FoundAgain, Incomplete
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns, Database
@@ -61,6 +62,7 @@ class KnownFile:
     shape: Shape
     partition: Mapping[str, str | None]
     look: Look = field(repr=False, compare=False)
+    anew: bool = field(default=False, repr=False, compare=False)  # whether it is to be looked at even if a look is remembered
 
     @cached_property
     def problem(self) -> str | None:
@@ -83,11 +85,21 @@ class KnownFile:
     def _now(self) -> FileBlock | str:
         """The file as it is, or why that cannot be told."""
         try:
-            return self.look.block(self.block.path)
-        except UnsupportedError as error:
+            return self._file[0]
+        except (UnsupportedError, SourceUnavailableError) as error:
             return str(error).removesuffix(".")
         except OSError as error:
             return f"it cannot be read any more ({error.strerror})"
+
+    @cached_property
+    def _file(self) -> tuple[FileBlock, StoredFile]:
+        return self.look.file(self.block.path, anew=self.anew)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether its storage gives bytes of the very content that was looked at alone, so that it cannot change while it is read."""
+        stored = self._file[1]
+        return isinstance(stored, RemoteFile) and stored.is_pinned
 
     def readable(self) -> ReadFile:
         """What the reader needs.
@@ -97,7 +109,7 @@ class KnownFile:
         """
         if self.problem:
             raise SourceChangedError(f"{self.block.path}: {self.problem}.")
-        return ReadFile(self.number, self.look.path(self.block.path), self.block, self.partition)
+        return ReadFile(self.number, self._file[1], self.block, self.partition)
 
 
 class Session:
@@ -135,6 +147,12 @@ class Session:
         self._counts: dict[str, int] = {}
         self._made: list[str] = []
         self._scanned: set[Path] = set()
+        self._before = store.sources.remote.traffic
+
+    @property
+    def traffic(self) -> Traffic:
+        """What this process asked of remote storage since the trace began."""
+        return self.store.sources.remote.traffic.since(self._before)
 
     def table(self, select: str, parameters: list[object] | None = None) -> str:
         """Make a temporary table of a query; its name."""

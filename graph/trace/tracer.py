@@ -15,8 +15,10 @@ from uuid import uuid4
 
 import duckdb
 
+from headwater.errors import MissingExtraError
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.kept import KeptTables
+from headwater.graph.storage import duck
 from headwater.graph.trace.database.in_memory import SCRATCH
 from headwater.graph.trace.files.reader import Reader
 from headwater.graph.trace.session import Capture, Session
@@ -40,6 +42,10 @@ class Tracer:
         self._spilled = False
         self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(self._spill), **config})
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")
+        if store.sources.remote:
+            with suppress(MissingExtraError):  # whoever asks for a remote file is told
+                duck.register(self._database)
+        self._finalize = weakref.finalize(self, _closed, self._database)
         self._reader = Reader()
         self._kept_tables = KeptTables()
         self._captures: dict[str, dict[str, Capture]] = {}
@@ -52,7 +58,7 @@ class Tracer:
 
     def close(self) -> None:
         """Close the database."""
-        self._database.close()
+        self._finalize()
 
     @contextmanager
     def session(self, tenant: str) -> Iterator[Session]:
@@ -80,6 +86,12 @@ class Tracer:
                     session.database.close()
         finally:
             self._spilled = self._spilled or self._spill.exists()
+
+
+def _closed(database: duckdb.DuckDBPyConnection) -> None:
+    """Close a database, also at the end of the process: what it holds of Python must go before Python does."""
+    duck.forget(database)
+    database.close()
 
 
 @contextmanager

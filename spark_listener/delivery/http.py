@@ -23,6 +23,7 @@ from headwater.spark_listener.spool import Item, ItemKind, SpoolFolder
 
 _TIMEOUT = 30.0
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
+_OBJECT_STORES = {"s3a": "s3", "s3n": "s3"}  # schemes of Hadoop that others know by another name
 _RETRIES = Retry(
     total=4, connect=2, read=4, backoff_factor=0.3, status_forcelist=_AGAIN, allowed_methods=["POST", "PUT"], raise_on_status=False
 )
@@ -93,6 +94,7 @@ def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:
 
     Raises:
         InvalidInputError: the segment is not there; its capture can never be delivered whole.
+        UnavailableError: the location cannot be read now.
     """
     capture = str(item.body["capture"])
     try:
@@ -100,12 +102,26 @@ def open_segment(item: Item, folder: SpoolFolder, name: str) -> Any:
             return (folder.segments / capture / name).open("rb")
         if "://" not in item.segments:
             return (Path(item.segments) / capture / name).open("rb")
-        from pyarrow.fs import FileSystem
-
-        filesystem, root = FileSystem.from_uri(item.segments)
-        return filesystem.open_input_file(f"{root}/{capture}/{name}")
+        return _shared(item.segments, f"{capture}/{name}")
     except FileNotFoundError as error:
         raise InvalidInputError(f"Segment {capture}/{name} is gone from {item.segments or folder.segments}.") from error
+
+
+def _shared(location: str, name: str) -> Any:
+    """A file below a URI that is not local; endpoint and credentials are those of the environment (AWS_…)."""
+    from pyarrow import ArrowException
+    from pyarrow.fs import FileSystem
+
+    scheme, _, rest = location.partition("://")
+    try:
+        filesystem, root = FileSystem.from_uri(f"{_OBJECT_STORES.get(scheme, scheme)}://{rest}")
+        return filesystem.open_input_file(f"{root}/{name}")
+    except FileNotFoundError:
+        raise
+    except (OSError, ArrowException) as error:
+        reason = str(error).partition("\n")[0][:300]
+        hint = "Name the location as a root in storage.toml of the home, or give this process AWS_ENDPOINT_URL and credentials."
+        raise UnavailableError(f"Segments at {location} cannot be read: {reason}.", hint=hint) from error
 
 
 def _missing(response: requests.Response) -> list[str]:

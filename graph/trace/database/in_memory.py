@@ -17,6 +17,7 @@ import duckdb
 import numpy as np
 
 from headwater.graph.records.decode import Longs
+from headwater.graph.storage.duck import faults
 
 Columns = Mapping[str, Longs]
 SCRATCH = "headwater-trace-"  # so the name of a folder for files beside a database begins
@@ -37,7 +38,8 @@ class Database:
 
     def execute(self, query: str, parameters: Sequence[object] | None = None) -> duckdb.DuckDBPyConnection:
         """As a connection does."""
-        return self.holding(query).execute(query, parameters)
+        with faults():
+            return self.holding(query).execute(query, parameters)
 
     def holding(self, query: str) -> duckdb.DuckDBPyConnection:
         """The connection, with the held tables that a query names in it."""

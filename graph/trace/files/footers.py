@@ -15,7 +15,7 @@ from headwater.graph.records import FileBlock
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
-from headwater.graph.trace.files.reader import HIDDEN, ReadFile, exactly
+from headwater.graph.trace.files.reader import HIDDEN, ReadFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,15 @@ def check_columns(
     for file, footer in zip(files, told, strict=True):
         lower = [name.lower() for name, _ in footer.columns]
         if own := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
-            raise Untranslatable(f"a record of {file.path}, which has a column {own[0]},")
+            raise Untranslatable(f"a record of {file.block.path}, which has a column {own[0]},")
         for (name, kind), key in zip(footer.columns, lower, strict=True):
             other = key in names and cased and name != names[key][0]
             if key in names and (other or lower.count(key) > 1 or not _alike(kind, duckdb_type(names[key][1]))):
                 read = f"{names[key][0]}, which was read as {names[key][1]}"
-                raise Untranslatable(f"{read}, is not just that in {file.path} ({name}: {kind})")
+                raise Untranslatable(f"{read}, is not just that in {file.block.path} ({name}: {kind})")
         found.update(lower)
         if lacking := sorted(names.keys() & set(everywhere) - set(lower)):
-            raise Untranslatable(f"{lacking[0]}, which {file.path} lacks and which has a default,")
+            raise Untranslatable(f"{lacking[0]}, which {file.block.path} lacks and which has a default,")
     if "date" in wanted.values() and any(footer.old_calendar for footer in told):
         raise Untranslatable("a date in a file of the calendar that Spark used before version 3")
     return {names[key][0] for key in names.keys() - found}
@@ -77,7 +77,7 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
     with _LOCK:
         known = {file.block: _KNOWN[file.block] for file in files if file.block in _KNOWN}
     if unknown := [file for file in files if file.block not in known]:
-        paths = [exactly(file.path) for file in unknown]
+        paths = [file.stored.scan for file in unknown]
         schema = database.execute("SELECT file_name, name, num_children, duckdb_type FROM parquet_schema(?)", [paths]).fetchall()
         told = (
             f"SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?) WHERE key IN ('{_LEGACY}'::BLOB, '{_VERSION}'::BLOB)"
@@ -86,7 +86,7 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
         old = {file for file, key, value in said if key == _LEGACY or (key == _VERSION and value < "3")}
         counts = dict(database.execute("SELECT file_name, num_rows FROM parquet_file_metadata(?)", [paths]).fetchall())
         columns = dict(_top(schema))
-        read = {file.block: Footer(columns[str(file.path)], str(file.path) in old, counts[str(file.path)]) for file in unknown}
+        read = {file.block: Footer(columns[file.stored.told], file.stored.told in old, counts[file.stored.told]) for file in unknown}
         known |= read
         with _LOCK:
             _KNOWN.update(read)

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import os
 import threading
 import zlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from mmap import ACCESS_READ, mmap
-from pathlib import Path
+from mmap import mmap
+from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import UnsupportedError
-from headwater.graph.records import FileBlock, open_resolved
+from headwater.graph.records import FileBlock
+from headwater.graph.storage import StoredFile
 
 _LF, _CR, _SPACE = 10, 13, 0x20
 _CHUNK = 1 << 24
@@ -76,8 +76,8 @@ class LineCache:
         self._known: OrderedDict[tuple[FileBlock, LineRules], Lines] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, path: Path, block: FileBlock, rules: LineRules) -> Lines:
-        """The lines of the file at `path`, which is `block` now.
+    def get(self, stored: StoredFile, block: FileBlock, rules: LineRules) -> Lines:
+        """The lines of a file, which is `block` now.
 
         Raises:
             OSError: it cannot be read.
@@ -87,7 +87,7 @@ class LineCache:
         with self._lock:
             lines = self._known.get(key)
         if lines is None:
-            lines = find_lines(_content(path), rules)  # two traces may do this at once; one of the results is kept
+            lines = find_lines(_content(stored), rules)  # two traces may do this at once; one of the results is kept
         with self._lock:
             self._known[key] = lines
             self._known.move_to_end(key)
@@ -147,16 +147,16 @@ def _filled(data: mmap | bytes, begins: Longs, ends: Longs) -> npt.NDArray[np.bo
     return filled
 
 
-def _content(path: Path) -> mmap | bytes:
-    suffix = path.suffix.lower()
+def _content(stored: StoredFile) -> mmap | bytes:
+    suffix = PurePath(stored.name).suffix.lower()
     if suffix in _PACKED:
-        raise UnsupportedError(f"{path} is compressed in a way that records cannot be read from ({suffix}).")
-    with os.fdopen(open_resolved(path), "rb") as file:
-        try:
-            if suffix == ".gz":
-                return gzip.decompress(file.read())
-            if suffix == ".bz2":
-                return bz2.decompress(file.read())
-        except (ValueError, EOFError, zlib.error) as error:
-            raise OSError(f"{path} cannot be decompressed: {error}") from error
-        return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+        raise UnsupportedError(f"{stored.name} is compressed in a way that records cannot be read from ({suffix}).")
+    content = stored.content()
+    try:
+        if suffix == ".gz":
+            return gzip.decompress(content)
+        if suffix == ".bz2":
+            return bz2.decompress(content)
+    except (ValueError, EOFError, zlib.error, OSError) as error:
+        raise OSError(f"{stored.name} cannot be decompressed: {error}") from error
+    return content

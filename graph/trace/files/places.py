@@ -8,7 +8,7 @@ from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Source
 from headwater.graph.associations.references import POSITION_BITS, POSITION_MASK
 from headwater.graph.model import node_id
-from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.records import block_at
 from headwater.graph.records.lists import SourceFiles
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
@@ -65,7 +65,7 @@ def _place(session: Session, capture: Capture, source: Source, ordinal: int) -> 
         session.say(f"capture {capture.id}", f"its source {source.path} has no file of ordinal {ordinal}", "missing")
         return None
     dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
-    block = FileBlock(uri_of(entry.path), entry.length, entry.modified)
+    block = block_at(entry.path, entry.length, entry.modified)
     file = session.known(block, dataset, Shape.of_source(source), entry.partition)
     split = files.split(ordinal)
     if format_of(source.format).counts_from_file or split is None or split.start == 0:

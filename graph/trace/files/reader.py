@@ -6,7 +6,6 @@ it reads is the file as it is now: whoever asks has made sure that it is the one
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -16,6 +15,8 @@ import numpy as np
 
 from headwater.graph.records import FileBlock
 from headwater.graph.records.decode import Longs
+from headwater.graph.storage import StoredFile
+from headwater.graph.storage.files import exactly
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import literal, quoted
 from headwater.graph.trace.database.types import duckdb_type
@@ -27,7 +28,6 @@ from headwater.graph.trace.files.shapes import Shape
 FILE, ROW, LINE = "__file", "__row", "__line"
 HIDDEN = frozenset({"file_row_number", "file_index"})  # DuckDB's own columns, unless a file has one of the name
 NO_ROWS = np.empty(0, np.int64)
-_PATTERN = re.compile(r"[\[\]*?]")
 _numbers = count()
 
 Wanted = str | Mapping[int, Longs]  # the records to read: a table `file, row`, or a few rows by file, ascending
@@ -38,7 +38,7 @@ class ReadFile:
     """A file to read, by its number in the trace."""
 
     number: int
-    path: Path
+    stored: StoredFile
     block: FileBlock
     partition: Mapping[str, str | None]
 
@@ -52,7 +52,7 @@ class Reader:
 
     def lines(self, file: ReadFile, rules: LineRules) -> Lines:
         """Where the records of a text file lie."""
-        return self._lines.get(file.path, file.block, rules)
+        return self._lines.get(file.stored, file.block, rules)
 
     def table(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None = None) -> str:
         """Make a temporary table of records: `__file`, `__row`, `__line` (null where records are no lines) and the dataset's columns.
@@ -103,11 +103,6 @@ def places(database: Database, shape: Shape, files: Sequence[ReadFile]) -> str:
 def extra(shape: Shape) -> str:
     """The partition columns of `places`, in a SELECT."""
     return "".join(f", m.{quoted(column)}" for column, _ in shape.partitions)
-
-
-def exactly(path: Path) -> str:
-    """A path for DuckDB, which would take `[`, `*` and `?` in it for a pattern, and read other files."""
-    return _PATTERN.sub(r"[\g<0>]", str(path))
 
 
 def kept_rows(path: Path) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -35,10 +34,9 @@ class Shape:
         return _shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns)
 
     @classmethod
-    def of_path(cls, path: Path) -> Shape:
+    def of_names(cls, names: Iterable[str]) -> Shape:
         """Of files that no capture describes, by their names: Parquet, or lines of text."""
-        files = [path] if path.is_file() else sorted(path.rglob("*"))
-        if any(file.suffix == ".parquet" for file in files):
+        if any(name.endswith(".parquet") for name in names):
             return cls("parquet", (), ())
         return cls("text", (), (("value", "string"),))
 

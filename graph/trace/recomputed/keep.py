@@ -12,7 +12,7 @@ from collections.abc import Callable
 from uuid import uuid4
 
 from headwater.graph.associations import Boundary
-from headwater.graph.records import AssociationStore, FileBlock, Wanted, uri_of
+from headwater.graph.records import AssociationStore, FileBlock, Wanted, block_at
 from headwater.graph.records.compact import keep_sorted
 from headwater.graph.records.files import sync
 from headwater.graph.trace.recomputed.large import beyond_budget
@@ -70,7 +70,7 @@ def _blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
     """The files that the groups are made of."""
     sources = {scan.source for scan in capture.plan.scans(input_of(capture, boundary))}
     return [
-        FileBlock(uri_of(file.path), file.length, file.modified)
+        block_at(file.path, file.length, file.modified)
         for source in capture.manifest.sources
         if source.source in sources
         for file in capture.files_of(source)

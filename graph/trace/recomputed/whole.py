@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from headwater.graph.associations import Operator
 from headwater.graph.model import node_id
-from headwater.graph.records import FileBlock, uri_of
+from headwater.graph.records import block_at
 from headwater.graph.trace.database.sql import literal, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.footers import check_columns
-from headwater.graph.trace.files.reader import exactly
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import Capture, KnownFile, Session, mapped
 
@@ -30,7 +29,8 @@ class WholeScan:
             SourceChangedError: one was.
         """
         for file in self.files:
-            replace(file).readable()
+            if not file.is_pinned:
+                replace(file, anew=True).readable()
 
 
 def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mapping[int, str]) -> WholeScan:
@@ -56,7 +56,7 @@ def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mappi
         value = _constant([_value(file, names[attr]) for file, _ in files]) if constant else held
         values += f", CAST({value} AS {duckdb_type(kind)}) AS a{attr}"
     ordinal = mapped("p.file_index", {place: ordinal for place, (_, ordinal) in enumerate(files)})
-    listed = ", ".join(literal(exactly(file.path)) for file in read)
+    listed = ", ".join(literal(file.stored.scan) for file in read)
     return WholeScan(
         f"(SELECT ({ordinal} << 40) | p.file_row_number AS ref{values} "
         f"FROM read_parquet([{listed}], union_by_name = true, hive_partitioning = false) p)",
@@ -68,8 +68,9 @@ def _files(session: Session, capture: Capture, scan: Operator, shape: Shape) -> 
     """The files that the scan read, with their ordinals."""
     source = capture.source(scan.source)
     dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
+    session.look.expect(file.path for file in capture.files_of(source))
     return [
-        (session.known(FileBlock(uri_of(file.path), file.length, file.modified), dataset, shape, file.partition), file.ordinal)
+        (session.known(block_at(file.path, file.length, file.modified), dataset, shape, file.partition), file.ordinal)
         for file in capture.files_of(source)
     ]
 

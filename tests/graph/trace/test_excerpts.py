@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.records import block_of
+from headwater.graph.storage import LocalFile
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files import excerpts, thrift
 from headwater.graph.trace.files.excerpts import Excerpts
@@ -103,7 +104,7 @@ def database() -> Iterator[Database]:
 
 
 def _read(path: Path) -> ReadFile:
-    return ReadFile(3, path, block_of(path), {})
+    return ReadFile(3, LocalFile(path), block_of(path), {})
 
 
 def test_large_columns_stand_among_the_others_as_in_the_file(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

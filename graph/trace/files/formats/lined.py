@@ -115,7 +115,7 @@ class LineFormat(Format):
                 continue
             content = lines.read(rows)
             if exactly and not self.is_certain(content, options):
-                raise UnsupportedError(f"How Spark cut the lines of {file.path.name} into columns is not certain.")
+                raise UnsupportedError(f"How Spark cut the lines of {file.stored.name} into columns is not certain.")
             table = self.cells(content, [column for column, _ in shape.columns], options).rename_columns(names)
             for position, (name, values) in enumerate(
                 ((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows), (LINE, lines.numbers[rows]))

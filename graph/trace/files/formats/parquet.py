@@ -11,13 +11,15 @@ import numpy as np
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.records.decode import Longs
+from headwater.graph.storage import LocalFile
+from headwater.graph.storage.files import exactly
 from headwater.graph.trace.database.in_memory import Columns, Database
 from headwater.graph.trace.database.sql import Untranslatable, quoted
 from headwater.graph.trace.database.types import duckdb_type
 from headwater.graph.trace.files.excerpts import Excerpt
 from headwater.graph.trace.files.footers import check_columns, footers
 from headwater.graph.trace.files.formats.base import Format
-from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, exactly, extra, places
+from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
 from headwater.graph.trace.files.shapes import Shape
 
 _FEW = 16  # files that are scanned one by one
@@ -94,7 +96,9 @@ def _cut(reader: Reader, database: Database, files: Sequence[ReadFile], wanted: 
     for file in files:
         rows = wanted.get(file.number, NO_ROWS)
         name = f"excerpt_{next(_numbers)}.parquet"
-        if len(rows) and (excerpt := reader.excerpts.of(file.path, file.block, rows, partial(database.scratch, name))) is not None:
+        if not len(rows) or not isinstance(file.stored, LocalFile):
+            continue  # elsewhere each of many small reads would wait; DuckDB reads what lies together at once
+        if (excerpt := reader.excerpts.of(file.stored.path, file.block, rows, partial(database.scratch, name))) is not None:
             found[file.number] = excerpt
     return found
 
@@ -107,7 +111,7 @@ def _many(database: Database, shape: Shape, files: Sequence[ReadFile], wanted: s
         "FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p "
         f"JOIN {places(database, shape, files)} ON m.place = p.file_index{join}"
     )
-    return select, [[exactly(file.path) for file in files]]
+    return select, [[file.stored.scan for file in files]]
 
 
 def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted, excerpts: Mapping[int, Excerpt]) -> tuple[str, list[object]]:
@@ -124,7 +128,7 @@ def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted, excerpts: Mapp
             f"FROM read_parquet(?, hive_partitioning = false) p{_beside(excerpt)} "
             f"WHERE p.file_row_number IN ({_rows(file, wanted)})"
         )
-        parameters += [*(file.partition[column] for column, _ in shape.partitions), exactly(file.path)]
+        parameters += [*(file.partition[column] for column, _ in shape.partitions), file.stored.scan]
         parameters += [exactly(excerpt.path)] if excerpt else []
     return " UNION ALL BY NAME ".join(parts), parameters
 

@@ -1,0 +1,21 @@
+"""Storage that is not this machine's: object stores and HDFS, behind one seam.
+
+For traces, which read records back from where jobs left them. What may be read is what the operator named in a file of the service's own
+(`settings.py`): roots, each with its endpoint and credentials. Nothing that comes from an event, a manifest or a question chooses any of
+these. Which module to open:
+
+    addresses   what a URI names: a store and a path in it, or a refusal
+    settings    the roots and how each is reached, from `storage.toml`
+    protocol    what a store must do: look at a file, list, read a range of the very file that was looked at
+    objects     S3, Google Cloud Storage and Azure, by obstore
+    hdfs        HDFS, by hdfs-native
+    remote      all roots together: looks, lists and reads, counts requests, remembers ranges by identity
+    files       a file to read records from: of this machine, or of a root
+    duck        such files as DuckDB reads them
+"""
+
+from headwater.graph.storage.files import LocalFile, RemoteFile, StoredFile, open_resolved
+from headwater.graph.storage.remote import NOWHERE, Remote, Traffic
+from headwater.graph.storage.settings import read_roots
+
+__all__ = ["NOWHERE", "LocalFile", "Remote", "RemoteFile", "StoredFile", "Traffic", "open_resolved", "read_roots"]

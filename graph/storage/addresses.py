@@ -1,0 +1,68 @@
+"""What a URI names on storage that is not local: a store, and a path in it.
+
+URIs come from events, manifests and questions, so from whoever may write to the service. Only a plain form is taken: a known scheme, an
+authority without user or password, and a path whose parts are names. Anything else is refused, never repaired.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from headwater.errors import UnsupportedError
+
+SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "abfs": "abfss", "abfss": "abfss", "hdfs": "hdfs"}
+_URI = re.compile(r"([a-z0-9+.-]{1,16}):/{2}([^/]*)(?:/(.*))?", re.DOTALL)
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,254}")
+_AUTHORITY = {
+    "s3": _BUCKET,
+    "gs": _BUCKET,
+    "abfss": re.compile(r"[a-z0-9$][a-z0-9-]{2,62}@[a-z0-9][a-z0-9.-]{2,253}"),  # container@account.dfs.core.windows.net
+    "hdfs": re.compile(r"[a-z0-9][a-z0-9._-]{0,253}(?::[0-9]{1,5})?"),
+}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_LONGEST = 4096  # characters; S3 takes keys of 1,024 bytes, HDFS paths of 8,000 characters
+
+
+class Address(NamedTuple):
+    """A place on a store: the scheme in its one spelling, the bucket, container or name node, and the path in it without a `/` before."""
+
+    scheme: str
+    authority: str
+    path: str
+
+
+def is_remote(uri: str) -> bool:
+    """Whether a text is a URI of storage that this package knows."""
+    return uri.partition("://")[0] in SCHEMES
+
+
+def address_of(uri: str) -> Address:
+    """The place that a URI names, literally: `%20` in it is three characters.
+
+    Raises:
+        UnsupportedError: it has not the plain form, or its scheme is not known.
+    """
+    match = _URI.fullmatch(uri) if len(uri) <= _LONGEST else None
+    if match is None or (scheme := SCHEMES.get(match[1])) is None:
+        raise UnsupportedError(f"{uri[:200]!r} is on no storage that can be read here.", hint=f"There are {', '.join(sorted(SCHEMES))}.")
+    authority = match[2].lower() if scheme == "hdfs" else match[2]
+    path = (match[3] or "").removesuffix("/")
+    parts = path.split("/") if path else []
+    odd = _CONTROL.search(path) or any(part in ("", ".", "..") for part in parts)
+    if odd or not _AUTHORITY[scheme].fullmatch(authority) or ".." in authority:
+        raise UnsupportedError("An address on remote storage is not readable here: it has not the form scheme://bucket/path.")
+    return Address(scheme, authority, path)
+
+
+def spellings_of(uri: str) -> list[Address]:
+    """The places that a URI may name: literally, and, where it has `%`, decoded once. Raises as `address_of` does, for the first."""
+    literal = address_of(uri)
+    if "%" not in literal.path:
+        return [literal]
+    try:
+        other = address_of(f"{literal.scheme}://{literal.authority}/{unquote(literal.path, errors='strict')}")
+    except (UnsupportedError, UnicodeDecodeError):
+        return [literal]
+    return list(dict.fromkeys([literal, other]))

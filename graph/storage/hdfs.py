@@ -1,0 +1,92 @@
+"""HDFS, by hdfs-native: no Hadoop is installed for it.
+
+HDFS has no tag of a file's content and no conditional read: whoever must know that a file was not replaced while it was read looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+from headwater.errors import MissingExtraError
+from headwater.graph.storage.protocol import Stat, Store, unavailable
+from headwater.graph.storage.settings import RootSettings
+
+_PAGE = 1000
+_T = TypeVar("_T")
+
+
+class Hdfs(Store):
+    """A file system, by its name node or the name service that a Hadoop configuration has for several."""
+
+    def __init__(self, settings: RootSettings) -> None:
+        try:
+            import fsspec  # noqa: F401 - DuckDB reads by it
+            from hdfs_native import Client
+        except ImportError:
+            raise MissingExtraError(f"Reading {settings.url}", extra="hdfs") from None
+        self._settings = settings
+        given = {name: str(value) for name, value in settings.options.items()}
+        self._client: Any = self._in_time(
+            lambda: Client(
+                f"hdfs://{settings.address.authority}",
+                config_dir=given.get("conf"),
+                kerberos_principal=given.get("kerberos_principal"),
+                kerberos_keytab=given.get("kerberos_keytab"),
+            )
+        )
+
+    def stat(self, path: str) -> Stat | None:
+        try:
+            found = self._in_time(lambda: self._client.get_file_info(f"/{path}"))
+        except FileNotFoundError:
+            return None
+        return None if found.isdir else Stat(found.length, found.modification_time)
+
+    def files(self, path: str) -> Iterator[list[tuple[str, Stat]]]:
+        try:
+            listed = self._in_time(lambda: self._client.list_status(f"/{path}", recursive=True))
+            while page := self._in_time(lambda: list(islice(listed, _PAGE))):
+                yield [(_relative(one.path), Stat(one.length, one.modification_time)) for one in page if not one.isdir]
+        except FileNotFoundError:
+            return
+
+    def read(self, path: str, stat: Stat, offset: int, length: int) -> bytes:
+        del stat
+        try:
+            content = self._in_time(lambda: bytes(self._client.read(f"/{path}").read_range(offset, length)))
+        except FileNotFoundError:
+            raise unavailable(self._settings.url, "a file is not there any more") from None
+        if len(content) != length:
+            raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
+        return content
+
+    def _in_time(self, call: Callable[[], _T]) -> _T:
+        """What a call gives within the root's seconds: the client has no limit. A thread that is too late ends with the process."""
+        answers: SimpleQueue[tuple[_T | None, Exception | None]] = SimpleQueue()
+
+        def asked() -> None:
+            try:
+                answers.put((call(), None))
+            except Exception as error:  # noqa: BLE001 - the client raises RuntimeError, OSError and its own
+                answers.put((None, error))
+
+        Thread(target=asked, name="headwater-hdfs", daemon=True).start()
+        try:
+            answer, error = answers.get(timeout=self._settings.seconds)
+        except Empty:
+            reason = f"its name node or a data node did not answer within {self._settings.seconds:g} s"
+            raise unavailable(self._settings.url, reason, transient=True) from None
+        if isinstance(error, FileNotFoundError):
+            raise error
+        if error is not None:
+            denied = isinstance(error, PermissionError)
+            raise unavailable(self._settings.url, "HDFS denied it" if denied else f"HDFS failed ({type(error).__name__})") from None
+        return answer  # type: ignore[return-value]  # there was no error
+
+
+def _relative(path: str) -> str:
+    return path.partition("://")[2].partition("/")[2] if "://" in path else path.lstrip("/")

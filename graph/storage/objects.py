@@ -1,0 +1,115 @@
+"""Object stores, by obstore: S3 and what speaks its protocol, Google Cloud Storage, Azure Data Lake.
+
+Reads are conditional on the ETag that a look gave, so what is read is of the very object that was looked at. obstore repeats what failed
+for a moment (a broken connection, 5xx) within the root's seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import MissingExtraError, SourceUnavailableError
+from headwater.graph.storage.protocol import Stat, Store, unavailable
+from headwater.graph.storage.settings import RootSettings
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+_STATUS = re.compile(r"status code: (\d{3}[A-Za-z ]{0,40})")
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_PAGE = 1000
+
+
+class Objects(Store):
+    """A bucket."""
+
+    def __init__(self, settings: RootSettings) -> None:
+        try:
+            import fsspec  # noqa: F401 - DuckDB reads by it
+            import obstore
+        except ImportError:
+            raise MissingExtraError(f"Reading {settings.url}", extra="s3") from None
+        self._obstore = obstore
+        self._settings = settings
+        self._store = _opened(settings)
+
+    def stat(self, path: str) -> Stat | None:
+        try:
+            return _stat(self._obstore.head(self._store, path))
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # noqa: BLE001 - obstore's errors have no common base but this
+            raise self._fault(error) from None
+
+    def files(self, path: str) -> Iterator[list[tuple[str, Stat]]]:
+        try:
+            for page in self._obstore.list(self._store, path or None, chunk_size=_PAGE):
+                yield [(found["path"], _stat(found)) for found in page]
+        except FileNotFoundError:
+            return
+        except Exception as error:  # noqa: BLE001
+            raise self._fault(error) from None
+
+    def read(self, path: str, stat: Stat, offset: int, length: int) -> bytes:
+        options: Any = {"range": (offset, offset + length)}
+        if stat.tag:
+            options["if_match"] = stat.tag
+        try:
+            content = bytes(self._obstore.get(self._store, path, options=options).bytes())
+        except Exception as error:  # noqa: BLE001
+            raise self._fault(error) from None
+        if len(content) != length:
+            raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
+        return content
+
+    def _fault(self, error: Exception) -> SourceUnavailableError:
+        """What went wrong, without what the message of a store may hold: key ids, signatures, addresses."""
+        kind, text = type(error).__name__, str(error)
+        status, code = _STATUS.search(text), _CODE.search(text)
+        if kind == "PreconditionError":
+            return SourceUnavailableError(f"An object of {self._settings.url} was replaced while it was read.", hint="Ask again.")
+        if isinstance(error, FileNotFoundError):
+            return SourceUnavailableError(f"An object of {self._settings.url} is not there any more.")
+        if status:
+            reason = f"its store answered {status[1].strip()}{f' ({code[1]})' if code else ''}"
+            return unavailable(self._settings.url, reason, transient=status[1].startswith(("5", "429")))
+        if "timeout" in text.lower() or "timed out" in text.lower():
+            return unavailable(self._settings.url, f"its store did not answer within {self._settings.seconds:g} s", transient=True)
+        if "error decoding response body" in text or "ended before" in text or "IncompleteBody" in text:
+            return unavailable(self._settings.url, "its store broke an answer off", transient=True)
+        if "Connect" in text or "dns error" in text:
+            return unavailable(self._settings.url, "its store cannot be connected to", transient=True)
+        return unavailable(self._settings.url, f"its store gave an answer that is not understood ({kind})")
+
+
+def _stat(meta: Mapping[str, Any]) -> Stat:
+    return Stat(meta["size"], int(meta["last_modified"].timestamp()) * 1000, meta["e_tag"])
+
+
+def _opened(settings: RootSettings) -> ObjectStore:
+    from obstore.store import AzureStore, GCSStore, S3Store
+
+    given: dict[str, Any] = dict(settings.options)
+    endpoint = str(given.get("endpoint", ""))
+    client: Any = {"timeout": f"{settings.seconds:g}s", "connect_timeout": f"{min(settings.seconds, 3):g}s"}
+    if endpoint.startswith("http://"):
+        client["allow_http"] = True
+    retry: Any = {
+        "max_retries": 3,
+        "retry_timeout": timedelta(seconds=settings.seconds),
+        "backoff": {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=2), "base": 2},
+    }
+    bucket = settings.address.authority
+    if given.pop("anonymous", False):
+        given["skip_signature"] = True
+    if settings.address.scheme == "s3":
+        given["virtual_hosted_style_request"] = not given.pop("path_style", bool(endpoint))
+        given.setdefault("region", "us-east-1")
+        return S3Store(bucket, client_options=client, retry_config=retry, **given)
+    if settings.address.scheme == "gs":
+        return GCSStore(bucket, client_options=client, retry_config=retry, **given)
+    container, _, host = bucket.partition("@")
+    return AzureStore(container, account_name=host.partition(".")[0], client_options=client, retry_config=retry, **given)

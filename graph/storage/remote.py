@@ -1,0 +1,218 @@
+"""All roots of remote storage together: looks, lists and reads, with the ranges that were read remembered by the identity of their file.
+
+For one process. What is remembered is bounded, and is of files as they were looked at: a file that was replaced is another file. A root
+whose service did not answer is not asked again for some seconds, so that a question about many files waits for it once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import NamedTuple
+
+from headwater.errors import MissingExtraError, SourceUnavailableError, UnsupportedError
+from headwater.graph.storage.addresses import Address, address_of, spellings_of
+from headwater.graph.storage.files import RemoteFile
+from headwater.graph.storage.protocol import Stat, Store, unavailable
+from headwater.graph.storage.settings import RootSettings
+
+_STORES = {"s3": "objects:Objects", "gs": "objects:Objects", "abfss": "objects:Objects", "hdfs": "hdfs:Hdfs"}
+_REMEMBERED = 128 << 20  # bytes of ranges
+_TAIL = 64 << 10  # bytes at the end of a file that are read at once: most footers lie there
+_PART = 16 << 20  # bytes of one request
+_AT_ONCE = 4  # requests of one read
+_MOST = 512 << 20  # bytes of one read: nothing but a damaged footer asks for more
+_MOST_LISTED = 200_000  # files of a folder
+_LISTING = 3  # times the seconds of one request that a listing may take
+_AGAIN = 5.0  # seconds until a root that did not answer is asked again
+_HINT = "Name it as a root, with its endpoint and credentials, in storage.toml in the home, or in the file that HEADWATER_STORAGE names."
+
+Range = tuple[int, int]  # offset, length
+
+
+class Traffic(NamedTuple):
+    """What was asked of remote storage."""
+
+    requests: int = 0
+    bytes: int = 0
+
+    def since(self, before: Traffic) -> Traffic:
+        """What was asked after an earlier look."""
+        return Traffic(self.requests - before.requests, self.bytes - before.bytes)
+
+
+class Remote:
+    """The roots of a service. Safe to use from several threads."""
+
+    def __init__(self, roots: Sequence[RootSettings]) -> None:
+        self._roots = sorted(roots, key=lambda root: -len(root.address.path))  # the nearest root decides
+        self._stores: dict[int, Store] = {}
+        self._silent: dict[int, tuple[float, SourceUnavailableError]] = {}
+        self._ranges: OrderedDict[tuple[Address, Stat, int, int], bytes] = OrderedDict()
+        self._remembered = 0
+        self._traffic = Traffic()
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        return bool(self._roots)
+
+    @property
+    def traffic(self) -> Traffic:
+        """What this process has asked so far."""
+        return self._traffic
+
+    def covers(self, uri: str) -> bool:
+        """Whether what a URI names lies below a root."""
+        try:
+            return self._root(address_of(uri)) is not None
+        except UnsupportedError:
+            return False
+
+    def file(self, uri: str) -> RemoteFile | None:
+        """The file of a URI, as it is now; None where there is none.
+
+        Raises:
+            UnsupportedError: it lies below no root.
+            SourceUnavailableError: its store does not say.
+        """
+        for address in self._allowed(uri):
+            number = self._number(address)
+            with self._asking(number):
+                self._count(1)
+                stat = self._store(number).stat(address.path)
+            if stat is not None:
+                return RemoteFile(self, uri, address, stat)
+        return None
+
+    def files(self, uri: str) -> list[RemoteFile]:
+        """The files below a folder, however deep, by path; their URIs continue this one. Raises as `file` does."""
+        found: list[RemoteFile] = []
+        base = "/".join([*uri.split("/", 3)[:3], ""])
+        for address in self._allowed(uri):
+            number = self._number(address)
+            until = time.monotonic() + _LISTING * self._roots[number].seconds
+            with self._asking(number):
+                self._count(1)
+                for page in self._store(number).files(address.path):
+                    self._count(1 if found else 0)
+                    found += [RemoteFile(self, base + path, address._replace(path=path), stat) for path, stat in page]
+                    if len(found) > _MOST_LISTED or time.monotonic() > until:
+                        raise unavailable(self._roots[number].url, f"a folder of it has more than {len(found)} files")
+            if found:
+                break
+        folders = {parent for file in found for parent in _above(file.address.path)}  # some stores keep an empty object for each
+        plain = [file for file in found if file.address.path not in folders and _is_plain(file.address)]
+        return sorted((file for file in plain if not file.address.path.endswith("/")), key=lambda file: file.uri)
+
+    def read(self, file: RemoteFile, offset: int, length: int) -> bytes:
+        """Bytes of a file that was looked at, no further than to its end.
+
+        Raises:
+            SourceUnavailableError: it was replaced since, or its store does not give them.
+        """
+        length = min(length, file.stat.length - offset)
+        if length <= 0 or offset < 0:
+            return b""
+        if length > _MOST:
+            raise SourceUnavailableError(f"{file.uri} is damaged: {length} bytes of it are asked for at once.", transient=False)
+        begin = max(file.stat.length - _TAIL, 0)
+        if offset >= begin:
+            return self._range(file, begin, file.stat.length - begin)[offset - begin :][:length]
+        parts = [(at, min(_PART, offset + length - at)) for at in range(offset, offset + length, _PART)]
+        return b"".join(self._read_all(file, parts))
+
+    def _read_all(self, file: RemoteFile, parts: Sequence[Range]) -> Iterable[bytes]:
+        if len(parts) == 1:
+            return [self._range(file, *parts[0])]
+        with ThreadPoolExecutor(min(len(parts), _AT_ONCE), thread_name_prefix="headwater-read") as threads:
+            return list(threads.map(lambda part: self._range(file, *part), parts))
+
+    def _range(self, file: RemoteFile, offset: int, length: int) -> bytes:
+        key = (file.address, file.stat, offset, length)
+        with self._lock:
+            if (known := self._ranges.get(key)) is not None:
+                self._ranges.move_to_end(key)
+                return known
+        number = self._number(file.address)
+        with self._asking(number):
+            content = self._store(number).read(file.address.path, file.stat, offset, length)
+        self._count(1, length)
+        with self._lock:
+            if key not in self._ranges:
+                self._ranges[key] = content
+                self._remembered += length
+            while self._remembered > _REMEMBERED:
+                self._remembered -= len(self._ranges.popitem(last=False)[1])
+        return content
+
+    def _allowed(self, uri: str) -> list[Address]:
+        """The places that a URI may name and that lie below a root."""
+        found = [address for address in spellings_of(uri) if self._root(address) is not None]
+        if not found:
+            raise UnsupportedError(f"{uri} is not on a local file system, and lies below no root of remote storage.", hint=_HINT)
+        return found
+
+    def _root(self, address: Address) -> int | None:
+        return next((number for number, root in enumerate(self._roots) if root.covers(address)), None)
+
+    def _number(self, address: Address) -> int:
+        number = self._root(address)
+        assert number is not None  # noqa: S101 - whoever has a file has asked `_allowed`
+        return number
+
+    def _store(self, number: int) -> Store:
+        with self._lock:
+            if number not in self._stores:
+                settings = self._roots[number]
+                module, _, kind = _STORES[settings.address.scheme].partition(":")
+                try:
+                    self._stores[number] = getattr(import_module(f"headwater.graph.storage.{module}"), kind)(settings)
+                except MissingExtraError as error:
+                    raise SourceUnavailableError(error.message, hint=error.hint, transient=False) from None
+            return self._stores[number]
+
+    def _count(self, requests: int, size: int = 0) -> None:
+        with self._lock:
+            self._traffic = Traffic(self._traffic.requests + requests, self._traffic.bytes + size)
+
+    def _asking(self, number: int) -> _Asking:
+        return _Asking(self._silent, number)
+
+
+class _Asking:
+    """While a root is asked: not at all where it was silent a moment ago."""
+
+    def __init__(self, silent: dict[int, tuple[float, SourceUnavailableError]], number: int) -> None:
+        self._silent = silent
+        self._number = number
+
+    def __enter__(self) -> None:
+        until, error = self._silent.get(self._number, (0.0, None))
+        if error is not None and time.monotonic() < until:
+            raise SourceUnavailableError(error.message, hint=error.hint)
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, SourceUnavailableError) and error.transient:
+            self._silent[self._number] = (time.monotonic() + _AGAIN, error)
+
+
+def _above(path: str) -> Iterable[str]:
+    """The folders above a path."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _is_plain(address: Address) -> bool:
+    """Whether a path that a store listed is one that could be asked for: a store may hold what no program of Hadoop's could name."""
+    try:
+        return address_of(f"{address.scheme}://{address.authority}/{address.path}") == address
+    except UnsupportedError:
+        return False
+
+
+NOWHERE = Remote(())  # without a root

@@ -1,0 +1,91 @@
+"""The roots of storage that may be read, and how each is reached: a file of the service's own, in TOML.
+
+    [[root]]
+    url = "s3://lake/warehouse"             # s3a: and s3: URIs below it
+    endpoint = "http://127.0.0.1:9000"
+    region = "eu-central-1"
+    access_key_id = "…"
+    secret_access_key = "…"
+
+Whatever a root does not state is as the client of its storage finds it in the service's environment (AWS_…, HADOOP_CONF_DIR, …).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headwater.errors import ConfigurationError, UnsupportedError
+from headwater.graph.storage.addresses import SCHEMES, Address, address_of
+
+# What a root of each scheme may state, besides its url and the seconds that one request may take.
+OPTIONS = {
+    "s3": {"endpoint", "region", "access_key_id", "secret_access_key", "session_token", "path_style", "anonymous"},
+    "gs": {"service_account", "anonymous"},
+    "abfss": {"account_key", "client_id", "client_secret", "tenant_id", "sas_token"},
+    "hdfs": {"conf", "kerberos_principal", "kerberos_keytab"},
+}
+_SECONDS = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class RootSettings:
+    """One root. `options` hold secrets: they are never shown."""
+
+    address: Address
+    seconds: float = _SECONDS
+    options: Mapping[str, str | bool] = field(default_factory=dict, repr=False)
+
+    @property
+    def url(self) -> str:
+        """The root as it is told to people."""
+        return f"{self.address.scheme}://{self.address.authority}/{self.address.path}".rstrip("/")
+
+    def covers(self, address: Address) -> bool:
+        """Whether a place is the root or lies below it."""
+        own = self.address
+        if (own.scheme, own.authority) != (address.scheme, address.authority):
+            return False
+        return not own.path or address.path == own.path or address.path.startswith(f"{own.path}/")
+
+
+def read_roots(path: Path) -> tuple[RootSettings, ...]:
+    """The roots that a file states.
+
+    Raises:
+        ConfigurationError: it cannot be read, or states what is not understood. What it states is never part of the message.
+    """
+    try:
+        stated = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.", hint="It is what HEADWATER_STORAGE names.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise ConfigurationError(f"{path} is no TOML.", hint="Each root is a table: [[root]], then url = ….") from None
+    roots = stated.get("root", [])
+    if set(stated) - {"root"} or not isinstance(roots, list):
+        raise ConfigurationError(f"{path} states {', '.join(sorted(stated))}.", hint="It has tables [[root]] alone.")
+    return tuple(_root(entry, f"{path}, root {number}") for number, entry in enumerate(roots, start=1))
+
+
+def _root(entry: object, where: str) -> RootSettings:
+    if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
+        raise ConfigurationError(f"{where} has no url.", hint='A root begins with url = "s3://bucket/folder".')
+    try:
+        address = address_of(entry["url"])
+    except UnsupportedError:
+        raise ConfigurationError(
+            f"The url of {where} cannot be used.", hint=f"It reads scheme://bucket/folder; schemes are {', '.join(sorted(set(SCHEMES)))}."
+        ) from None
+    options = {name: value for name, value in entry.items() if name not in {"url", "seconds"}}
+    if odd := sorted(options.keys() - OPTIONS[address.scheme]):
+        raise ConfigurationError(
+            f"{where} states {odd[0]}, which {address.scheme} has not.", hint=f"It may state {', '.join(sorted(OPTIONS[address.scheme]))}."
+        )
+    if odd := sorted(name for name, value in options.items() if not isinstance(value, str | bool)):
+        raise ConfigurationError(f"{odd[0]} of {where} is neither a text nor true or false.")
+    seconds = entry.get("seconds", _SECONDS)
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= 600:
+        raise ConfigurationError(f"seconds of {where} is no number of seconds up to 600.")
+    return RootSettings(address, float(seconds), options)

@@ -1,0 +1,193 @@
+"""Real storage for tests: an S3 server (versitygw over a folder), HDFS (a mini cluster of Hadoop), and what Spark needs for `s3a:`.
+
+    from tests.lake import hdfs, s3          # context managers that start one and end it
+    python -m tests.lake                     # fetches all parts, as the step `lake-install` of `make test` does
+
+Programs and jars are fetched once, into .tools; after that no network is needed. Everything listens on loopback.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+
+from tests.jvm import QUICK
+from tests.ports import free_port
+
+_TOOLS = Path(__file__).parent.parent / ".tools"
+_GATEWAY = "1.8.0"
+_HADOOP = "3.4.2"
+_SDK = "2.29.52"  # the light set of it: the bundle that hadoop-aws asks for has 640 MB
+_SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "kms", "dynamodb", "apache-client", "netty-nio-client", "url-connection-client")
+_UP_SECONDS = 120.0
+_SET_PARENT_DEATH_SIGNAL = 1  # prctl(2)
+_BARE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+
+KEY, SECRET = "headwater", "headwater-secret"
+
+
+@dataclass(frozen=True)
+class S3Server:
+    """A server, its folder, in which each folder is a bucket, and the way to it."""
+
+    endpoint: str
+    folder: Path
+
+    @property
+    def spark(self) -> dict[str, str]:
+        """Settings of Spark for `s3a:`."""
+        return {
+            "spark.jars": ",".join(map(str, sorted(s3a_jars().glob("*.jar")))),
+            "spark.hadoop.fs.s3a.endpoint": self.endpoint,
+            "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+            "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+            "spark.hadoop.fs.s3a.access.key": KEY,
+            "spark.hadoop.fs.s3a.secret.key": SECRET,
+        }
+
+    def root(self, url: str, **more: object) -> str:
+        """An entry of storage.toml."""
+        stated = {"url": url, "endpoint": self.endpoint, "access_key_id": KEY, "secret_access_key": SECRET, **more}
+        lines = [f"{name} = {value!r}".replace("'", '"') for name, value in stated.items()]
+        return "\n".join(["[[root]]", *lines, ""])
+
+
+@contextmanager
+def s3(folder: Path) -> Iterator[S3Server]:
+    """An S3 server over a folder."""
+    port = free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    env = os.environ | {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}
+    with _running([str(gateway()), "--port", f"127.0.0.1:{port}", "posix", str(folder)], folder.with_suffix(".log"), port, env):
+        yield S3Server(f"http://127.0.0.1:{port}", folder)
+
+
+@contextmanager
+def hdfs(folder: Path) -> Iterator[str]:
+    """A file system of one data node; gives its URL."""
+    port, jars = free_port(), hdfs_jars()
+    folder.mkdir(parents=True, exist_ok=True)
+    classes = f"{jars}/*:{Path(pyspark.__file__).parent / 'jars'}/*"
+    (folder / "Mini.java").write_text(_MINI)
+    command = ["java", "-Xmx384m", *QUICK, "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", classes, str(folder / "Mini.java")]
+    with _running([*command, str(folder / "data"), str(port)], folder / "hdfs.log", port, dict(os.environ)):
+        yield f"hdfs://127.0.0.1:{port}"
+
+
+def gateway() -> Path:
+    """The S3 server's program, built if it is not there yet."""
+    folder = _TOOLS / f"versitygw-{_GATEWAY}"
+    with _once(folder) as absent:
+        if absent:
+            subprocess.run(
+                ["go", "install", f"github.com/versity/versitygw/cmd/versitygw@v{_GATEWAY}"],
+                check=True, env=os.environ | {"GOBIN": str(folder)},
+            )  # fmt: skip
+    return folder / "versitygw"
+
+
+def s3a_jars() -> Path:
+    """The folder of jars by which Spark reads and writes `s3a:`."""
+    sdk = [("software.amazon.awssdk", part, _SDK, "") for part in _SDK_PARTS]
+    return _jars(f"s3a-{_HADOOP}", [("org.apache.hadoop", "hadoop-aws", _HADOOP, _BARE), *sdk])
+
+
+def hdfs_jars() -> Path:
+    """The folder of jars of the mini cluster, beside those of Spark."""
+    return _jars(f"hdfs-{_HADOOP}", [
+        ("org.apache.hadoop", "hadoop-client-minicluster", _HADOOP, _BARE), ("commons-logging", "commons-logging", "1.2", ""),
+        ("junit", "junit", "4.13.2", ""), ("org.mockito", "mockito-core", "4.11.0", ""),
+    ])  # fmt: skip
+
+
+_MINI = """
+import java.io.File;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.MiniDFSCluster;
+
+public class Mini {
+    public static void main(String[] given) throws Exception {
+        Configuration configuration = new Configuration();
+        configuration.set("dfs.permissions.enabled", "false");
+        configuration.set("dfs.namenode.http-address", "127.0.0.1:0");
+        new MiniDFSCluster.Builder(configuration, new File(given[0])).nameNodePort(Integer.parseInt(given[1])).numDataNodes(1).build();
+        Thread.currentThread().join();
+    }
+}
+"""
+
+
+def _jars(name: str, dependencies: Sequence[tuple[str, str, str, str]]) -> Path:
+    folder = _TOOLS / name
+    with _once(folder) as absent:
+        if absent:
+            listed = "".join(
+                f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{more}</dependency>"
+                for group, artifact, version, more in dependencies
+            )
+            (folder / "pom.xml").write_text(
+                '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>headwater.tests</groupId>'
+                f"<artifactId>{name}</artifactId><version>1</version><packaging>pom</packaging><dependencies>{listed}</dependencies></project>"
+            )
+            command = ["mvn", "-q", "-B", "-ntp", "-f", str(folder / "pom.xml"), "dependency:copy-dependencies"]
+            subprocess.run([*command, f"-DoutputDirectory={folder / 'lib'}"], check=True)
+    return folder / "lib"
+
+
+@contextmanager
+def _once(folder: Path) -> Iterator[bool]:
+    """Whether a folder is yet to be filled; it is full once what is done here has ended well."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "fetch.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        complete = folder / "complete"
+        if not complete.exists():
+            shutil.rmtree(folder / "lib", ignore_errors=True)
+        yield not complete.exists()
+        complete.touch()
+
+
+@contextmanager
+def _running(command: Sequence[str], log: Path, port: int, env: dict[str, str]) -> Iterator[None]:
+    with log.open("wb") as said:
+        process = subprocess.Popen(command, env=env, stdout=said, stderr=said, preexec_fn=_die_with_parent)  # noqa: PLW1509 - one call of C
+    try:
+        until = time.monotonic() + _UP_SECONDS
+        while not _answers(port):
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"{command[0]} did not come up:\n{log.read_text()[-4000:]}")
+            time.sleep(0.1)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def _die_with_parent() -> None:
+    """A killed test run leaves no server behind."""
+    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    gateway()
+    s3a_jars()
+    hdfs_jars()
