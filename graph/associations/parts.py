@@ -144,8 +144,17 @@ class SinkColumn(Wire):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WrittenFile(Wire):
+    """A file that a sink wrote: its final path, in bytes and in milliseconds since the epoch."""
+
+    path: str
+    length: int
+    modified: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sink(Wire):
-    """What was written, and how."""
+    """What was written, and how. `committed` are its files as the commit left them, where that changed their times (on object stores)."""
 
     boundary: int
     dataset: DatasetName
@@ -155,6 +164,7 @@ class Sink(Wire):
     options: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[SinkColumn, ...] = ()
     partition_columns: tuple[str, ...] = ()
+    committed: tuple[WrittenFile, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

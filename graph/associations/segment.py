@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations.codec import Wire
-from headwater.graph.associations.parts import Split
+from headwater.graph.associations.parts import Split, WrittenFile
 
 MAGIC = b"HWSEG002"
 MAX_ROWS = 65_536
@@ -29,15 +29,6 @@ PLAIN, DIFFERENCES, NUMBERED = range(3)
 WIDTHS = (0, 1, 2, 4, 8)
 _MAX_COLUMNS = 1_024
 _MAX_RAW = ROWS.size + _MAX_COLUMNS * (COLUMN.size + 8 * MAX_ROWS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WrittenFile(Wire):
-    """A file that a sink wrote: its final path, in bytes and in milliseconds since the epoch."""
-
-    path: str
-    length: int
-    modified: int
 
 
 @dataclass(frozen=True, kw_only=True)

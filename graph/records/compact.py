@@ -50,7 +50,9 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
         _check(manifest.capture, entries[segment.name], segment)
         if segment.footer.boundary >= 0:
             by_boundary[segment.footer.boundary].append(segment)
-    files = files_written(by_boundary[manifest.sink.boundary]) if manifest.sink and manifest.sink.boundary in by_boundary else []
+    files: list[KeptFile] = []
+    if manifest.sink and manifest.sink.boundary in by_boundary:
+        files = files_written(by_boundary[manifest.sink.boundary], manifest.sink.committed)
     numbering = Numbering(manifest)
     for boundary in numbering.order():
         if boundary.recomputed is not None:

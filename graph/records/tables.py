@@ -25,15 +25,16 @@ consecutive references, so every frame is a range of references.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Boundary
+from headwater.graph.associations.parts import WrittenFile
 from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
-from headwater.graph.associations.segment import Segment, WrittenFile
+from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import Longs, arrow_of, decode, decode_parts
 from headwater.graph.records.layout import KeptFile
 from headwater.graph.records.names import FileBlock, block_at, uri_of
@@ -118,8 +119,8 @@ def parts_of(boundary: Boundary, segments: Sequence[Segment], rows: int) -> Iter
             yield _by_role(boundary, segment, columns)
 
 
-def files_written(segments: Sequence[Segment]) -> list[KeptFile]:
-    """The files of a sink, by path, each once.
+def files_written(segments: Sequence[Segment], committed: Iterable[WrittenFile] = ()) -> list[KeptFile]:
+    """The files of a sink, by path, each once; as their commit left them, where that is told of a file of the same length.
 
     Raises:
         InvalidCaptureError: two segments disagree about a file, or runs name a file that is not listed.
@@ -134,6 +135,10 @@ def files_written(segments: Sequence[Segment]) -> list[KeptFile]:
             if len(run) != 2 or not 0 <= run[0] < len(paths) or run[1] < 0:
                 raise InvalidCaptureError(f"Segment {segment.name} has the run {list(run)}, for {len(paths)} files.", field=segment.name)
             rows[paths[run[0]]] = rows.get(paths[run[0]], 0) + run[1]
+    for file in committed:
+        block = block_at(file.path, file.length, file.modified)
+        if block.path in blocks and blocks[block.path].length == block.length:
+            blocks[block.path] = block
     return [KeptFile(blocks[path], rows.get(path, 0), writers[path]) for path in sorted(blocks)]
 
 

@@ -54,6 +54,10 @@ public final class Manifest {
             segments = segments(capture, counted, problems, (List) plan.get("operators"));
             boundaries = boundaries(capture, (List) plan.get("operators"));
             splits(capture, description, reports, (List) plan.get("sources"), problems);
+            List committed = CommittedFiles.of(counted, conf);
+            if (committed != null && plan.get("sink") != null) {
+                ((Map) plan.get("sink")).put("committed", committed);
+            }
             CachedCaptures.add(capture, description, plan, boundaries, segments, problems, conf);
         }
         result.put("boundaries", boundaries);

@@ -11,6 +11,7 @@ public final class FileRuns {
     private final List modified = new ArrayList();
     private final List runs = new ArrayList(); // long[] {file, count}
     private long[] current;
+    private boolean copied;
     private String fault;
 
     public int file(String path) {
@@ -24,6 +25,16 @@ public final class FileRuns {
     public void closed(int file, long length, long time) {
         lengths.set(file, Long.valueOf(length));
         modified.set(file, Long.valueOf(time));
+    }
+
+    /** The files lie where a rename is a copy, so that what is committed has another time than what was closed. */
+    public void copied() {
+        copied = true;
+    }
+
+    /** The final paths of such files; null where a rename changes nothing. */
+    String[] copies() {
+        return copied ? (String[]) paths.toArray(new String[0]) : null;
     }
 
     public void row(int file) {

@@ -15,6 +15,7 @@ public final class Report implements Serializable {
     public long rows;
     public long bytes;
     public String sha256;
+    public String[] copied; // files that the rows went to, where a committer's rename makes new ones of them; null: it does not
     public String fault;
     public String operator; // which has the fault, where it is of no boundary; null: a scan
     public int source;

@@ -139,6 +139,7 @@ final class SegmentWriter {
                 throw new IllegalStateException("the file writer did not say which rows went to which files");
             }
             files.describe(footer, report.rows);
+            report.copied = files.copies();
         }
         SegmentFiles.footer(out, JSON.writeValueAsBytes(footer));
         SegmentFiles.Hashed written = out;

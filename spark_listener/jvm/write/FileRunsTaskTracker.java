@@ -2,12 +2,15 @@ package headwater.write;
 
 import headwater.tap.FileRuns;
 import headwater.tap.TaskTaps;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -16,10 +19,12 @@ import org.apache.spark.sql.execution.datasources.WriteTaskStatsTracker;
 
 /**
  * Notes, in the task, each row's file in the order of writing, and what the file is when it is closed. Hadoop's committers then only
- * rename it (on file systems that have renames), which changes neither length nor time.
+ * rename it: which changes neither length nor time, or, on object stores, the time alone (see CommittedFiles).
  */
 final class FileRunsTaskTracker implements WriteTaskStatsTracker {
     private static final Pattern STAGED = Pattern.compile("/_temporary/[^/]+/(?:_temporary/)?attempt_[^/]+/(.+)$");
+
+    private static final List RENAMING = Arrays.asList("file", "hdfs", "viewfs", "webhdfs", "abfs", "abfss");
 
     private final WriteTaskStatsTracker original;
     private final Configuration conf;
@@ -80,7 +85,11 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
         }
         try {
             Path file = new Path(path);
-            FileStatus status = file.getFileSystem(conf).getFileStatus(file);
+            FileSystem files = file.getFileSystem(conf);
+            FileStatus status = files.getFileStatus(file);
+            if (!RENAMING.contains(files.getUri().getScheme())) {
+                runs.copied();
+            }
             runs.closed(number.intValue(), status.getLen(), status.getModificationTime());
         } catch (Throwable fault) {
             runs.fail(String.valueOf(fault));
