@@ -101,6 +101,8 @@ def _redacted(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _source(source: Mapping[str, Any]) -> dict[str, Any]:
+    if not source.get("files"):  # of a query whose records are not captured
+        return dict(redact(source))
     partitions = [file.get("partition") for file in source["files"]]
     bare = [{name: part for name, part in file.items() if name != "partition"} for file in source["files"]]
     clean = dict(redact({**source, "files": bare}))

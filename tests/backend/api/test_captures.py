@@ -145,6 +145,20 @@ def test_secrets_of_options_do_not_reach_the_log(client: httpx.Client, service: 
     assert not [text for text in kept if b"hunter2" in text]
 
 
+def test_a_query_that_was_refused_names_its_sources_without_their_files(client: httpx.Client, service: ServiceProcess) -> None:
+    manifest, _ = capture(10)
+    manifest |= {"status": "refused", "problems": [{"operator": "Write ORC", "reason": "not numbered", "kind": "refused"}], "segments": []}
+    del manifest["sources"][0]["files"], manifest["sources"][0]["splits"]
+    assert client.post(_PATH, json=manifest).status_code == 201
+    connection = sqlite3.connect(f"file:{service.home.log}?mode=ro", uri=True)
+    (kept,) = [
+        text for (text,) in connection.execute("SELECT body FROM entry WHERE kind = 'capture'") if manifest["capture"].encode() in text
+    ]
+    connection.close()
+    assert json.loads(kept)["sources"][0]["dataset"] == manifest["sources"][0]["dataset"]
+    assert b"hunter2" not in kept
+
+
 @pytest.mark.parametrize(
     ("method", "path", "stated", "taken"),
     [
