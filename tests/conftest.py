@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import collected
 from tests.demo import demo
 
 __all__ = ["demo"]
@@ -22,8 +23,16 @@ settings.register_profile("headwater", settings(deadline=None))
 settings.load_profile("headwater")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files without a test of the marks that are asked for, and folders without such a file, are not even imported."""
+    is_test = collection_path.is_dir() or (collection_path.name.startswith("test_") and collection_path.suffix == ".py")
+    return True if is_test and not collected.may_hold(collection_path, config.option.markexpr) else None  # None: as pytest thinks
+
+
+@pytest.hookimpl(tryfirst=True)  # before what the marks leave out is taken away
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        collected.check(item)
         group = next((_GROUPS[name] for name in _GROUPS if item.get_closest_marker(name)), None)
         if group and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(group))

@@ -1,9 +1,9 @@
 """How tests start Spark, and Neo4j: options of a JVM that lives for seconds and sees tiny tables.
 
 The second compiler and a parallel collector cost more than such a session can earn back. Without that compiler Java keeps 48 MB for
-compiled code, which some hundred queries fill: from there on it would interpret whatever is new. None of this changes what a query
-answers. Spark's drivers take its classes from the file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py);
-executors are told here.
+compiled code, which some hundred queries fill: from there on it would interpret whatever is new. Spark keeps what it generated for the
+last 100 stages; here for more, as tests run one query in several ways. None of this changes what a query answers. Spark's drivers take
+its classes from the file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py); executors are told here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 
 PATIENTLY = 120_000  # milliseconds in which Spark is to deliver its events, on whatever machine
-QUICK = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC")
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+_SPARK = "--conf spark.sql.codegen.cache.maxEntries=5000 --conf spark.sql.ui.explainMode=simple"  # the usual mode: a sixth of a small query
 
 
 def submit(options: str = "") -> str:
@@ -19,4 +20,4 @@ def submit(options: str = "") -> str:
     driver = " ".join(QUICK)
     executors = f"{driver} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()
     java = f"--driver-java-options '{driver}' --conf 'spark.executor.extraJavaOptions={executors}'"
-    return f"--driver-memory 1g {java} {options} pyspark-shell"
+    return f"--driver-memory 1g {java} {_SPARK} {options} pyspark-shell"

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 from _pytest.mark.expression import Expression
 
+from tests import collected
 from tests.house.scripts import load_script
 
 
@@ -26,6 +27,35 @@ def test_every_combination_of_marks_is_in_exactly_one_step(checks: ModuleType):
     for chosen in (set(some) for count in range(len(names) + 1) for some in itertools.combinations(names, count)):
         steps = [name for name, expression in expressions.items() if expression.evaluate(lambda mark, chosen=chosen, **_: mark in chosen)]
         assert len(steps) == 1, f"a test marked {chosen or 'with nothing'} is in {steps}"
+
+
+@pytest.mark.parametrize(
+    ("text", "selected"),
+    [
+        ("def test_one(): ...", {"unit"}),
+        ("pytestmark = [pytest.mark.spark, pytest.mark.slow]", {"programs"}),
+        ("pytestmark = pytest.mark.spark\n@pytest.mark.slow\ndef test_one(): ...", {"spark", "programs"}),
+        ("@pytest.mark.cluster\ndef test_one(): ...", {"unit", "cluster"}),
+        ('def test_one(): "pytest.mark.spark is only spoken of"', {"unit"}),
+    ],
+)
+def test_a_step_looks_into_the_files_that_may_have_tests_of_it(checks: ModuleType, tmp_path: Path, text: str, selected: set[str]):
+    file = tmp_path / "test_file.py"
+    file.write_text(text)
+    marks = {step.name: named[1] for step in checks.STEPS if (named := re.search(r'-m "(.*?)"', step.command))}
+    assert {name for name, expression in marks.items() if collected.may_hold(file, expression)} == selected
+    assert {name for name, expression in marks.items() if collected.may_hold(tmp_path, expression)} == selected
+
+
+def test_a_mark_that_comes_from_elsewhere_is_an_error(root: Path, tmp_path: Path):
+    (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_collection_modifyitems, pytest_ignore_collect\n")
+    (tmp_path / "test_file.py").write_text(
+        "import pytest\nelsewhere = getattr(pytest.mark, 'sl' + 'ow')\n@elsewhere\ndef test_one(): ...\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(root / "pyproject.toml"), "--rootdir", str(tmp_path), str(tmp_path)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 4
+    assert "name the mark slow" in done.stderr + done.stdout
 
 
 def test_a_step_comes_after_what_it_needs(checks: ModuleType):
@@ -103,6 +133,7 @@ def test_all_is_well(checks, monkeypatch, tmp_path, capfd):
 
 def test_what_waits_for_the_network_holds_nothing_up(checks, monkeypatch, tmp_path):
     """Of two steps at a time, the third runs only because the first merely waits for it."""
+    monkeypatch.setattr(checks.os, "cpu_count", lambda: 1)
     marked = f"{tmp_path}/there"
     waiting = ("fetch", f"until [ -e {marked} ]; do sleep 0.05; done", (), True)
     assert (
@@ -113,8 +144,9 @@ def test_what_waits_for_the_network_holds_nothing_up(checks, monkeypatch, tmp_pa
     )
 
 
-def test_no_more_steps_run_at_a_time_than_there_are_cores(checks, monkeypatch, tmp_path):
-    counted = "n=$(ls {0}/run | wc -l); touch {0}/run/{1}; [ $n -lt 2 ] || touch {0}/many; sleep 0.4; rm {0}/run/{1}"
+def test_one_more_step_runs_at_a_time_than_there_are_cores(checks, monkeypatch, tmp_path):
+    monkeypatch.setattr(checks.os, "cpu_count", lambda: 2)
+    counted = "n=$(ls {0}/run | wc -l); touch {0}/run/{1}; [ $n -lt 3 ] || touch {0}/many; sleep 0.4; rm {0}/run/{1}"
     (tmp_path / "run").mkdir()
     assert _report(checks, monkeypatch, tmp_path, *((f"s{n}", counted.format(tmp_path, n)) for n in range(5))) == 0
     assert not (tmp_path / "many").exists()

@@ -92,7 +92,6 @@ def laboratory_in(folder: Path, *, budget: float) -> Iterator[Laboratory]:
     os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.ui.explainMode", "simple")  # a sixth of a small query's time goes into the usual one
     spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=budget)

@@ -88,7 +88,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("capture")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.ui.explainMode", "simple")  # a sixth of a small query's time goes into the usual one
         .config("spark.sql.shuffle.partitions", "3")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .getOrCreate()

@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -19,47 +20,91 @@ from tests.spark_listener.capture.lineage import Lineage
 from tests.standalone import standalone
 
 ROWS = 100_000
-_PROGRAM = dedent("""
-    import json, os, sys, time
+_DRIVER = dedent("""
+    import json, sys, time, traceback
     from pathlib import Path
     from pyspark.sql import SparkSession, Window, functions as f
     from headwater.spark_listener.capture import Bridge
 
-    base, program = Path(sys.argv[1]), sys.argv[2]
     ROWS = 100_000  # so that taps flush before a task ends
-    spark = SparkSession.builder.getOrCreate()
-    rows = spark.range(0, ROWS, 1, 4).selectExpr("id", "id % 7 k", "id % 11 v")
-    rows.write.parquet(str(base / "in"))
-    bridge = Bridge.install(spark, mode="active", segments=str(base / "segments"))
-    source = spark.read.parquet(str(base / "in"))
-    executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos
-    while not spark.sparkContext.master.startswith("local[") and len(executors()) < 3:  # two and the driver: each is to have a part
-        time.sleep(0.05)
-    exec(program)
-    assert bridge.flush(120_000)
-    (base / "events.json").write_text(json.dumps(bridge.drain(5000)))
-    bridge.close()
-    spark.stop()
+    first = SparkSession.builder.getOrCreate()
+    executors = first.sparkContext._jsc.sc().statusTracker().getExecutorInfos
+    for line in sys.stdin:
+        folder, program, conf = json.loads(line)
+        base, spark = Path(folder), first.newSession()
+        for name, value in conf.items():
+            spark.conf.set(name, value)
+        try:
+            rows = spark.range(0, ROWS, 1, 4).selectExpr("id", "id % 7 k", "id % 11 v")
+            rows.write.parquet(str(base / "in"))
+            bridge = Bridge.install(spark, mode="active", segments=str(base / "segments"))
+            source = spark.read.parquet(str(base / "in"))
+            while not spark.sparkContext.master.startswith("local[") and len(executors()) < 3:  # two and the driver: each is to have a part
+                time.sleep(0.05)
+            exec(program)
+            assert bridge.flush(120_000)
+            (base / "events.json").write_text(json.dumps(bridge.drain(5000)))
+            bridge.close()
+            print("done", flush=True)
+        except Exception:
+            traceback.print_exc()
+            break  # whatever it left is no place for the next
+    first.stop()
 """)
 
 
-def run(folder: Path, root: Path, master: str, program: str, **conf: str) -> tuple[dict[str, Any], Lineage]:
-    """Run a program in a Spark of its own; its write's end and lineage. `conf`: options of Spark, `__` for a dot."""
-    script = folder / "program.py"
-    script.write_text(_PROGRAM)
-    options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
-    options |= {f"spark.{name.replace('__', '.')}": value for name, value in conf.items()}
-    listed = " ".join(f"--conf {name}={value}" for name, value in options.items())
-    arguments = submit(f"--master {master} {listed}")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "PYSPARK_"))}
-    env = {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments}
-    command = [sys.executable, str(script), str(folder), dedent(program)]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=1000, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    events = json.loads((folder / "events.json").read_text())
-    (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
-    assert end["error"] is None
-    return end, Lineage(end["capture"], folder / "segments")
+class Driver:
+    """A Spark in a process of its own, which runs one program after the other, each in a new session with capture installed anew."""
+
+    def __init__(self, folder: Path, root: Path, master: str, **conf: str) -> None:
+        script = folder / "driver.py"
+        script.write_text(_DRIVER)
+        options = {"spark.ui.enabled": "false"} | _options(conf)
+        arguments = submit(" ".join([f"--master {master}", *(f"--conf {name}={value}" for name, value in options.items())]))
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "PYSPARK_"))}
+        env = {**kept, "PYTHONPATH": str(root), "PYSPARK_PYTHON": sys.executable, "PYSPARK_SUBMIT_ARGS": arguments}
+        self._log = folder / "driver.log"
+        with self._log.open("w") as log:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            self._process = subprocess.Popen([sys.executable, str(script)], cwd=folder, env=env, stderr=log, text=True, **pipes)
+
+    def run(self, folder: Path, program: str, **conf: str) -> tuple[dict[str, Any], Lineage]:
+        """Run a program; its write's end and lineage. `conf`: options of its session, `__` for a dot."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        options = {"spark.sql.shuffle.partitions": "3"} | _options(conf)
+        self._process.stdin.write(json.dumps([str(folder), dedent(program), options]) + "\n")
+        self._process.stdin.flush()
+        assert any(line == "done\n" for line in self._process.stdout), self._log.read_text()[-3000:]
+        events = json.loads((folder / "events.json").read_text())
+        (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
+        assert end["error"] is None
+        return end, Lineage(end["capture"], folder / "segments")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._process:  # closes its input, at whose end it stops
+            pass
+
+
+def _options(conf: dict[str, str]) -> dict[str, str]:
+    return {f"spark.{name.replace('__', '.')}": value for name, value in conf.items()}
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Driver]:
+    """Threads of one process, a task of which may fail three times."""
+    with Driver(tmp_path_factory.mktemp("local"), root, "local[2,4]") as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[Driver]:
+    """Two executors in processes of their own; one that is killed is replaced."""
+    with Driver(tmp_path_factory.mktemp("cluster"), root, "local-cluster[2,1,1024]") as driver:
+        yield driver
 
 
 def behind(lineage: Lineage) -> list[tuple[int, frozenset[tuple[str, int]]]]:
@@ -68,10 +113,10 @@ def behind(lineage: Lineage) -> list[tuple[int, frozenset[tuple[str, int]]]]:
 
 
 @pytest.mark.spark
-def test_attempts_that_failed_leave_nothing(tmp_path: Path, root: Path) -> None:
+def test_attempts_that_failed_leave_nothing(local: Driver, tmp_path: Path) -> None:
     # Rows pass the window's tap, then a Python function fails at the partition's last rows; the second attempt goes through.
-    end, lineage = run(
-        tmp_path, root, "local[2,4]", """
+    end, lineage = local.run(
+        tmp_path, """
         def check(value, at):
             from pyspark import TaskContext
             if at >= ROWS - 10 and TaskContext.get().attemptNumber() == 0:
@@ -92,9 +137,9 @@ def test_attempts_that_failed_leave_nothing(tmp_path: Path, root: Path) -> None:
 
 
 @pytest.mark.cluster
-def test_executors_of_their_own(tmp_path: Path, root: Path) -> None:
-    end, lineage = run(
-        tmp_path, root, "local-cluster[2,1,1024]", """
+def test_executors_of_their_own(cluster: Driver, tmp_path: Path) -> None:
+    end, lineage = cluster.run(
+        tmp_path, """
         per_k = source.groupBy("k").agg(f.max("v").alias("most"))
         source.join(per_k, "k").filter("v = most and id < 1000").write.partitionBy("k").parquet(str(base / "out"))
         """,
@@ -105,9 +150,9 @@ def test_executors_of_their_own(tmp_path: Path, root: Path) -> None:
 
 
 @pytest.mark.spark
-def test_segments_that_cannot_be_written_are_said_to_be_missing(tmp_path: Path, root: Path) -> None:
-    end, _ = run(
-        tmp_path, root, "local[2]", """
+def test_segments_that_cannot_be_written_are_said_to_be_missing(local: Driver, tmp_path: Path) -> None:
+    end, _ = local.run(
+        tmp_path, """
         (base / "segments").write_text("a file where the folder should be")
         source.groupBy("k").count().write.parquet(str(base / "out"))
         assert spark.read.parquet(str(base / "out")).count() == 7
@@ -119,10 +164,10 @@ def test_segments_that_cannot_be_written_are_said_to_be_missing(tmp_path: Path, 
 
 
 @pytest.mark.cluster
-def test_an_executor_that_is_lost_with_its_shuffle_files(tmp_path: Path, root: Path) -> None:
+def test_an_executor_that_is_lost_with_its_shuffle_files(cluster: Driver, tmp_path: Path) -> None:
     # A task of the second stage ends its executor: what the first stage left there is gone, and those tasks run again.
-    end, lineage = run(
-        tmp_path, root, "local-cluster[2,1,1024]", """
+    end, lineage = cluster.run(
+        tmp_path, """
         def die(value):
             import os, signal
             marker = base / "died"
@@ -147,9 +192,11 @@ def test_an_executor_that_is_lost_with_its_shuffle_files(tmp_path: Path, root: P
 @pytest.mark.cluster
 def test_a_task_that_is_overtaken_by_its_copy(tmp_path: Path, root: Path) -> None:
     # The last task of the first stage waits at its last row until it is killed, as it is when its copy has ended.
-    with standalone(tmp_path) as master:
-        end, lineage = run(
-            tmp_path, root, master, """
+    speculation = {"speculation": "true", "speculation__interval": "200ms"}
+    speculation |= {"speculation__multiplier": "1.1", "speculation__quantile": "0.5"}
+    with standalone(tmp_path) as master, Driver(tmp_path, root, master, **speculation) as driver:
+        end, lineage = driver.run(
+            tmp_path, """
             def dawdle(value, at):
                 import time
                 from pyspark import TaskContext
@@ -162,16 +209,16 @@ def test_a_task_that_is_overtaken_by_its_copy(tmp_path: Path, root: Path) -> Non
             late = source.withColumn("v", f.udf(dawdle, "long")("v", "id"))
             late.groupBy("k").agg(f.sum("v").alias("s")).write.parquet(str(base / "out"))
             assert (base / "slow").exists() and (base / "copied").exists()
-            """, speculation="true", speculation__interval="200ms", speculation__multiplier="1.1", speculation__quantile="0.5",
+            """,
         )  # fmt: skip
     assert end["capture"]["status"] == "complete"
     assert sorted(size for size, _ in behind(lineage)) == sorted(len(range(k, ROWS, 7)) for k in range(7))
 
 
 @pytest.mark.spark
-def test_a_skewed_join_that_is_split_while_it_runs(tmp_path: Path, root: Path) -> None:
-    end, lineage = run(
-        tmp_path, root, "local[2]", """
+def test_a_skewed_join_that_is_split_while_it_runs(local: Driver, tmp_path: Path) -> None:
+    end, lineage = local.run(
+        tmp_path, """
         skewed = source.selectExpr("id", "if(id % 50 = 0, k, 100) AS j", "v")
         other = source.selectExpr("if(id < 7, id, 100) AS j", "id AS o").where("id < 8")
         joined = skewed.hint("merge").join(other, "j")
@@ -188,10 +235,10 @@ def test_a_skewed_join_that_is_split_while_it_runs(tmp_path: Path, root: Path) -
 
 
 @pytest.mark.cluster
-def test_a_cache_whose_executors_are_lost(tmp_path: Path, root: Path) -> None:
+def test_a_cache_whose_executors_are_lost(cluster: Driver, tmp_path: Path) -> None:
     # What an executor had cached goes with it: other tasks make those rows again, in an order of their own.
-    end, lineage = run(
-        tmp_path, root, "local-cluster[2,1,1024]", """
+    end, lineage = cluster.run(
+        tmp_path, """
         def die(value):
             import os, signal
             daemon = os.getppid()
