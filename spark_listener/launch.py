@@ -174,8 +174,9 @@ def _bare(stop: SystemExit) -> SystemExit:
 def _failure(error: BaseException) -> Outcome:
     name = type(error).__name__
     trace = "".join(traceback.format_exception(type(error), error, _theirs(error.__traceback__)))
-    code = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
-    return Outcome(error=f"{name}: {error}" if str(error) else name, stack_trace=trace, exit_code=code)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    code = _INTERRUPTED if interrupted else 1
+    return Outcome(error=f"{name}: {error}" if str(error) else name, stack_trace=trace, exit_code=code, cancelled=interrupted)
 
 
 def _show(error: BaseException) -> None:

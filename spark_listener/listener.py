@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("headwater.listener")
 _DRAIN_MS = 500
+_SOON_MS = 100  # while a query runs that is to be told
 
 
 class Listener:
@@ -66,7 +67,9 @@ class Listener:
             while self._breaker.closed:
                 finishing = self._finishing  # before reading: what came before the end is read below
                 self._read_notes(scribe, wait=self._bridge is None and not finishing)
-                drained = self._read_bridge(scribe, 0 if finishing else _DRAIN_MS, flush=finishing)
+                drained = self._read_bridge(scribe, 0 if finishing else _SOON_MS if scribe.waiting else _DRAIN_MS, flush=finishing)
+                if not finishing:
+                    self._tell_running(scribe)
                 if finishing and not drained:
                     break
         except Exception as error:  # noqa: BLE001  # the promise of the module's docstring
@@ -101,6 +104,11 @@ class Listener:
             with self._breaker.counted(str(event.get("event"))):
                 scribe.take(event)
         return bool(events)
+
+    def _tell_running(self, scribe: Scribe) -> None:
+        if self._bridge is not None:
+            with self._breaker.counted("telling what runs"):
+                scribe.tell_running(self._bridge.running)
 
     def _close_bridge(self) -> None:
         if self._bridge is None:

@@ -7,9 +7,8 @@ through, so that a gap is never silent.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import environ
 from typing import Any
 
@@ -18,17 +17,18 @@ from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
-from headwater.spark_listener.lineage.events import EventMaker, Work, instant
+from headwater.spark_listener.lineage.events import EventMaker, Work, instant, now
 from headwater.spark_listener.lineage.facets import CAPTURE, Ledger
-from headwater.spark_listener.lineage.names import job_name, snake_case
+from headwater.spark_listener.lineage.names import snake_case
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
-from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of
+from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of, running_of
 from headwater.spark_listener.lineage.stages import stages_of
-from headwater.spark_listener.outcome import Outcome
+from headwater.spark_listener.outcome import Outcome, is_cancelled
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.redact import redact
 from headwater.spark_listener.registry import Registry
-from headwater.spark_listener.settings import Settings
+from headwater.spark_listener.running import Running, RunningQueries
+from headwater.spark_listener.settings import LeaveOut, Settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
 
@@ -37,16 +37,7 @@ _FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES),
 _RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured", "kind": "refused"}
 
 
-# A reader that infers a schema runs queries of its own, described by its call: `csv at …`. They read for no result of the program.
-_LOOKS_AT_SCHEMA = re.compile(r"(csv|json|xml|load|parquet|orc|text|table) at ")
-
-
-@dataclass(frozen=True, slots=True)
-class _Running:
-    """A query that has started; `description` is Spark's, the call that began it."""
-
-    started: str
-    description: str
+_VIEWS = ("CreateViewCommand", "CreateTempViewUsing")
 
 
 class Scribe:
@@ -56,11 +47,12 @@ class Scribe:
         self._folder = folder
         self._facts = facts
         self._mode = settings.mode
+        self._leave_out = settings.leave_out
         self._shared_segments = settings.segments
         self._tally = tally
         self._origins = origins
         self._registry = Registry(settings.home)
-        self._running: dict[Any, _Running] = {}
+        self._running = RunningQueries()
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, new_run_id())
@@ -83,7 +75,7 @@ class Scribe:
         """One event of the capture bridge."""
         kind = event.get("event")
         if kind == "query_start":
-            self._running[event["execution"]] = _Running(instant(event["time"]), str(event.get("description") or ""))
+            self._running.begin(event, instant(event["time"]))
         elif kind == "query_end":
             self._query_end(event)
         elif kind == "rdd_job":
@@ -91,6 +83,29 @@ class Scribe:
         elif kind in ("dropped", "fault", "off"):
             reason = f"{event['count']} event(s) of Spark had no room" if kind == "dropped" else str(event.get("reason"))
             self._tally.problems([{"operator": "capture", "reason": redact(reason), "kind": "missing" if kind == "dropped" else "fault"}])
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a query runs that is soon to be told."""
+        return self._running.waiting()
+
+    def tell_running(self, ask: Callable[[Any], Mapping[str, Any] | None]) -> None:
+        """Tell the queries that last; `ask` says of one what it is and what it has done, or None where it has ended meanwhile."""
+        for query in self._running.due():
+            found = None if query.description == OURS or query.looks_at_schema else ask(query.execution)
+            plan = (found or {}).get("plan") or {}
+            if found is None or not plan or (plan.get("command") and not plan.get("sink")):
+                continue  # a command may only frame the query that writes; what it came to is known at its end
+            work = running_of(plan, found["stages"], query.started, self._context, query.run_id)
+            if work is None:
+                continue
+            if query.run_told:
+                self._spool(self._events.work_runs(work, now()))
+            else:
+                start = self._events.work_start(work)
+                self._spool(start, durable=True)
+                self._folder.run_began(query.run_id, start)
+                query.run_told = True
 
     def saved_rdd(self, saved: SavedRDD) -> None:
         """An RDD was saved: a coarse run."""
@@ -100,7 +115,7 @@ class Scribe:
         problems = [*([] if off else [_RDD]), *({"operator": "RDD", "reason": reason, "kind": "missing"} for reason in saved.problems)]
         run = RunName(
             self._application.namespace,
-            job_name(self._context.job_prefix, saved.operation, outputs[0].name if outputs else None),
+            self._context.names.of(self._context.job_prefix, saved.operation, (outputs[0].namespace, outputs[0].name) if outputs else None),
             new_run_id(),
         )
         self._tally.queries += 1
@@ -108,7 +123,7 @@ class Scribe:
         self._tally.datasets(inputs, outputs)
         self._tally.problems(problems)
         ledger = Ledger(status="off" if off else "refused", mode=self._mode, problems=problems)
-        outcome = Outcome(error=saved.error) if saved.error else Outcome()
+        outcome = Outcome(error=saved.error, cancelled=is_cancelled(saved.error)) if saved.error else Outcome()
         self._work(
             Work(
                 run=run,
@@ -139,7 +154,8 @@ class Scribe:
             "bytes": float(self._tally.bytes),
             "rows": float(self._tally.associations),
         }
-        ledger = Ledger(status=status, mode=self._mode, problems=problems, cost=cost)
+        left_out = dict(self._tally.left_out) or None
+        ledger = Ledger(status=status, mode=self._mode, problems=problems, cost=cost, leftOut=left_out)
         event = self._events.application_end(instant(at * 1000), outcome, ledger)
         self._tell_drops(event)
         self._folder.last_event(event)
@@ -147,15 +163,20 @@ class Scribe:
         self._registry.close()
 
     def _query_end(self, event: Mapping[str, Any]) -> None:
-        running = self._running.pop(event["execution"], None) or _Running(instant(event["time"]), "")
+        running = self._running.end(event["execution"], instant(event["time"]))
+        plan = event.get("plan") or {}
         if running.description == OURS:
             return  # asked by `headwater.lineage`, not by the program
-        if _LOOKS_AT_SCHEMA.match(running.description) and not (event.get("plan") or {}).get("sink"):
+        left_out = _no_run(running, plan, failed=bool(event.get("error")))
+        if left_out in self._leave_out:
+            self._tally.left_out[left_out] += 1
             return
         local = None if self._shared_segments else self._folder.segments
-        query = query_of(event, running.started, self._context, run_id=new_run_id(), segments=local)
+        query = query_of(event, running.started, self._context, run_id=running.run_id, segments=local)
         if query is None:
             return
+        if query.work.outputs:
+            self._running.wrote(running)
         query = self._with_rdds(query, event)
         self._tally.queries += 1
         self._tally.failed += query.work.outcome.error is not None
@@ -168,7 +189,7 @@ class Scribe:
             else:
                 self._tally.dropped += 1
                 work = replace(work, ledger=Ledger(status="refused", mode=self._mode, problems=[*query.problems, _FULL]))
-        self._work(work)
+        self._work(work, told=running.run_told)
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:
         """The query, with what the RDDs at the leaves of its plan read."""
@@ -185,12 +206,13 @@ class Scribe:
         except (HeadwaterError, OSError) as error:
             _log.warning("This run could not be registered for replays and for reading its data: %s", error)
 
-    def _work(self, work: Work) -> None:
+    def _work(self, work: Work, *, told: bool = False) -> None:
         paths = [dataset.name for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file"]
         self._register(lambda registry: registry.add_roots(paths))
-        start, end = self._events.work(work)
-        self._spool(start)
-        self._spool(end, durable=True)
+        if not told:
+            self._spool(self._events.work_start(work))
+        self._spool(self._events.work_end(work), durable=True)
+        self._folder.run_ended(work.run.run_id)
 
     def _spool(self, event: dict[str, Any], *, durable: bool = False) -> None:
         told = self._tell_drops(event)
@@ -206,3 +228,16 @@ class Scribe:
             return {}
         ledger["dropped"] = dict(self._folder.dropped)
         return dict(self._folder.dropped)
+
+
+def _no_run(query: Running, plan: Mapping[str, Any], *, failed: bool) -> LeaveOut | None:
+    """Why a query is no run of its own, if it is none; one that was told already is one."""
+    if query.run_told or plan.get("sink"):
+        return None
+    if query.looks_at_schema:
+        return LeaveOut.SCHEMA
+    if failed:
+        return None
+    if plan.get("command") and query.nested_outputs:
+        return LeaveOut.NESTED
+    return LeaveOut.VIEWS if str(plan.get("command") or "").endswith(_VIEWS) else None

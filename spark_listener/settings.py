@@ -7,7 +7,7 @@ user's job through `attach`; `headwater run` reports it before the job starts.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -33,6 +33,14 @@ class Mode(StrEnum):
         return self in {Mode.LAZY, Mode.ACTIVE, Mode.AUTO}
 
 
+class LeaveOut(StrEnum):
+    """Queries that are no runs of their own: a reader's look at a schema, a command that makes a view, one that frames what writes."""
+
+    SCHEMA = "schema"
+    VIEWS = "views"
+    NESTED = "nested"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Every setting; the variable of each is named beside it. `segments` is a folder or URI that executors and service both reach."""
@@ -48,6 +56,7 @@ class Settings:
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
+    leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
     quiet: bool = False  # HEADWATER_QUIET: no summary
 
     @property
@@ -93,30 +102,19 @@ _VARIABLES = {
     "exit_wait": "HEADWATER_EXIT_WAIT",
     "spool_bytes": "HEADWATER_SPOOL_BYTES",
     "environment": "HEADWATER_RECORD_ENV",
+    "leave_out": "HEADWATER_LEAVE_OUT",
     "quiet": "HEADWATER_QUIET",
 }
 
 
 def _parsed(field: str, value: Any) -> Any:
+    parse = _PARSERS.get(field)
     try:
-        if field == "mode":
-            return Mode(value)
-        if field == "home":
-            return Path(value).expanduser().absolute()
-        if field in ("exit_wait", "trace_budget"):
-            return _at_least_zero(float(value))
-        if field == "spool_bytes":
-            return int(_at_least_zero(int(value)))
-        if field == "quiet":
-            return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
-        if field == "environment":
-            return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
-        if field == "url":
-            return _url(value)
+        return value if parse is None else parse(value)
     except ValueError as error:
-        hint = f"The modes are {', '.join(Mode)}." if field == "mode" else f"Correct {_VARIABLES[field]} or the option of that name."
+        choices = {"mode": f"The modes are {', '.join(Mode)}.", "leave_out": f"Choose of {', '.join(LeaveOut)}, or nothing."}
+        hint = choices.get(field) or f"Correct {_VARIABLES[field]} or the option of that name."
         raise ConfigurationError(f"{field} cannot be {value!r}: {error}.", hint=hint) from error
-    return value
 
 
 def _at_least_zero(number: float) -> float:
@@ -129,3 +127,29 @@ def _url(value: str) -> str:
     if not value.startswith(("http://", "https://")):
         raise ValueError("a service's address begins with http:// or https://")
     return value.rstrip("/")
+
+
+def _names(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of a list, written with commas between them or given one by one."""
+    return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
+
+
+def _left_out(value: str | Iterable[str]) -> tuple[LeaveOut, ...]:
+    return tuple(LeaveOut(name) for name in _names(value) if name != "nothing")
+
+
+def _flag(value: Any) -> bool:
+    return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+
+
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
+    "mode": Mode,
+    "home": lambda value: Path(value).expanduser().absolute(),
+    "exit_wait": lambda value: _at_least_zero(float(value)),
+    "trace_budget": lambda value: _at_least_zero(float(value)),
+    "spool_bytes": lambda value: int(_at_least_zero(int(value))),
+    "quiet": _flag,
+    "environment": _names,
+    "leave_out": _left_out,
+    "url": _url,
+}

@@ -10,12 +10,19 @@ from headwater.spark_listener.settings import Settings
 from headwater.spark_listener.tally import Tally
 
 _MOST_REFUSALS = 5
+_LEFT_OUT = {
+    "schema": "looks of readers at a schema",
+    "views": "commands that made a view",
+    "nested": "commands that only frame the query that writes",
+}
 
 
 def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker) -> str:
     """The text, each line beginning with `headwater:`."""
     lines = [_captured(tally, settings), _cost(tally)]
     lines += [f"refused, so known by dataset only: {line}" for line in refusals(tally)]
+    if tally.left_out:
+        lines.append("left out: " + ", ".join(f"{count:,} {_LEFT_OUT[what]}" for what, count in tally.left_out.most_common()))
     if tally.dropped:
         lines.append(f"{_count(tally.dropped, 'item')} dropped: the spool was full (HEADWATER_SPOOL_BYTES, {_size(settings.spool_bytes)})")
     if breaker.faults:

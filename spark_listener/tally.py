@@ -23,6 +23,7 @@ class Tally:
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)  # queries that are no runs of their own, by what they are
 
     def datasets(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
         """Note what a query read and wrote."""
@@ -56,3 +57,4 @@ class Tally:
         self.inputs |= other.inputs
         self.outputs |= other.outputs
         self.refused += other.refused
+        self.left_out += other.left_out

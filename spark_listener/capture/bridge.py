@@ -79,6 +79,11 @@ class Bridge:
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))
         return events
 
+    def running(self, execution: int) -> dict[str, Any] | None:
+        """What a query is that runs now: its `plan` (None: not known) and `stages` so far; None once it has ended."""
+        told = self._java.running(execution)
+        return None if told is None else json.loads(told)
+
     def flush(self, milliseconds: int = _FLUSH_MS) -> bool:
         """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
         delivered: bool = self._java.flush(milliseconds)

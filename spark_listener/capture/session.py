@@ -21,7 +21,7 @@ from headwater.spark_listener.settings import Mode
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-OURS = "headwater.lineage"
+OURS = f"headwater.lineage {uuid4()}"  # nothing that a user writes into a description hides a query
 _DESCRIPTION = "spark.job.description"
 _RULE = "headwater.rewrite.core.CaptureRule"
 _WAIT_MS = 5_000

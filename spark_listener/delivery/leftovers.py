@@ -70,13 +70,15 @@ def deliver_leftovers(spool: Path, delivery: Delivery) -> Delivered:
 
 
 def state_end(folder: SpoolFolder) -> None:
-    """Spool the end of an application that died without stating it: ABORT, at the instant of its last sign of life."""
+    """Spool the end of an application that died without stating it, and of its queries that ran then: ABORT, at its last sign of life."""
     described = folder.application
     if described.get("ended"):
         return
     if "start" in described:
         last = datetime.fromtimestamp((folder.path / "log").stat().st_mtime, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        folder.event(_abort(described["start"], last, folder.log.damaged), durable=True)
+        for start in [*folder.open_runs(), described["start"]]:
+            folder.event(_abort(start, last, folder.log.damaged), durable=True)
+            folder.run_ended(str(start["run"]["runId"]))
     folder.describe(ended=True)
 
 

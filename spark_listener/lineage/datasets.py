@@ -53,23 +53,23 @@ def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], Da
             stated.part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=fields)
 
 
-def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> Dataset | None:
-    """The dataset that the plan writes; None if it writes none, or none that has a name."""
+def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, changed: bool = True) -> Dataset | None:
+    """The dataset that the plan writes; None if it writes none, or none that has a name. `changed`: the query came to its end."""
     sink = plan.get("sink")
     named = source_datasets(sink) if sink else []
     if not sink or not named:
         return None
     namespace, name = named[0]
     facets = _common(namespace, name, sink)
-    overwrites = sink.get("mode") == "overwrite"
-    if overwrites or sink.get("creates"):
-        facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange="OVERWRITE" if overwrites else "CREATE")
+    change = "CREATE" if sink.get("creates") else "OVERWRITE" if sink.get("mode") == "overwrite" else None
+    if change and changed:
+        facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange=change)
     lineage = column_lineage(plan, {source["source"]: source_datasets(source) for source in plan.get("sources") or ()})
     if any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
     output = Dataset(namespace=namespace, name=name, facets=facets)
     statistics = _statistics(metrics or {})
-    if statistics:
+    if statistics and changed:
         output.part["outputStatistics"] = facet("outputStatistics", **statistics)
     return output
 

@@ -57,14 +57,23 @@ class EventMaker:
         stated = {CAPTURE: ledger.facet(), **_error(outcome)}
         return self._event(_ending(outcome), at, self.application, "APPLICATION", stated, self._above())
 
-    def work(self, work: Work) -> list[dict[str, Any]]:
-        """START and COMPLETE or FAIL of one unit of work."""
+    def work_start(self, work: Work) -> dict[str, Any]:
+        """START of one unit of work."""
+        return self._work("START", work.started, work, {})
+
+    def work_runs(self, work: Work, at: str) -> dict[str, Any]:
+        """RUNNING: what Spark has run for it so far."""
+        return self._work("RUNNING", at, work, facets(**{STAGES: work.stages}))
+
+    def work_end(self, work: Work) -> dict[str, Any]:
+        """COMPLETE, FAIL or ABORT of one unit of work."""
+        stated = {CAPTURE: work.ledger.facet(), **facets(**{STAGES: work.stages}), **_error(work.outcome)}
+        return self._work(_ending(work.outcome), work.ended, work, stated)
+
+    def _work(self, kind: str, at: str, work: Work, run_facets: Mapping[str, Facet]) -> dict[str, Any]:
         parent = _parent_facet(self.application, self._root())
         job = facets(sql=facet("sql", query=redact(work.sql), dialect="spark") if work.sql else None)
-        start = self._event("START", work.started, work.run, work.kind, {}, parent, job, work.inputs, work.outputs)
-        stated = {CAPTURE: work.ledger.facet(), **facets(**{STAGES: work.stages}), **_error(work.outcome)}
-        end = self._event(_ending(work.outcome), work.ended, work.run, work.kind, stated, parent, job, work.inputs, work.outputs)
-        return [start, end]
+        return self._event(kind, at, work.run, work.kind, run_facets, parent, job, work.inputs, work.outputs)
 
     def _event(
         self,
@@ -123,7 +132,9 @@ def _named(run: RunName) -> dict[str, Any]:
 
 
 def _ending(outcome: Outcome) -> str:
-    return "FAIL" if outcome.failed else "COMPLETE"
+    if not outcome.failed:
+        return "COMPLETE"
+    return "ABORT" if outcome.cancelled else "FAIL"
 
 
 def _error(outcome: Outcome) -> dict[str, Facet]:

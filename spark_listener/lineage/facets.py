@@ -71,6 +71,7 @@ class Ledger:
     `status` is `complete`, `partial`, `refused` (coarse, see `problems`) or `off` (coarse by the mode); `running` at a START. `expected`
     segments were written by tasks that succeeded, `arrived` ones are there. `dropped` counts what the spool had no room for since the last
     event that got through. `cost`: `driver_ms` of ours on the driver, `bytes` and `rows` of associations.
+    `leftOut` counts, at the end of an application, the queries that are no runs of their own, by what they are.
     """
 
     status: str
@@ -81,6 +82,7 @@ class Ledger:
     arrived: int | None = None
     dropped: Mapping[str, int] | None = None
     cost: Mapping[str, float] | None = None
+    leftOut: Mapping[str, int] | None = None  # noqa: N815  # the name on the wire
 
     def facet(self) -> Facet:
         """The ledger as it stands in an event."""

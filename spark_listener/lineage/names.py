@@ -15,6 +15,7 @@ from headwater.spark_listener.redact import redact_address
 # Object stores that are known under several schemes; the specification names one.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _KEY_VALUE = re.compile(r"^[^=/]+=[^/]*$")
+_MOST_NAMES = 10_000
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-.]+")
 
 
@@ -52,3 +53,27 @@ def job_name(application: str, operation: str, output: str | None = None) -> str
     """Name of a query's job: `{application}.{operation}.{base name of the output}`."""
     parts = [application, snake_case(operation)]
     return ".".join([*parts, snake_case(base_name(output))] if output else parts)
+
+
+class JobNames:
+    """The names of an application's jobs: `job_name`, with more of the output's path where two outputs would share a name.
+
+    A program that writes `2023/data` and `2024/data` has two jobs: the first is called after `data`, the other after `2024_data`.
+    """
+
+    def __init__(self) -> None:
+        self._outputs: dict[str, tuple[str, str]] = {}
+
+    def of(self, application: str, operation: str, output: tuple[str, str] | None) -> str:
+        """The name of the job that does `operation` to `output`, a dataset's namespace and name."""
+        if output is None:
+            return job_name(application, operation)
+        parts = [part for part in "/".join(output).split("/") if part]
+        name = ""
+        for depth in range(1, len(parts) + 1):
+            name = job_name(application, operation, "_".join(parts[-depth:]))
+            if self._outputs.get(name, output) == output:
+                break
+        if len(self._outputs) < _MOST_NAMES:
+            self._outputs[name] = output
+        return name

@@ -7,14 +7,14 @@ names of datasets); what the bridge left out is stated as a problem, never fille
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwater.spark_listener.lineage.datasets import inputs_of, output_of, source_datasets
+from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets
 from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.facets import Ledger
-from headwater.spark_listener.lineage.names import job_name
+from headwater.spark_listener.lineage.names import JobNames
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
@@ -44,19 +44,21 @@ class QueryContext:
     job_prefix: str
     mode: Mode
     obstacle: Mapping[str, Any] | None = None
+    names: JobNames = field(default_factory=JobNames)
 
 
 def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
-    """The query that ended; None if it read and wrote nothing that has a name. `segments`: local folder to look for its segments in."""
+    """The query that ended; None if it read and wrote nothing that has a name, and did not fail.
+
+    `segments`: local folder to look for its segments in.
+    """
     plan = event.get("plan") or {}
-    inputs, output = inputs_of(plan), output_of(plan, _metrics(event))
-    if not inputs and output is None:
-        return None
-    operators = plan.get("operators") or ()
-    operation = str(plan.get("command") or (_WRITE if output else operators[0]["op"] if operators else "query"))
-    run = RunName(context.application.namespace, job_name(context.job_prefix, operation, output.name if output else None), run_id)
-    ended = instant(event["time"])
     failure = _failure(event.get("error"))
+    inputs, output = inputs_of(plan), output_of(plan, _metrics(event), changed=failure is None)
+    if not inputs and output is None and failure is None:
+        return None
+    run = _run_of(plan, output, context, run_id)
+    ended = instant(event["time"])
     manifest = None
     if event.get("capture") and not failure and _is_of_files(plan):
         manifest = _manifest(event["capture"], run, started, ended, context, segments)
@@ -67,6 +69,25 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
         stages=stages_of([event.get("stages") or {}], float(event["time"])),
     )  # fmt: skip
     return Query(work, manifest, ledger.problems)
+
+
+def running_of(plan: Mapping[str, Any], stages: Mapping[str, Any] | None, started: str, context: QueryContext, run_id: str) -> Work | None:
+    """A query that has not ended; None if it reads and writes nothing that has a name."""
+    inputs, output = inputs_of(plan), output_of(plan, None, changed=False)
+    if not inputs and output is None:
+        return None
+    return Work(
+        run=_run_of(plan, output, context, run_id), started=started, ended="", kind="COMMAND" if output else "QUERY", inputs=inputs,
+        outputs=[output] if output else [], outcome=Outcome(), ledger=Ledger(status="running", mode=context.mode),
+        stages=stages_of([stages or {}], float("inf")),
+    )  # fmt: skip
+
+
+def _run_of(plan: Mapping[str, Any], output: Dataset | None, context: QueryContext, run_id: str) -> RunName:
+    operators = plan.get("operators") or ()
+    operation = str(plan.get("command") or (_WRITE if output else operators[0]["op"] if operators else "query"))
+    name = context.names.of(context.job_prefix, operation, (output.namespace, output.name) if output else None)
+    return RunName(context.application.namespace, name, run_id)
 
 
 def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, context: QueryContext, *, writes: bool) -> Ledger:
@@ -154,9 +175,11 @@ def _is_of_files(plan: Mapping[str, Any]) -> bool:
 def _failure(error: Any) -> Outcome | None:
     if not error:
         return None
+    cancelled = False
     if isinstance(error, Mapping):
+        cancelled = bool(error.get("cancelled"))
         error = f"{error['class']}: {error.get('message')}" if error.get("class") else error.get("message")
-    return Outcome(error=str(error), language="JAVA")
+    return Outcome(error=str(error), language="JAVA", cancelled=cancelled)
 
 
 def _problem(problem: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ is the operating system's, so that it ends with the process, whatever way that e
                         lock               held by the living
                         log, acknowledged  see `log`
                         segments/<capture>/*.seg
+                        runs/<run>.json        the START of a query that lasts, until it ends
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 from headwater.spark_listener.spool.log import Item, ItemKind, SpoolLog
 
+_MOST_OPEN = 1000  # runs at once that are kept for whoever finds the folder
 _UNBOUNDED = 1 << 62  # whoever clears up what is left adds no more than a statement of the end
 _MINE: set[Path] = set()  # POSIX locks do not exclude their own process
 
@@ -87,6 +89,30 @@ class SpoolFolder:
         temporary = self.path / "application.json.tmp"
         temporary.write_text(json.dumps({**self.application, **facts}), encoding="utf-8")
         os.replace(temporary, self.path / "application.json")
+
+    def run_began(self, run_id: str, start: Mapping[str, Any]) -> None:
+        """Keep the START of a run until it ends, for whoever finds the folder: delivery may have taken the event out of the log."""
+        path = self._run_file(run_id)
+        if path is not None and sum(1 for _ in self.open_runs()) < _MOST_OPEN:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.write_text(json.dumps(start), encoding="utf-8")
+
+    def run_ended(self, run_id: str) -> None:
+        """The end of a run is in the log."""
+        path = self._run_file(run_id)
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+    def open_runs(self) -> Iterator[dict[str, Any]]:
+        """The STARTs of runs whose end is not in the log."""
+        for path in sorted((self.path / "runs").glob("*.json")):
+            try:
+                yield json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                continue  # torn by the crash that ended the run: its START stands in the log alone
+
+    def _run_file(self, run_id: str) -> Path | None:
+        return self.path / "runs" / f"{run_id}.json" if re.fullmatch(r"[\w\-]+", run_id) else None
 
     def event(self, body: Mapping[str, Any], *, durable: bool = False) -> bool:
         """Spool an event; False if there was no room (it is counted in `dropped`)."""

@@ -1,7 +1,9 @@
 package headwater.listen;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.describe.PlanDescription;
 import headwater.rewrite.core.CaptureRule;
+import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Captures;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
@@ -11,7 +13,10 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
 
 /** What Python holds of one application: installs listener and rule, and gives out events as JSON. */
 public final class CaptureBridge {
@@ -68,6 +73,25 @@ public final class CaptureBridge {
         if (!told && captures.closedBecause() != null) {
             told = true;
             result.add(note("off", "reason", captures.closedBecause()));
+        }
+        return json.writeValueAsString(result);
+    }
+
+    /** What a query is that runs now (`plan`, without what only its end tells) and its `stages` so far, as JSON; null once it has ended. */
+    public String running(long execution) throws Exception {
+        QueryExecution query = SQLExecution.getQueryExecution(execution);
+        if (query == null) {
+            return null;
+        }
+        Map result = new LinkedHashMap();
+        StageLog stages = events.stages(execution);
+        result.put("stages", stages == null ? null : stages.describe());
+        try {
+            Capture capture = captures.of(execution);
+            LogicalPlan plan = capture == null ? query.optimizedPlan() : capture.original;
+            result.put("plan", PlanDescription.of(plan, null).parts());
+        } catch (Throwable fault) { // it has no plan, or none that can be described: its end says why
+            result.put("plan", null);
         }
         return json.writeValueAsString(result);
     }

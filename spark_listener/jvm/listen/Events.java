@@ -83,6 +83,11 @@ public final class Events extends SparkListener {
         offer(new ApplicationEnd(end.time()));
     }
 
+    /** The stages so far of an execution that runs; null if they are not known. */
+    StageLog stages(long execution) {
+        return stages.of(Long.valueOf(execution));
+    }
+
     /** The next event; null if none came in time. */
     Described poll(long milliseconds) throws InterruptedException {
         return (Described) queue.poll(milliseconds, TimeUnit.MILLISECONDS);

@@ -4,11 +4,14 @@ import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
 import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
+import java.io.InterruptedIOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
@@ -20,6 +23,8 @@ import org.apache.spark.util.AccumulatorV2;
 
 /** A SQL execution ended: what it was, what it wrote, and what was captured of it. */
 final class QueryEnd implements Described {
+    private static final int CAUSES = 20;
+
     private final SparkListenerSQLExecutionEnd event;
     private final Configuration conf;
     private final Capture capture; // null: its records are not captured
@@ -43,7 +48,7 @@ final class QueryEnd implements Described {
         result.put("capture", null);
         result.put("metrics", new LinkedHashMap());
         result.put("stages", stages == null ? null : stages.describe());
-        LogicalPlan executed = executed(error);
+        LogicalPlan executed = executed();
         LogicalPlan original = capture != null ? capture.original : executed;
         if (original == null) {
             return result;
@@ -64,7 +69,7 @@ final class QueryEnd implements Described {
             }
             result.put("capture", Manifest.of(capture, description, event.executionId(), conf));
         }
-        if (executed instanceof DataWritingCommand) {
+        if (error == null && executed instanceof DataWritingCommand) {
             result.put("metrics", metrics());
         }
         return result;
@@ -89,19 +94,35 @@ final class QueryEnd implements Described {
         Map result = new LinkedHashMap();
         result.put("class", failure == null ? null : failure.getClass().getName());
         result.put("message", failure == null ? message : String.valueOf(failure.getMessage()));
+        result.put("cancelled", Boolean.valueOf(cancelled(failure)));
         return result;
     }
 
-    /** The plan that ran. A query that failed may have none, and asking would plan it again. */
-    private LogicalPlan executed(Map error) {
+    /** Whether somebody ended the query (its job group, its stream, its thread), as opposed to a fault of it. */
+    private static boolean cancelled(Throwable failure) {
+        Throwable cause = failure;
+        for (int depth = 0; cause != null && depth < CAUSES; depth++) {
+            boolean interrupted =
+                cause instanceof InterruptedException || cause instanceof InterruptedIOException || cause instanceof ClosedByInterruptException;
+            String message = cause instanceof SparkException ? String.valueOf(cause.getMessage()) : "";
+            if (interrupted || message.startsWith("[SPARK_JOB_CANCELLED]")) {
+                return true;
+            }
+            cause = cause.getCause();
+        }
+        return false;
+    }
+
+    /** The plan that ran, also of a query that failed; null where it failed before it had one. Spark keeps that failure: nothing is planned twice. */
+    private LogicalPlan executed() {
         QueryExecution query = event.qe();
-        if (query == null || (error != null && capture == null)) {
+        if (query == null) {
             return null;
         }
         try {
             return query.optimizedPlan();
         } catch (Throwable none) {
-            return null; // it failed before it had one
+            return null;
         }
     }
 

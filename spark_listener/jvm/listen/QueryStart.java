@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import headwater.shim.Scala;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
@@ -9,11 +10,15 @@ final class QueryStart implements Described {
     private final long execution;
     private final long time;
     private final String description;
+    private final String details;
+    private final Object root;
 
     QueryStart(SparkListenerSQLExecutionStart event) { // the event itself holds the whole plan's text: not kept
         execution = event.executionId();
         time = event.time();
         description = event.description();
+        details = event.details();
+        root = Scala.orNull(event.rootExecutionId());
     }
 
     public Map describe() {
@@ -21,7 +26,9 @@ final class QueryStart implements Described {
         result.put("event", "query_start");
         result.put("execution", Long.valueOf(execution));
         result.put("time", Long.valueOf(time));
-        result.put("description", description);
+        result.put("description", description); // the user's own, where there is one
+        result.put("call", details == null ? "" : details.split("\n", 2)[0]); // the method of Spark that began it
+        result.put("root", root);
         return result;
     }
 }

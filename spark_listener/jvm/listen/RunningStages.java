@@ -4,15 +4,16 @@ import headwater.shim.Scala;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
 
-/** Which SQL execution, or job outside of SQL, each running stage is of. Used by the listener's bus alone, which is one thread. */
+/** Which SQL execution, or job outside of SQL, each running stage is of. Used by the listener's bus, one thread; `of` by any. */
 final class RunningStages {
     private static final int MOST = 1000; // at once; the stages of one beyond are not known
 
-    private final Map logs = new HashMap(); // Long execution, or String of a job -> StageLog
+    private final Map logs = new ConcurrentHashMap(); // Long execution, or String of a job -> StageLog
     private final Map owners = new HashMap(); // Integer stage -> StageLog
 
     void begin(Object owner) {
@@ -51,6 +52,11 @@ final class RunningStages {
         if (log != null) {
             log.ended(end.stageId(), end.stageAttemptId(), end.taskInfo());
         }
+    }
+
+    /** The stages so far of what runs; null if they are not known. */
+    StageLog of(Object owner) {
+        return (StageLog) logs.get(owner);
     }
 
     /** The stages of what has ended; null if they are not known. */

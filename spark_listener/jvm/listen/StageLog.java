@@ -3,6 +3,7 @@ package headwater.listen;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,7 +12,7 @@ import org.apache.spark.scheduler.TaskInfo;
 
 /**
  * The stages of one SQL execution, or of one job outside of SQL, and their tasks, as Spark told them. The listener's bus writes it, one thread; the draining
- * thread reads it when that has ended. Bounded; what is beyond is counted.
+ * thread reads it, also while that runs. Bounded; what is beyond is counted.
  */
 final class StageLog {
     private static final int STAGES = 100;
@@ -26,7 +27,7 @@ final class StageLog {
     private int tasks;
 
     /** A stage that a job may run; false if there are too many to remember. */
-    boolean announce(StageInfo info) {
+    synchronized boolean announce(StageInfo info) {
         if (announced.size() >= ANNOUNCED) {
             return false;
         }
@@ -34,11 +35,11 @@ final class StageLog {
         return true;
     }
 
-    List announced() {
+    synchronized List announced() {
         return new ArrayList(announced.keySet());
     }
 
-    void began(StageInfo info) {
+    synchronized void began(StageInfo info) {
         Object shuffle = Scala.orNull(info.shuffleDepId());
         if (shuffle != null) {
             makers.put(shuffle, Integer.valueOf(info.stageId()));
@@ -60,7 +61,7 @@ final class StageLog {
         stages.put(key(info.stageId(), info.attemptNumber()), stage);
     }
 
-    void ended(StageInfo info) {
+    synchronized void ended(StageInfo info) {
         Map stage = (Map) stages.get(key(info.stageId(), info.attemptNumber()));
         if (stage != null) {
             stage.put("started", Scala.orNull(info.submissionTime()));
@@ -69,7 +70,7 @@ final class StageLog {
         }
     }
 
-    void ended(int stageId, int attempt, TaskInfo info) {
+    synchronized void ended(int stageId, int attempt, TaskInfo info) {
         Map stage = (Map) stages.get(key(stageId, attempt));
         if (stage == null) {
             return;
@@ -93,11 +94,14 @@ final class StageLog {
     }
 
     /** All stages, with those whose output each read: a stage that a job skipped, as its shuffle was there, is the one that made that. */
-    Map describe() {
-        List all = new ArrayList(stages.values());
-        for (int i = 0; i < all.size(); i++) {
-            Map stage = (Map) all.get(i);
+    synchronized Map describe() {
+        List all = new ArrayList();
+        Iterator each = stages.values().iterator();
+        while (each.hasNext()) { // copies: what runs goes on changing
+            Map stage = new LinkedHashMap((Map) each.next());
             stage.put("parents", parents((Integer) stage.get("stage")));
+            stage.put("shown", new ArrayList((List) stage.get("shown")));
+            all.add(stage);
         }
         Map result = new LinkedHashMap();
         result.put("stages", all);

@@ -102,7 +102,7 @@ def facet_maps(event: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_written_dataset_carries_schema_columns_and_what_happened_to_it() -> None:
     query = query_of(ended(metrics={"rows": 12, "bytes": 340, "files": 2}), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
     assert query is not None
-    start, complete = (valid(event) for event in maker().work(query.work))
+    start, complete = (valid(event) for event in (maker().work_start(query.work), maker().work_end(query.work)))
     assert (start["eventType"], complete["eventType"]) == ("START", "COMPLETE")
     assert start["eventTime"] == STARTED
     assert complete["job"]["name"] == "report.execute_insert_into_hadoop_fs_relation_command.report"
@@ -124,7 +124,7 @@ def test_a_failed_query_fails_with_its_message_and_without_secrets() -> None:
         ended(error="cannot open jdbc:x://u:pw@host/db?password=hunter2"), STARTED, CONTEXT, run_id=str(uuid4()), segments=None
     )
     assert query is not None
-    _, fail = (valid(event) for event in maker().work(query.work))
+    _, fail = (valid(event) for event in (maker().work_start(query.work), maker().work_end(query.work)))
     assert fail["eventType"] == "FAIL"
     message = fail["run"]["facets"]["errorMessage"]["message"]
     assert "cannot open" in message

@@ -68,6 +68,11 @@ public final class Captures {
         return running.size() < MOST && running.putIfAbsent(execution, capture) == null;
     }
 
+    /** The capture of an execution that runs; null if it has none. */
+    public Capture of(long execution) {
+        return (Capture) running.get(String.valueOf(execution));
+    }
+
     public Capture take(long execution) {
         return (Capture) running.remove(String.valueOf(execution));
     }

@@ -1,0 +1,86 @@
+"""The queries that run now: which of them are to be told before they end, and which of those that ended are no runs of their own.
+
+For the scribe. A query that is over at once costs nothing more than its two events; of one that lasts, START is in the spool soon after it
+began, so that a killed driver leaves a run that whoever finds the spool can end, and RUNNING follows at growing intervals.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.spark_listener.lineage.parents import new_run_id
+
+TELL_AFTER = 0.2  # seconds
+_PROGRESS = 30.0  # seconds until the first RUNNING; each further one waits twice as long as the last
+_LONGEST = 3600.0
+_MOST = 10_000
+
+# A reader that infers a schema runs queries of its own. They read for no result of the program.
+_READER = re.compile(r"\bDataFrameReader[.$]")
+
+
+@dataclass(slots=True)
+class Running:
+    """A query that has started. `description` is Spark's, or the user's own; `call` the method of Spark that began it."""
+
+    execution: Any
+    started: str
+    description: str
+    call: str
+    root: Any
+    run_id: str
+    due: float
+    pause: float = _PROGRESS
+    run_told: bool = False  # its START is in the spool
+    nested_outputs: int = 0  # how many queries below this one wrote something
+
+    @property
+    def looks_at_schema(self) -> bool:
+        """Whether a reader started it to find out what columns there are."""
+        return bool(_READER.search(self.call))
+
+
+class RunningQueries:
+    """By their execution. `due` gives those that should be told now."""
+
+    def __init__(self) -> None:
+        self._queries: dict[Any, Running] = {}
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def begin(self, event: Mapping[str, Any], started: str) -> None:
+        """A query began."""
+        if len(self._queries) < _MOST:
+            execution = event["execution"]
+            self._queries[execution] = Running(
+                execution, started, str(event.get("description") or ""), str(event.get("call") or ""), event.get("root"), new_run_id(),
+                due=time.monotonic() + TELL_AFTER,
+            )  # fmt: skip
+
+    def end(self, execution: Any, ended: str) -> Running:
+        """The query that ended, also where its beginning is not known."""
+        return self._queries.pop(execution, None) or Running(execution, ended, "", "", None, new_run_id(), due=0.0)
+
+    def wrote(self, query: Running) -> None:
+        """The query wrote something: it is what the one that it is a part of came to."""
+        above = self._queries.get(query.root)
+        if above is not None and above is not query:
+            above.nested_outputs += 1
+
+    def waiting(self) -> bool:
+        """Whether a query is young, and so soon to be told."""
+        return any(query.pause == _PROGRESS for query in self._queries.values())
+
+    def due(self) -> Iterator[Running]:
+        """Those to be told now; each is due again later."""
+        now = time.monotonic()
+        for query in list(self._queries.values()):
+            if query.due <= now:
+                query.due = now + query.pause
+                query.pause = min(query.pause * 2, _LONGEST)
+                yield query

@@ -1,0 +1,139 @@
+"""What the spool holds of queries while they run and when they end, by what the bridge tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.spark_listener.delivery.leftovers import state_end
+from headwater.spark_listener.facts import Facts
+from headwater.spark_listener.invocation import Invocation
+from headwater.spark_listener.lineage.names import JobNames
+from headwater.spark_listener.rdd import Origins
+from headwater.spark_listener.running import TELL_AFTER
+from headwater.spark_listener.scribe import Scribe
+from headwater.spark_listener.settings import load_settings
+from headwater.spark_listener.spool import SpoolFolder
+from headwater.spark_listener.tally import Tally
+
+_AT = 1767225605000
+_PLAN: dict[str, Any] = {
+    "operators": [{"id": 0, "op": "Scan", "children": [], "source": 0, "columns": [{"attr": 1, "name": "wind"}]}],
+    "sources": [{"source": 0, "path": "file:/data/weather.csv", "format": "csv", "columns": [{"name": "wind", "type": "double"}]}],
+    "sink": None,
+}
+_WRITES = {**_PLAN, "sink": {"path": "file:/out/report", "format": "parquet", "mode": "overwrite", "columns": []}}
+
+
+class Told:
+    """A scribe, and the events that it has spooled."""
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        self.tally = Tally()
+        self.folder = SpoolFolder.create(folder / "spool", "app", limit=1 << 20)
+        facts = Facts(id="local-1", name="report", spark_version="4.1.4", started=_AT / 1000, obstacle=None)
+        settings = load_settings({}, home=folder, mode="coarse", **options)
+        self.scribe = Scribe(self.folder, facts, settings, self.tally, Origins())
+        self.scribe.start(Invocation(argv=(), working_directory="", interpreter=""))
+
+    def begin(self, execution: int, *, call: str = "org.apache.spark.sql.classic.Dataset.count", **more: Any) -> None:
+        self.scribe.take({"event": "query_start", "execution": execution, "time": _AT, "description": "mine", "call": call, **more})
+
+    def end(self, execution: int, plan: Any = _PLAN, **more: Any) -> None:
+        self.scribe.take(
+            {"event": "query_end", "execution": execution, "time": _AT + 1, "error": None, "plan": plan, "metrics": {}, **more}
+        )
+
+    def events(self) -> list[tuple[str, str]]:
+        return [(item.body["eventType"], item.body["job"]["name"]) for item in self.folder.pending()]
+
+
+def test_a_query_that_lasts_is_told_while_it_runs_and_ends_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(tmp_path)
+    told.begin(1)
+    told.scribe.tell_running(lambda _: {"plan": _PLAN, "stages": None})
+    assert told.events() == [("START", "report")]
+    clock = _later(monkeypatch, TELL_AFTER)
+    told.scribe.tell_running(lambda _: {"plan": _PLAN, "stages": None})
+    assert told.events()[1:] == [("START", "report.scan")]
+    assert not told.scribe.waiting
+    clock.append(31.0)
+    told.scribe.tell_running(lambda _: {"plan": _PLAN, "stages": None})
+    told.end(1)
+    assert told.events()[1:] == [(kind, "report.scan") for kind in ("START", "RUNNING", "COMPLETE")]
+    assert len({item.body["run"]["runId"] for item in told.folder.pending()}) == 2
+    assert list(told.folder.open_runs()) == []
+
+
+def test_a_query_that_a_killed_driver_left_is_aborted_by_who_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(tmp_path)
+    told.begin(1)
+    _later(monkeypatch, TELL_AFTER)
+    told.scribe.tell_running(lambda _: {"plan": _WRITES, "stages": None})
+    told.folder.close()
+    found = SpoolFolder.take(told.folder.path)
+    assert found is not None
+    state_end(found)
+    kinds = [(item.body["eventType"], item.body["job"]["name"].rpartition(".")[2]) for item in found.pending()]
+    assert kinds == [("START", "report"), ("START", "report"), ("ABORT", "report"), ("ABORT", "report")]
+    assert list(found.open_runs()) == []
+
+
+def test_failed_queries_are_told_and_changed_nothing(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    told.begin(1)
+    told.end(1, error={"class": "X", "message": "boom", "cancelled": False})
+    told.begin(2)
+    told.end(2, _WRITES, error={"class": "X", "message": "stopped", "cancelled": True})
+    told.begin(3)
+    told.end(3, None, error={"class": "X", "message": "no plan", "cancelled": False})
+    assert [event for event in told.events() if event[0] != "START"] == [
+        ("FAIL", "report.scan"), ("ABORT", "report.execute_insert_into_hadoop_fs_relation_command.report"), ("FAIL", "report.query"),
+    ]  # fmt: skip
+    aborted = [item.body for item in told.folder.pending() if item.body["eventType"] == "ABORT"]
+    assert "lifecycleStateChange" not in aborted[0]["outputs"][0]["facets"]
+    assert told.tally.failed == 3
+
+
+def test_what_is_no_run_is_counted_and_only_what_the_user_describes_is_not_taken_for_it(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    told.begin(1, call="org.apache.spark.sql.classic.DataFrameReader.csv(DataFrameReader.scala:1)")
+    told.end(1)
+    told.begin(2, description="csv at home")
+    told.end(2)
+    told.begin(3)
+    told.end(3, {**_PLAN, "command": "CreateViewCommand"})
+    told.begin(4)
+    told.begin(5, root=4)
+    told.end(5, _WRITES)
+    told.end(4, {**_PLAN, "command": "CreateDataSourceTableAsSelectCommand"})
+    names = [name for kind, name in told.events() if kind == "COMPLETE"]
+    assert names == ["report.scan", "report.execute_insert_into_hadoop_fs_relation_command.report"]
+    assert dict(told.tally.left_out) == {"schema": 1, "views": 1, "nested": 1}
+
+
+def test_nothing_is_left_out_where_the_user_says_so(tmp_path: Path) -> None:
+    told = Told(tmp_path, leave_out="nothing")
+    told.begin(1)
+    told.end(1, {**_PLAN, "command": "CreateViewCommand"})
+    assert [name for kind, name in told.events() if kind == "COMPLETE"] == ["report.create_view_command"]
+
+
+def test_two_outputs_have_two_jobs() -> None:
+    names = JobNames()
+    first, second = ("file", "/lake/2023/data"), ("file", "/lake/2024/data")
+    assert names.of("app", "write", first) == "app.write.data"
+    assert names.of("app", "write", second) == "app.write.2024_data"
+    assert names.of("app", "write", first) == "app.write.data"
+    assert names.of("app", "write", ("s3://b", "data")) != "app.write.data"
+
+
+def _later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> list[float]:
+    """Let the clock of running queries go on; what is added to the list goes on top."""
+    import time
+
+    began, more = time.monotonic(), [seconds]
+    monkeypatch.setattr("headwater.spark_listener.running.time.monotonic", lambda: began + 1 + sum(more))
+    return more
