@@ -23,6 +23,7 @@ from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, named_files, readable_files, shape_of
 from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops
@@ -105,7 +106,7 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
     """
     shape, _ = shape_of(session, dataset)
     try:
-        listed = current_files(session, dataset, shape)
+        listed = _listed(session, dataset, shape)
     except UnsupportedError as error:
         if not request.rows or request.where is not None:
             hint = f"Name its records by file and row. {error.hint or ''}"
@@ -117,6 +118,19 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
         met = [session.files[number] for number in session.files_of([begin])]
         _check_column(request.column, dataset, (own_names(session, shape, some, columns) for some in (met, files)))
     return begin, selected
+
+
+def _listed(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
+    """The files of a dataset, from which records can be chosen.
+
+    Raises:
+        UnsupportedError: they cannot be read here, or not listed.
+    """
+    listed = current_files(session, dataset, shape)
+    known = format_of(shape.format)
+    if known.in_files and known.unreadable:
+        raise UnsupportedError(f"{known.unreadable.capitalize()}.")
+    return listed
 
 
 def _unseen(session: Session, files: Sequence[KnownFile], request: TraceRequest, *, each: bool) -> tuple[str, Sequence[TracedRecord]]:

@@ -40,6 +40,7 @@ class LineRules:
     blank: bool  # blank lines are records
     header: bool
     comment: bytes = b""
+    objects: bool = False  # a record is an object of JSON: of a line that is an array, each element is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +106,30 @@ def find_lines(data: mmap | bytes, rules: LineRules) -> Lines:
     kept = np.ones(len(begins), bool)
     if not rules.blank:
         kept &= _filled(data, begins, ends)
+    if rules.objects:
+        _check_objects(data, begins, ends)
     if rules.comment:
         marked = [data[begin : begin + len(rules.comment)] == rules.comment for begin in begins.tolist()]
         kept &= ~np.array(marked, bool)
     begins, ends, numbers = begins[kept], ends[kept], numbers[kept]
     skipped = 1 if rules.header else 0
     return Lines(data, begins[skipped:], ends[skipped:], numbers[skipped:])
+
+
+def _check_objects(data: mmap | bytes, begins: Longs, ends: Longs) -> None:
+    """See that no line holds several records.
+
+    Raises:
+        UnsupportedError: one is an array, or blank to us but not to JSON.
+    """
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        if data[begin : begin + 1] == b"{":
+            continue
+        line = data[begin:end]
+        if line.lstrip(b" \t").startswith(b"["):
+            raise UnsupportedError("A line is an array of JSON, of which Spark makes a record for each element: records are not lines.")
+        if line.strip(b" \t") and not any(byte > _SPACE for byte in line):
+            raise UnsupportedError("A line of control characters is a record to Spark's reader of JSON: records cannot be told.")
 
 
 def _bounds(data: mmap | bytes) -> tuple[Longs, Longs]:
@@ -145,6 +164,16 @@ def _filled(data: mmap | bytes, begins: Longs, ends: Longs) -> npt.NDArray[np.bo
         for index in np.flatnonzero(filled & (first <= _SPACE)).tolist():
             filled[index] = any(byte > _SPACE for byte in data[begins[index] : ends[index]])
     return filled
+
+
+def text_of(stored: StoredFile) -> str:
+    """The whole text of a file.
+
+    Raises:
+        OSError: it cannot be read.
+        UnsupportedError: it is compressed in a way that cannot be read here.
+    """
+    return bytes(_content(stored)[:]).decode("utf-8", "replace")
 
 
 def _content(stored: StoredFile) -> mmap | bytes:

@@ -1,6 +1,8 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.scans.formats.RecordFormat;
+import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
 import headwater.source.MemoryRelation;
 import headwater.source.SourceFiles;
@@ -18,8 +20,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructField;
@@ -111,12 +111,9 @@ final class SourceList implements LeafSources {
         }
         result.put("format", format(relation.fileFormat()));
         Map options = options(relation.options());
-        if (capture != null && relation.fileFormat() instanceof CSVFileFormat) { // what the reader takes from the session, if no option says it
-            options.putIfAbsent("timezone", capture.timeZone);
-            options.putIfAbsent("columnnameofcorruptrecord", capture.corruptColumn);
-        }
-        if (capture != null && capture.parquetNames != null && relation.fileFormat().getClass() == ParquetFileFormat.class) {
-            options.put("columnsby", capture.parquetNames);
+        RecordFormat known = RecordFormats.of(relation.fileFormat());
+        if (capture != null && known != null) {
+            known.addSession(options, capture);
         }
         result.put("options", options);
         result.put("columns", columns(relation.schema()));

@@ -1,6 +1,9 @@
 package headwater.replay;
 
 import headwater.rewrite.scans.NumberedScan;
+import headwater.rewrite.scans.ScanCheck;
+import headwater.rewrite.scans.formats.RecordFormat;
+import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
 import headwater.source.OrdinalFileIndex;
 import headwater.source.SourceFiles;
@@ -109,14 +112,15 @@ public final class ReplayRule extends Rule {
         }
         checkRead(relation);
         // One ordinal a file, and no file in splits: a record's number is then its rank.
-        SourceFiles files = new SourceFiles(0, NumberedScan.countsWholeFiles(relation) ? 0L : Long.MAX_VALUE);
+        RecordFormat known = RecordFormats.of(relation.fileFormat());
+        SourceFiles files = new SourceFiles(0, known == null || known.countsWholeFiles() ? 0L : Long.MAX_VALUE);
         new OrdinalFileIndex(relation, files, relation.partitionSchema().add("_headwater_ordinal", "int")).listFiles(Scala.empty(), Scala.empty());
         Set references = references(files);
         if (references.isEmpty()) {
             return scan;
         }
-        NumberedScan.check(scan, relation);
-        NumberedScan numbered = NumberedScan.of(scan, relation, files, null, false);
+        RecordFormat format = ScanCheck.check(scan, relation);
+        NumberedScan numbered = NumberedScan.of(scan, relation, format, files, null, false);
         LogicalPlan kept = new Filter(new Not(new InSet(numbered.reference, Scala.set(references))), numbered.plan);
         return new Project(scan.output(), kept);
     }

@@ -9,13 +9,13 @@ import scala.collection.Iterator;
 final class NumberedBatches extends AbstractIterator implements java.io.Closeable {
     private final Iterator original;
     private final int column;
-    private final NumberedBatchReader reader;
+    private final NumberedBatchReader reader; // hears of what cannot be numbered
     private final RowIndexVector positions = new RowIndexVector();
-    private RowGroups groups; // null: what is read cannot be numbered any more
+    private BatchPlaces groups; // null: what is read cannot be numbered any more
     private ColumnarBatch given; // the reader's
     private ColumnarBatch numbered; // ours around it
 
-    NumberedBatches(Iterator original, int column, RowGroups groups, NumberedBatchReader reader) {
+    NumberedBatches(Iterator original, int column, BatchPlaces groups, NumberedBatchReader reader) {
         this.original = original;
         this.column = column;
         this.groups = groups;

@@ -1,5 +1,6 @@
 package headwater.source;
 
+import headwater.shim.Scala;
 import headwater.tap.Reports;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +23,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * A file format that reads as the original does and adds a column: the reference of each record, made of the split's ordinal and the
- * record's rank in the split. For formats whose readers tell no position (CSV, text).
+ * record's rank in the split (CSV, text, …) or of its file's ordinal and its rank in the file (ORC). For formats whose readers tell no position.
  *
  * No filter is pushed into the original reader, since it must count every record; the scan's own Filter stands above and does the
  * work. The price is that records which a pushed filter would have skipped early are converted.
@@ -34,22 +35,38 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
     private final SourceFiles files;
     private final Reports reports; // null: nobody asks for the splits
     private final boolean splits;
+    private final SplitStart start; // null: records are counted from the beginning of each split
 
     /** Without `splits` every file is read by one task. */
     public RankedFormat(FileFormat original, SourceFiles files, Reports reports, boolean splits) {
+        this(original, files, reports, splits, null);
+    }
+
+    /** With `start` records are counted from the beginning of the file, which may be read in batches. */
+    public RankedFormat(FileFormat original, SourceFiles files, Reports reports, boolean splits, SplitStart start) {
         this.original = original;
         this.files = files;
         this.reports = reports;
         this.splits = splits;
+        this.start = start;
     }
 
     public Function1 buildReaderWithPartitionValues(
         SparkSession session, StructType data, StructType partition, StructType required, Seq filters, Map options, Configuration conf) {
         StructType bareData = without(data);
         StructType bareRequired = without(required);
-        Function1 reader = original.buildReader(session, bareData, partition, bareRequired, headwater.shim.Scala.empty(), options, conf);
         boolean wanted = bareRequired.length() < required.length();
-        return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, wanted ? reports : null);
+        if (start == null) {
+            Function1 reader = original.buildReader(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
+            return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, wanted ? reports : null, null);
+        }
+        if ("true".equals(Scala.orNull(options.get("returning_batch")))) { // the batches have the partition values too
+            Function1 reader = original.buildReaderWithPartitionValues(session, bareData, partition, bareRequired, Scala.empty(), options, conf);
+            return wanted ? new RankedBatchReader(reader, required.fieldIndex(COLUMN), partition.length() - 1, start) : reader;
+        }
+        Function1 reader = original.buildReaderWithPartitionValues(
+            session, bareData, new StructType(new StructField[0]), bareRequired, Scala.empty(), options, conf);
+        return new RankedReader(reader, bareRequired, required, partition, files.number, files.unit, null, start);
     }
 
     public Function1 buildReader(
@@ -77,11 +94,12 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
     }
 
     public boolean supportBatch(SparkSession session, StructType schema) {
-        return false;
+        return start != null && original.supportBatch(session, without(schema));
     }
 
+    /** Generated code asks the columns through Spark's general class: one of them is ours. */
     public Option vectorTypes(StructType required, StructType partition, SQLConf conf) {
-        return headwater.shim.Scala.none();
+        return Scala.none();
     }
 
     public boolean isSplitable(SparkSession session, Map options, Path path) {

@@ -1,9 +1,11 @@
 package headwater.source;
 
+import headwater.shim.Scala;
 import headwater.tap.Report;
 import headwater.tap.Reports;
 import headwater.tap.TaskTaps;
-import headwater.shim.Scala;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.TaskContext;
@@ -23,10 +25,11 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
     private final StructType partition;
     private final int source;
     private final long unit;
-    private final Reports reports; // null: the query does not want references
+    private final Reports reports; // null: the query does not want references, or splits have no ordinals of their own
+    private final SplitStart start; // null: records are counted from the beginning of each split
     private transient UnsafeProjection projection;
 
-    RankedReader(Function1 original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports) {
+    RankedReader(Function1 original, StructType bare, StructType required, StructType partition, int source, long unit, Reports reports, SplitStart start) {
         this.original = original;
         this.bare = bare;
         this.required = required;
@@ -34,6 +37,7 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
         this.source = source;
         this.unit = unit;
         this.reports = reports;
+        this.start = start;
     }
 
     public Object apply(Object split) {
@@ -43,7 +47,17 @@ final class RankedReader extends scala.runtime.AbstractFunction1 implements java
             ordinal += (int) (file.start() / unit);
             report(file, ordinal);
         }
-        return new RankedRows((Iterator) original.apply(file), file.partitionValues(), ((long) ordinal) << 40, projection());
+        long first = ((long) ordinal) << 40;
+        return new RankedRows((Iterator) original.apply(file), file.partitionValues(), first + before(file, start), projection());
+    }
+
+    /** How many records count before those of a split. */
+    static long before(PartitionedFile file, SplitStart start) {
+        try {
+            return start == null ? 0L : start.of(file);
+        } catch (IOException fault) {
+            throw new UncheckedIOException("The rows before a split of " + file.toPath() + " cannot be counted", fault);
+        }
     }
 
     private void report(PartitionedFile file, int ordinal) {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecor
  * Watches Spark's vectorised Parquet reader take one row group after the other, and so knows where in the file each batch stands. It
  * stands in for the reader's source of row groups, which Spark keeps in a field; a Spark that keeps it elsewhere is not known.
  */
-final class RowGroups implements InvocationHandler {
+final class RowGroups implements InvocationHandler, BatchPlaces {
     private static final Field READER = field(RecordReaderIterator.class, "rowReader");
     private static final Field SOURCE = field(VectorizedParquetRecordReader.class.getSuperclass(), "reader");
 
@@ -71,7 +71,7 @@ final class RowGroups implements InvocationHandler {
     }
 
     /** The row indexes of the next batch. */
-    void place(RowIndexVector positions, int rows) {
+    public void place(RowIndexVector positions, int rows) {
         if (next < 0L || rows > left) {
             throw new IllegalStateException(next < 0L ? "the file does not tell where a row group begins" : "a batch reaches over a row group");
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -10,10 +11,12 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
 from bench.truth.published import publish
@@ -71,8 +74,24 @@ def read_row(written: Written) -> dict[str, Any]:
 
 def _rows(uri: str) -> list[dict[str, Any]]:
     if uri not in _files:
-        _files[uri] = pq.ParquetFile(uri.removeprefix("file:")).read().to_pylist()
+        path = Path(uri.removeprefix("file:"))
+        _files[uri] = _READERS[path.suffix](path)
     return _files[uri]
+
+
+def _lines_of_json(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+_READERS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
+    ".parquet": lambda path: pq.ParquetFile(path).read().to_pylist(),
+    ".orc": lambda path: orc.ORCFile(path).read().to_pylist(),
+    ".json": _lines_of_json,
+    ".array": lambda path: list(json.loads(path.read_text())),
+    ".xml": lambda path: [{child.tag: child.text for child in row} for row in ET.parse(path).getroot()],
+    ".txt": lambda path: [{"id": path.name}],
+    ".bin": lambda path: [{"id": path.name}],
+}
 
 
 def _id(path: str, row: int) -> Any:

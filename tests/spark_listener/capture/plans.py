@@ -128,7 +128,7 @@ def _renewed(text: str, folder: Path) -> Any:
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(r"@[0-9a-f]{5,}", "@OBJECT", text)
     text = re.sub(r"plan_id=\d+|RDD\[\d+\]", "NUMBER", text)
-    text = re.sub(r'(?:#|"attr": |"cte": )(\d+)', number, text)
+    text = re.sub(r'(?:#|"attr": |"rows": |"cte": )(\d+)', number, text)
     result = json.loads(text)
     for operator in result["operators"]:
         if "reads" in operator:

@@ -93,13 +93,11 @@ def test_csv_records_that_are_not_lines(spark: SparkSession, tmp_path: Path, wri
     assert (problem["operator"], reason in problem["reason"]) == ("Scan CSV", True)
 
 
-def test_json_and_orc_sources(spark: SparkSession, table: Any, tmp_path: Path, write: Any) -> None:
-    frame = spark.read.parquet(table("rows", numbered())).drop("l")
-    for kind in ("json", "orc"):
-        frame.write.format(kind).save(str(tmp_path / kind))
-        captured = write(spark.read.format(kind).load(str(tmp_path / kind)))
-        assert captured.capture["status"] == "refused"
-        assert captured.event["plan"]["sources"][0]["format"] == kind
+def test_xml_that_is_read_line_by_line(spark: SparkSession, tmp_path: Path, write: Any) -> None:
+    (tmp_path / "a.xml").write_text("<rows>\n<row><id>1</id></row>\n</rows>\n")
+    captured = write(spark.read.schema("id long").xml(str(tmp_path / "a.xml"), rowTag="row", multiLine=False))
+    assert captured.capture["status"] == "refused"
+    assert captured.event["plan"]["sources"][0]["format"] == "xml"
 
 
 def test_the_user_s_own_use_of_hidden_metadata(spark: SparkSession, table: Any, write: Any) -> None:

@@ -17,6 +17,7 @@ _MODULES = {
     "csv": "csv:Csv",
     "json": "json:JsonLines",
     "local": "local:Local",
+    "orc": "orc:Orc",
     "parquet": "parquet:Parquet",
     "text": "text:Text",
 }

@@ -16,6 +16,7 @@ from headwater.graph.records.decode import Longs, arrow_of
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.files.formats.base import Format
+from headwater.graph.trace.files.formats.loaded import asked_of
 from headwater.graph.trace.files.lines import LineRules
 from headwater.graph.trace.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
 from headwater.graph.trace.files.shapes import Shape
@@ -104,7 +105,7 @@ class LineFormat(Format):
     ) -> str:
         """Register the records of files, still as text, columns by place; `exactly` as Spark cut them, or not at all."""
         names, options = [_held(place) for place in range(len(shape.columns))], dict(shape.options)
-        asked = None if wanted is None else _asked(database, wanted) if isinstance(wanted, str) else wanted
+        asked = None if wanted is None else asked_of(database, wanted) if isinstance(wanted, str) else wanted
         parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
                            **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
         for file in files:
@@ -163,9 +164,3 @@ def _check_texts(database: Database, shape: Shape, source: str, columns: Collect
 def _held(place: int) -> str:
     """The name of a text column in a trace's database: names of the user's may differ in case alone, or be those of a place."""
     return f"__text_{place}"
-
-
-def _asked(database: Database, wanted: str) -> dict[int, Longs]:
-    found = database.execute(f"SELECT DISTINCT file, row FROM {wanted} ORDER BY file, row").fetchnumpy()
-    files, rows = np.asarray(found["file"], np.int64), np.asarray(found["row"], np.int64)
-    return {int(file): rows[files == file] for file in np.unique(files)}

@@ -1,18 +1,51 @@
-"""Text: each line is a record of one column."""
+"""Text: each line is a record of one column, or, with wholetext, each file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from headwater.graph.records.decode import Longs
+from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.files.formats.lined import LineFormat
-from headwater.graph.trace.files.lines import LineRules
+from headwater.graph.trace.files.formats.loaded import chosen, loaded
+from headwater.graph.trace.files.lines import LineRules, text_of
+from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
+from headwater.graph.trace.files.shapes import Shape
 
 
 class Text(LineFormat):
     """Lines as they are, blank ones too."""
+
+    def numbering(self, options: Mapping[str, Any]) -> Hashable:
+        return "wholetext" if _of_files(options) else super().numbering(options)
+
+    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        return 1 if _of_files(dict(shape.options)) else super().count(reader, database, shape, file)
+
+    def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+        return None if _of_files(dict(shape.options)) else super().line_numbers(reader, file, shape)
+
+    def query(
+        self,
+        reader: Reader,
+        database: Database,
+        shape: Shape,
+        files: Sequence[ReadFile],
+        wanted: Wanted | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> tuple[str, list[object]]:
+        if not _of_files(dict(shape.options)):
+            return super().query(reader, database, shape, files, wanted, columns)
+
+        def load(file: ReadFile, rows: Longs | None) -> tuple[Longs, pa.Table]:
+            rows = chosen(rows, 1)
+            texts = [text_of(file.stored)] if len(rows) else []
+            return rows, pa.table([pa.array(texts, pa.string()) for _ in shape.columns], names=[name for name, _ in shape.columns])
+
+        return loaded(database, shape, files, wanted, load)
 
     def rules(self, options: Mapping[str, Any]) -> LineRules:
         self.check_lines(options)
@@ -25,3 +58,7 @@ class Text(LineFormat):
     def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
         del options
         return pa.table({names[0]: pa.array([line.decode("utf-8", "replace") for line in lines], pa.string())})
+
+
+def _of_files(options: Mapping[str, Any]) -> bool:
+    return {name.lower(): str(value) for name, value in options.items()}.get("wholetext", "false").lower() == "true"

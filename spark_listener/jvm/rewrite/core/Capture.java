@@ -6,6 +6,7 @@ import headwater.rewrite.kept.Materialized;
 import headwater.rewrite.recomputed.TraceBudget;
 import headwater.rewrite.recomputed.Twins;
 import headwater.rewrite.scans.Listings;
+import headwater.rewrite.scans.formats.SessionOptions;
 import headwater.source.LocalRows;
 import headwater.source.MemoryRelation;
 import headwater.source.NumberedRows;
@@ -28,7 +29,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.internal.SQLConf;
 
 /** The capture of one query, on the driver: what the rewriter decided, and what the tasks report. */
-public final class Capture {
+public final class Capture implements SessionOptions {
     private static final int MOST_BELOW = 64;
 
     public final String id = UUID.randomUUID().toString();
@@ -40,9 +41,9 @@ public final class Capture {
     public boolean rewritten;
     public long planningNanos;
     public long execution = -1L; // of Spark SQL
-    public final String timeZone = SQLConf.get().sessionLocalTimeZone();
-    public final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
-    public final String parquetNames = parquetNames(); // null: columns are found by their names, whatever their case
+    private final String timeZone = SQLConf.get().sessionLocalTimeZone();
+    private final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
+    private final String parquetNames = namesInParquet();
     public final String folder; // of its segments
     public final TraceBudget derived; // what traces find again
     private LogicalPlan written; // null: that of the execution is
@@ -52,6 +53,18 @@ public final class Capture {
     private LocalRows localRows;
     private Twins twins;
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
+
+    public String timeZone() {
+        return timeZone;
+    }
+
+    public String corruptColumn() {
+        return corruptColumn;
+    }
+
+    public String parquetNames() {
+        return parquetNames;
+    }
 
     /** Of a query. */
     public Capture(LogicalPlan original, String segments, double budget) {
@@ -67,7 +80,7 @@ public final class Capture {
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
     }
 
-    private static String parquetNames() {
+    private static String namesInParquet() {
         SQLConf conf = SQLConf.get();
         return conf.parquetFieldIdReadEnabled() ? "id" : conf.caseSensitiveAnalysis() ? "case" : null;
     }

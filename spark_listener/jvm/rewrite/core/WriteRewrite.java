@@ -1,6 +1,7 @@
 package headwater.rewrite.core;
 
 import headwater.rewrite.nodes.HiddenProject;
+import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
 import headwater.write.TrackedInsert;
@@ -12,10 +13,6 @@ import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
-import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
-import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
-import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
 
@@ -65,9 +62,7 @@ public final class WriteRewrite {
     private static void check(InsertIntoHadoopFsRelationCommand command) {
         FileFormat format = command.fileFormat();
         String name = "Write " + format;
-        boolean known = format instanceof ParquetFileFormat || format.getClass() == CSVFileFormat.class || format.getClass() == JsonFileFormat.class
-            || format.getClass() == TextFileFormat.class;
-        if (!known) {
+        if (!RecordFormats.writes(format)) {
             throw new Refused(name, "records written in this format are not numbered yet");
         }
         if (!(command.query() instanceof WriteFiles)) {

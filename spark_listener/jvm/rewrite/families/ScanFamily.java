@@ -6,7 +6,9 @@ import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.scans.NumberedScan;
-import headwater.rewrite.scans.SourceFormats;
+import headwater.rewrite.scans.ScanCheck;
+import headwater.rewrite.scans.formats.RecordFormat;
+import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.source.SourceFiles;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,11 +28,10 @@ public final class ScanFamily extends Family {
             throw new Refused(scan.relation().getClass().getSimpleName(), "records of this kind of source are not numbered");
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-        NumberedScan.check(scan, relation);
-        SourceFormats.checkFilters(scan, relation, rewriter.capture.original);
-        boolean whole = NumberedScan.countsWholeFiles(relation);
-        SourceFiles files = rewriter.capture.source(relation, whole ? 0L : SourceFormats.unit(relation));
-        NumberedScan numbered = NumberedScan.of(scan, relation, files, rewriter.capture.reports, true);
+        RecordFormat format = ScanCheck.check(scan, relation);
+        ScanCheck.checkFilters(scan, relation, rewriter.capture.original);
+        SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
+        NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
         List hidden = new ArrayList();
         hidden.add(new Hidden(numbered.reference, operator));
         return new Rewritten(numbered.plan, hidden);

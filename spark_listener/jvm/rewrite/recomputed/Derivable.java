@@ -5,7 +5,7 @@ import headwater.rewrite.keys.ComparedValue;
 import headwater.rewrite.keys.KeyHash;
 import headwater.rewrite.keys.SameValues;
 import headwater.rewrite.keys.SemiJoinKeys;
-import headwater.rewrite.scans.SourceFormats;
+import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -213,7 +213,7 @@ public final class Derivable {
             || "LEGACY".equalsIgnoreCase(conf.getConfString("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED"))) {
             return false;
         }
-        Map options = SourceFormats.options(relation);
+        Map options = RecordFormats.options(relation);
         if ("true".equalsIgnoreCase((String) options.get("ignorecorruptfiles")) || "LEGACY".equalsIgnoreCase((String) options.get("datetimerebasemode"))
             || !relation.overlappedPartCols().isEmpty()) {
             return false;

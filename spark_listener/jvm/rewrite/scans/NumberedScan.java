@@ -2,10 +2,10 @@ package headwater.rewrite.scans;
 
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.nodes.HiddenProject;
+import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.shim.Scala;
 import headwater.source.NumberedParquet;
 import headwater.source.OrdinalFileIndex;
-import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
 import headwater.tap.Reports;
 import java.util.ArrayList;
@@ -21,10 +21,8 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.ShiftLeft;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
@@ -32,7 +30,7 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * A scan of files with one more column, the reference of each record. Parquet: the row index, computed from the place of the batch
- * (NumberedParquet), and the file's ordinal as a partition constant. CSV and text: a column that the wrapped reader counts.
+ * (NumberedParquet), and the file's ordinal as a partition constant. Other formats: a column that the wrapped reader counts (RankedFormat).
  */
 public final class NumberedScan {
     private static final String ORDINAL = "_headwater_ordinal";
@@ -45,38 +43,28 @@ public final class NumberedScan {
         this.reference = reference;
     }
 
-    /** Whether the reader numbers records through the whole file by itself, however the file is split. */
-    public static boolean countsWholeFiles(HadoopFsRelation relation) {
-        return relation.fileFormat() instanceof ParquetFileFormat;
-    }
-
-    /** Throws Refused, naming the scan, where records of the relation cannot be numbered. */
-    public static void check(LogicalRelation scan, HadoopFsRelation relation) {
-        SourceFormats.check(scan, relation);
-    }
-
     /**
      * `reports` hears of what could not be numbered and of the splits read; null: nobody asks, and what cannot be numbered fails the task.
      * Without `splits` a file whose reader tells no position is read by one task.
      */
-    public static NumberedScan of(LogicalRelation scan, HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
-        boolean whole = countsWholeFiles(relation);
+    public static NumberedScan of(LogicalRelation scan, HadoopFsRelation relation, RecordFormat format, SourceFiles files, Reports reports, boolean splits) {
+        String name = format.column();
+        boolean index = name.equals(NumberedParquet.ROW_INDEX);
         StructType partition = relation.partitionSchema().add(ORDINAL, DataTypes.IntegerType, false);
         AttributeReference ordinal = column(ORDINAL, DataTypes.IntegerType, false);
-        String name = whole ? NumberedParquet.ROW_INDEX : RankedFormat.COLUMN;
         // the vectorised Parquet reader refuses a column that is not nullable and not in the file; it never gives null
-        StructType data = relation.dataSchema().add(name, DataTypes.LongType, whole);
-        AttributeReference position = column(name, DataTypes.LongType, whole);
-        OrdinalFileIndex index = new OrdinalFileIndex(relation, files, partition);
+        StructType data = relation.dataSchema().add(name, DataTypes.LongType, index);
+        AttributeReference position = column(name, DataTypes.LongType, index);
+        OrdinalFileIndex listed = new OrdinalFileIndex(relation, files, partition);
         HadoopFsRelation numbered = relation.copy(
-            index, partition, data, relation.bucketSpec(), format(relation, files, reports, splits), relation.options(), relation.sparkSession());
+            listed, partition, data, relation.bucketSpec(), format.numbered(relation, files, reports, splits), relation.options(), relation.sparkSession());
 
         List output = Scala.list(scan.output());
         List columns = new ArrayList(output);
         output.add(position);
         output.add(ordinal);
         LogicalPlan renewed = scan.copy(numbered, Scala.seq(output), scan.catalogTable(), scan.isStreaming(), scan.stream());
-        Alias reference = Rewriter.alias(whole ? packed(ordinal, position) : position, "row");
+        Alias reference = Rewriter.alias(index ? packed(ordinal, position) : position, "row");
         columns.add(reference);
         return new NumberedScan(new HiddenProject(Scala.seq(columns), renewed, scan), reference.toAttribute());
     }
@@ -88,14 +76,6 @@ public final class NumberedScan {
             index, relation.partitionSchema(), relation.dataSchema(), relation.bucketSpec(), relation.fileFormat(), relation.options(),
             relation.sparkSession());
         return scan.copy(renewed, scan.output(), scan.catalogTable(), scan.isStreaming(), scan.stream());
-    }
-
-    private static FileFormat format(HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
-        if (!countsWholeFiles(relation)) {
-            return new RankedFormat(relation.fileFormat(), files, reports, splits);
-        }
-        boolean own = relation.fileFormat().getClass() == ParquetFileFormat.class; // another's subclass may leave rows out of its batches
-        return own ? new NumberedParquet(files.number, reports) : relation.fileFormat();
     }
 
     private static Expression packed(AttributeReference ordinal, AttributeReference position) {

@@ -1,0 +1,106 @@
+"""ORC: rows by their number in the file, read stripe by stripe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import orc
+
+from headwater.errors import UnsupportedError
+from headwater.graph.records.decode import Longs
+from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.files.formats.base import Format
+from headwater.graph.trace.files.formats.loaded import chosen, loaded
+from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
+from headwater.graph.trace.files.shapes import Shape
+
+# Of these types a value means the same to Spark and here, if the file has the very type. Times have zones, dates calendars, char is padded.
+_CERTAIN = {
+    "tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64", "float": "float", "double": "double", "string": "string",
+    "boolean": "bool",
+}  # fmt: skip
+
+
+class Orc(Format):
+    """Columns by name, rows by their number."""
+
+    counts_from_file = True
+
+    @property
+    def unreadable(self) -> str | None:
+        return None
+
+    def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
+        del reader, file, shape, start
+        return 0
+
+    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        del reader, database, shape
+        return int(_opened(file).nrows)
+
+    def query(
+        self,
+        reader: Reader,
+        database: Database,
+        shape: Shape,
+        files: Sequence[ReadFile],
+        wanted: Wanted | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> tuple[str, list[object]]:
+        del reader
+        exact = None if columns is None else frozenset(columns)
+        return loaded(database, shape, files, wanted, lambda file, rows: _read(file, shape, rows, exact))
+
+
+def _opened(file: ReadFile) -> Any:
+    """The file as ORC; it is read from its bytes, which are mapped.
+
+    Raises:
+        OSError: it is none.
+    """
+    try:
+        return orc.ORCFile(pa.BufferReader(pa.py_buffer(file.stored.content())))
+    except pa.ArrowException as error:
+        raise OSError(f"{file.stored.name} cannot be read as ORC: {error}") from error
+
+
+def _read(file: ReadFile, shape: Shape, rows: Longs | None, exact: frozenset[str] | None) -> tuple[Longs, pa.Table]:
+    opened = _opened(file)
+    names = [_found(opened.schema, column, kind, exact, file) for column, kind in shape.columns]
+    rows = chosen(rows, opened.nrows)
+    try:
+        return rows, _taken(opened, names, rows)
+    except pa.ArrowException as error:
+        raise OSError(f"{file.stored.name} cannot be read as ORC: {error}") from error
+
+
+def _found(schema: Any, column: str, kind: str, exact: frozenset[str] | None, file: ReadFile) -> str | None:
+    """The file's column of a name, as Spark finds it; None where it has none, which Spark reads as null."""
+    met = [name for name in schema.names if name == column] or [name for name in schema.names if name.lower() == column.lower()]
+    if exact is not None and column in exact:
+        held = str(schema.field(met[0]).type) if len(met) == 1 else None
+        hive = all(name.startswith("_col") for name in schema.names)  # columns go by position then
+        if hive or held is None or _CERTAIN.get(kind.lower()) != held:
+            raise UnsupportedError(
+                f"What Spark read in {column} is not certain: {kind}, where {file.stored.name} has {held or 'no such column'}."
+            )
+    return met[0] if len(met) == 1 else None
+
+
+def _taken(opened: Any, names: Sequence[str | None], rows: Longs) -> pa.Table:
+    """Rows of an ORC file, ascending, as columns by place."""
+    wanted = sorted({name for name in names if name is not None}) or opened.schema.names[:1]
+    parts, begin = [], 0
+    for stripe in range(opened.nstripes):
+        if begin > (rows[-1] if len(rows) else -1):
+            break
+        batch = pa.Table.from_batches([opened.read_stripe(stripe, columns=wanted)])
+        within = rows[(rows >= begin) & (rows < begin + batch.num_rows)] - begin
+        if len(within):
+            parts.append(batch.take(pa.array(within)))
+        begin += batch.num_rows
+    table = pa.concat_tables(parts) if parts else pa.table({name: pa.array([], opened.schema.field(name).type) for name in wanted})
+    nulls = pa.nulls(table.num_rows, pa.string())
+    return pa.table([nulls if name is None else table.column(name) for name in names], names=[str(place) for place in range(len(names))])

@@ -1,0 +1,41 @@
+package headwater.rewrite.scans.formats;
+
+import headwater.source.NumberedParquet;
+import headwater.source.SourceFiles;
+import headwater.tap.Reports;
+import java.util.Map;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+
+/** Parquet: the row index in the file, of which Spark's reader knows. */
+final class ParquetRecords extends RecordFormat {
+    public boolean is(FileFormat format) {
+        return format.getClass() == ParquetFileFormat.class;
+    }
+
+    /** A subclass may read in a way of its own; it writes rows in their order. */
+    public boolean writes(FileFormat format) {
+        return format instanceof ParquetFileFormat;
+    }
+
+    public void check(String scan, HadoopFsRelation relation, Map options) {}
+
+    public boolean countsWholeFiles() {
+        return true;
+    }
+
+    public String column() {
+        return NumberedParquet.ROW_INDEX;
+    }
+
+    public FileFormat numbered(HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
+        return new NumberedParquet(files.number, reports);
+    }
+
+    public void addSession(Map options, SessionOptions session) {
+        if (session.parquetNames() != null) {
+            options.put("columnsby", session.parquetNames());
+        }
+    }
+}

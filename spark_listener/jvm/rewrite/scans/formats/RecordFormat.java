@@ -1,0 +1,58 @@
+package headwater.rewrite.scans.formats;
+
+import headwater.rewrite.core.Refused;
+import headwater.source.RankedFormat;
+import headwater.source.SourceFiles;
+import headwater.tap.Reports;
+import java.util.Map;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+
+/**
+ * A file format: how its records get their numbers, and with which options of a reader they have none. What the numbers mean stands in
+ * docs/reference/capture-format.md, section 1; the service's half is a module in graph/trace/files/formats.
+ */
+public abstract class RecordFormat {
+    /** Whether this is Spark's own class of the format: another's subclass may read otherwise. */
+    public abstract boolean is(FileFormat format);
+
+    /** Throws Refused, naming the scan, where the options or the files are such that records have no numbers. Options have lower-case names. */
+    public abstract void check(String scan, HadoopFsRelation relation, Map options);
+
+    /** Whether records are numbered through the whole file, however it is split; else through each split. */
+    public boolean countsWholeFiles() {
+        return false;
+    }
+
+    /** The column that `numbered` adds: a reference (RankedFormat.COLUMN), or the number of the record in its file. */
+    public String column() {
+        return RankedFormat.COLUMN;
+    }
+
+    /** The format with a column more. `reports` may be null: nobody asks. Without `splits` a file that is numbered by split is read by one task. */
+    public FileFormat numbered(HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
+        return new RankedFormat(relation.fileFormat(), files, reports, splits);
+    }
+
+    /** Whether Spark would push filters into the reader, so that records which the filters skip cannot fail the query. */
+    public boolean pushesFilters() {
+        return false;
+    }
+
+    /** Adds what the reader takes from the session to the options that a manifest has. */
+    public void addSession(Map options, SessionOptions session) {}
+
+    public boolean writes(FileFormat format) {
+        return is(format);
+    }
+
+    static boolean isOn(Map options, String name) {
+        return "true".equalsIgnoreCase((String) options.get(name));
+    }
+
+    static void checkMode(String scan, Map options) {
+        if ("dropmalformed".equalsIgnoreCase((String) options.get("mode"))) {
+            throw new Refused(scan, "with mode DROPMALFORMED the records that count depend on the columns that are read");
+        }
+    }
+}

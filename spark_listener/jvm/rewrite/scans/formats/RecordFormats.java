@@ -1,0 +1,60 @@
+package headwater.rewrite.scans.formats;
+
+import headwater.shim.Scala;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.internal.SQLConf;
+
+/** The file formats whose records can be numbered exactly. A new format is a class of its own and its line in this list. */
+public final class RecordFormats {
+    private static final RecordFormat[] ALL = new RecordFormat[] {
+        new ParquetRecords(), new CsvRecords(), new TextRecords(), new JsonRecords(), new OrcRecords(), new XmlRecords(), new BinaryRecords(),
+    };
+
+    private RecordFormats() {}
+
+    /** What is known of Spark's reader or writer of a format; null where nothing is. */
+    public static RecordFormat of(FileFormat format) {
+        for (int i = 0; i < ALL.length; i++) {
+            if (ALL[i].is(format)) {
+                return ALL[i];
+            }
+        }
+        return null;
+    }
+
+    /** Whether the n-th row that a task gives to the writer of a format is the n-th record of its file. */
+    public static boolean writes(FileFormat format) {
+        for (int i = 0; i < ALL.length; i++) {
+            if (ALL[i].writes(format)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The reader's options, names in lower case. */
+    public static Map options(HadoopFsRelation relation) {
+        Map result = new HashMap();
+        Iterator entries = Scala.map(relation.options()).entrySet().iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            result.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), String.valueOf(entry.getValue()));
+        }
+        return result;
+    }
+
+    /** No split of a file is smaller (FilePartition.maxSplitBytes), the last of a file apart. */
+    public static long unit(HadoopFsRelation relation) {
+        RecordFormat format = of(relation.fileFormat());
+        if (format != null && format.countsWholeFiles()) {
+            return 0L;
+        }
+        SQLConf conf = SQLConf.get();
+        return Math.max(1L, Math.min(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes()));
+    }
+}
