@@ -13,12 +13,12 @@ from headwater.errors import HeadwaterError, MissingExtraError
 
 if TYPE_CHECKING:
     from headwater.backend.shell import lineage
-    from headwater.spark_listener.attach import attach
+    from headwater.spark_listener.attach import attach, detach
 
 __version__ = "0.1.0"
-__all__ = ["HeadwaterError", "__version__", "attach", "lineage"]
+__all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage"]
 
-_LAZY = {"attach": "headwater.spark_listener.attach", "lineage": "headwater.backend.shell"}
+_LAZY = {"attach": "headwater.spark_listener.attach", "detach": "headwater.spark_listener.attach", "lineage": "headwater.backend.shell"}
 
 
 def __getattr__(name: str) -> Any:

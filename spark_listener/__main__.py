@@ -1,8 +1,13 @@
-"""Prints the path of the launcher, for spark-submit: `spark-submit "$(python -m headwater.spark_listener)" job.py`."""
+"""Prints the path of the launcher, for spark-submit: `spark-submit "$(python -m headwater.spark_listener)" job.py`.
+
+With `--site`, the folder for PYTHONPATH that lets `spark.headwater.enabled` switch capture on.
+"""
 
 import sys
+from pathlib import Path
 
 from headwater.spark_listener import launch
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{launch.__file__}\n")
+    launcher = Path(launch.__file__)
+    sys.stdout.write(f"{launcher.parent / 'site' if '--site' in sys.argv[1:] else launcher}\n")

@@ -21,6 +21,7 @@ from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs
 from headwater.spark_listener.settings import Mode, Settings
+from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
 
@@ -50,10 +51,14 @@ class Agent:
         with self._breaker.guard("starting capture"):
             self._end_current()
             began = time.perf_counter()
+            conf = SparkConf.of(context)
             if self._route is None:
+                self.settings = conf.over(self.settings)
+                if self.settings.mode is Mode.OFF:
+                    return
                 self._route = Route.choose(self.settings)
             self._origins = Origins()
-            self._current = Application(context, self.settings, self._invocation, self._breaker, self._origins)
+            self._current = Application(context, conf.over(self.settings), self._invocation, self._breaker, self._origins, conf)
             self._route.add(self._current.folder)
             self._current.tally.driver_seconds += time.perf_counter() - began
 
@@ -157,9 +162,13 @@ class Agent:
         tally = Tally()
         for application in self._ended:
             tally.add(application.tally)
+        until = time.monotonic() + self.settings.exit_wait
+        sent = [application.transports for application in self._ended if application.transports is not None]
+        for transports in sent:
+            transports.finish(max(0.0, until - time.monotonic()))
         delivered = self._route.finish()
         if not self.settings.quiet:
-            sys.stderr.write(summary(tally, delivered, self.settings, self._breaker) + "\n")
+            sys.stderr.write(summary(tally, delivered, self.settings, self._breaker, [transports.summary() for transports in sent]) + "\n")
 
     def _wake(self) -> None:
         if self._route is not None:

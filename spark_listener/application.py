@@ -7,6 +7,7 @@ keep the program waiting longer than the settings allow, and must state what it 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,14 @@ from uuid import uuid4
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.checkpoints import TappedFrame
+from headwater.spark_listener.delivery.transports import Transports, transport_config
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.listener import Listener
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.settings import Mode, Settings
+from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
 
@@ -35,7 +38,9 @@ _LOCAL = re.compile(r"^local(\[.*\]|-cluster\[.*\])?$")
 class Application:
     """`context` is PySpark's SparkContext, already started."""
 
-    def __init__(self, context: Any, settings: Settings, invocation: Invocation, breaker: Breaker, origins: Origins) -> None:
+    def __init__(
+        self, context: Any, settings: Settings, invocation: Invocation, breaker: Breaker, origins: Origins, conf: SparkConf
+    ) -> None:
         self._settings = settings
         self._breaker = breaker
         self.context = context
@@ -45,16 +50,19 @@ class Application:
         self.stopped_at: float | None = None
         self._obstacle = _obstacle(context, settings)
         facts = Facts(
-            id=application_id, name=str(context.appName), spark_version=str(context.version), started=time.time(), obstacle=self._obstacle
-        )
+            id=application_id, name=str(context.appName), spark_version=str(context.version), started=time.time(),
+            obstacle=self._obstacle, conf=conf,
+        )  # fmt: skip
+        config = transport_config(conf.theirs, os.environ)
+        self.transports = None if config is None else Transports(config)
         self._bridge: Any = None
         self._tried = False
         self._problems: list[dict[str, str | None]] = []
 
         def open_scribe() -> Scribe:
-            from headwater.spark_listener.scribe import Scribe  # 0.6 s of imports, in a thread that nobody waits for
+            from headwater.spark_listener.scribe import Scribe  # not on the program's thread
 
-            scribe = Scribe(self.folder, facts, settings, self.tally, origins)
+            scribe = Scribe(self.folder, facts, settings, self.tally, origins, self.transports)
             scribe.start(invocation)
             return scribe
 

@@ -1,4 +1,4 @@
-"""`headwater.attach(spark)`: capture from one line in the program, where `headwater run` does not start it (notebooks, pytest, shells)."""
+"""`headwater.attach(spark)` and `detach`: capture by a line in the program, where `headwater run` does not start it (notebooks, tests)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater.spark_listener.agent import Agent
 from headwater.spark_listener.hooks import install
 from headwater.spark_listener.invocation import this_invocation
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.settings import load_settings
+from headwater.spark_listener.settings import Settings, load_settings
 
 _log = logging.getLogger("headwater")
 _attached: Agent | None = None
@@ -24,10 +24,10 @@ def attach(spark: Any, **options: Any) -> None:
     """Capture the lineage of what `spark` does from now on, and of sessions and contexts made later in this process.
 
     Options are those of `headwater run` and win over `HEADWATER_…` variables: `mode`, `home`, `namespace`, `name`, `url`, `api_key`,
-    `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`. A second call, or a call under `headwater run`, changes nothing.
-    It never raises: what is wrong is said in the log, and the program goes on without capture.
+    `segments`, `quiet`, `exit_wait`, `spool_bytes`, `environment`, `leave_out`. A
+    second call, or a call under `headwater run`, changes nothing. It never raises: what is wrong is said in the log, and the program goes
+    on without capture.
     """
-    global _attached, _started_in  # noqa: PLW0603  # one capture a process
     if _started_in == os.getpid():
         _log.debug("capture is on already; attach changes nothing")
         return
@@ -36,20 +36,51 @@ def attach(spark: Any, **options: Any) -> None:
     except ConfigurationError as error:
         _log.error("Nothing is captured: %s", error)
         return
+    agent = _begin(settings)
+    if agent is not None:
+        agent.session_made(spark)
+
+
+def detach(spark: Any) -> None:  # noqa: ARG001  # there is one capture a process; named as in `attach`
+    """End the capture of this process: the run of the application ends, and what is left is delivered. `attach` may begin another.
+
+    It never raises. Where nothing is captured, it does nothing.
+    """
+    global _attached, _started_in  # noqa: PLW0603  # one capture a process
+    agent, _attached = _attached, None
+    if agent is not None and _started_in == os.getpid():
+        _started_in = None
+        agent.finish(Outcome())
+
+
+def switch_on(context: Any) -> None:
+    """Capture what a SparkContext does whose configuration asks for it. Settings are those of the environment and of the configuration.
+
+    Raises:
+        ConfigurationError: a setting cannot be used.
+    """
+    if _started_in != os.getpid():
+        agent = _begin(load_settings())
+        if agent is not None:
+            agent.context_started(context)
+
+
+def claim(agent: Agent) -> None:
+    """Under `headwater run`: capture is on, so `attach` has nothing to do."""
+    global _attached, _started_in  # one capture a process
+    _attached, _started_in = agent, os.getpid()
+
+
+def _begin(settings: Settings) -> Agent | None:
+    global _attached, _started_in  # noqa: PLW0603  # one capture a process
     _started_in = os.getpid()
     agent = Agent(settings, this_invocation(settings.environment))
     if not agent.watching:
-        return
+        return None
     install(agent)
     atexit.register(_finish, agent, os.getpid())
-    agent.session_made(spark)
     _attached = agent
-
-
-def claim() -> None:
-    """Under `headwater run`: capture is on, so `attach` has nothing to do."""
-    global _started_in  # noqa: PLW0603  # one capture a process
-    _started_in = os.getpid()
+    return agent
 
 
 def _finish(agent: Agent, pid: int) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from headwater.spark_listener.spark_conf import SparkConf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,3 +18,4 @@ class Facts:
     spark_version: str
     started: float
     obstacle: Mapping[str, Any] | None
+    conf: SparkConf = field(default_factory=lambda: SparkConf({}, {}))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 
 class Watcher(Protocol):
@@ -41,6 +41,41 @@ class Watcher(Protocol):
     def save_ended(self, token: Any, error: BaseException | None) -> None: ...
 
 
+class Unmoved:
+    """A watcher whom nothing moves: what is not overridden does nothing."""
+
+    watching = False
+
+    def context_started(self, context: Any) -> None: ...
+
+    def context_stopped(self, context: Any) -> None: ...
+
+    def session_made(self, session: Any) -> None: ...
+
+    def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
+
+    def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
+
+    def checkpoint_begins(self, frame: Any) -> Any: ...
+
+    def frame_checkpointed(self, frame: Any, checkpoint: Any, token: Any) -> None: ...
+
+    def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> Any: ...
+
+    def save_ended(self, token: Any, error: BaseException | None) -> None: ...
+
+
+class _Told:
+    """Who is told now: PySpark's classes are hooked once a process, and keep to this."""
+
+    def __init__(self) -> None:
+        self.to: Watcher = Unmoved()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.to, name)
+
+
+_TOLD = _Told()
 _SAVES = (
     "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile", "saveAsNewAPIHadoopFile", "saveAsHadoopDataset",
     "saveAsNewAPIHadoopDataset",
@@ -49,7 +84,14 @@ _HOOKED = "__headwater_hooked__"
 
 
 def install(watcher: Watcher) -> None:
-    """Hook PySpark's classes now, where they are loaded, or when they will be."""
+    """Hook PySpark's classes now, where they are loaded, or when they will be. A later watcher takes the place of an earlier one."""
+    hooked = not isinstance(_TOLD.to, Unmoved) or _TOLD.to.watching
+    _TOLD.to = watcher
+    if not hooked:
+        _hook(cast("Watcher", _TOLD))
+
+
+def _hook(watcher: Watcher) -> None:
     patches: dict[str, Callable[[ModuleType], None]] = {}
     for name in ("pyspark.core.context", "pyspark.context"):
         patches[name] = functools.partial(_hook_context, watcher=watcher)

@@ -73,7 +73,7 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
     ending = _Ending(agent)
     atexit.register(ending)
     order = ReplayOrder.from_environment()
-    claim()
+    claim(agent)
     if order is not None:
         lead_paths(order)
         install(Replayer(order))

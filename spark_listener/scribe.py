@@ -14,6 +14,7 @@ from typing import Any
 
 from headwater.errors import HeadwaterError
 from headwater.spark_listener.capture.session import OURS
+from headwater.spark_listener.delivery.transports import Transports
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
@@ -43,7 +44,9 @@ _VIEWS = ("CreateViewCommand", "CreateTempViewUsing")
 class Scribe:
     """Of one application, used by its listener's thread, and by the program's own when that has ended."""
 
-    def __init__(self, folder: SpoolFolder, facts: Facts, settings: Settings, tally: Tally, origins: Origins) -> None:
+    def __init__(
+        self, folder: SpoolFolder, facts: Facts, settings: Settings, tally: Tally, origins: Origins, transports: Transports | None = None
+    ) -> None:
         self._folder = folder
         self._facts = facts
         self._mode = settings.mode
@@ -56,7 +59,11 @@ class Scribe:
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, new_run_id())
-        self._events = EventMaker(application=self._application, spark_version=facts.spark_version, parents=dict(environ))
+        self._events = EventMaker(
+            application=self._application, spark_version=facts.spark_version, parents=facts.conf.parents(environ),
+            job_facets=facts.conf.job_facets(), run_facets=facts.conf.run_facets(),
+        )  # fmt: skip
+        self._transports = transports
         self._context = QueryContext(
             application=self._application, application_id=facts.id, application_name=facts.name,
             spark_version=facts.spark_version, job_prefix=job, mode=settings.mode, obstacle=facts.obstacle,
@@ -158,6 +165,7 @@ class Scribe:
         ledger = Ledger(status=status, mode=self._mode, problems=problems, cost=cost, leftOut=left_out)
         event = self._events.application_end(instant(at * 1000), outcome, ledger)
         self._tell_drops(event)
+        self._send_on(event)
         self._folder.last_event(event)
         self._folder.describe(ended=True)
         self._registry.close()
@@ -216,10 +224,15 @@ class Scribe:
 
     def _spool(self, event: dict[str, Any], *, durable: bool = False) -> None:
         told = self._tell_drops(event)
+        self._send_on(event)
         if not self._folder.event(event, durable=durable):
             self._tally.dropped += 1
         elif told:
             self._folder.told(told)
+
+    def _send_on(self, event: dict[str, Any]) -> None:
+        if self._transports is not None:
+            self._transports.put(event)
 
     def _tell_drops(self, event: dict[str, Any]) -> dict[str, int]:
         """State in the event's ledger, if it has one, what was dropped and nobody was told of yet."""

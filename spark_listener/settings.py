@@ -58,6 +58,7 @@ class Settings:
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
     leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
     quiet: bool = False  # HEADWATER_QUIET: no summary
+    chosen: frozenset[str] = frozenset()  # the settings that an option or a variable has set: Spark's configuration does not change them
 
     @property
     def derivation_budget(self) -> float:
@@ -81,13 +82,13 @@ def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> S
     for field, variable in _VARIABLES.items():
         if env.get(variable):
             chosen[field] = env[variable]
-    unknown = set(options) - set(Settings.__slots__)
+    unknown = set(options) - set(_VARIABLES)
     if unknown:
-        raise ConfigurationError(
-            f"There is no option {', '.join(sorted(unknown))}.", hint=f"The options are {', '.join(Settings.__slots__)}."
-        )
+        raise ConfigurationError(f"There is no option {', '.join(sorted(unknown))}.", hint=f"The options are {', '.join(_VARIABLES)}.")
     chosen.update({field: value for field, value in options.items() if value is not None})
-    return Settings(**{field: _parsed(field, value) for field, value in chosen.items() if value is not None})
+    given = {field: value for field, value in chosen.items() if value is not None}
+    set_by_user = frozenset(given) - (set() if env.get("HEADWATER_HOME") or options.get("home") else {"home"})
+    return Settings(**{field: parsed(field, value) for field, value in given.items()}, chosen=set_by_user)
 
 
 _VARIABLES = {
@@ -107,7 +108,12 @@ _VARIABLES = {
 }
 
 
-def _parsed(field: str, value: Any) -> Any:
+def parsed(field: str, value: Any) -> Any:
+    """A setting's value, from the text that stands for it.
+
+    Raises:
+        ConfigurationError: it cannot be used; the message names the variable.
+    """
     parse = _PARSERS.get(field)
     try:
         return value if parse is None else parse(value)

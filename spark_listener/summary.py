@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.delivery.route import Report
@@ -17,7 +18,7 @@ _LEFT_OUT = {
 }
 
 
-def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker) -> str:
+def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, sent: Sequence[str] = ()) -> str:
     """The text, each line beginning with `headwater:`."""
     lines = [_captured(tally, settings), _cost(tally)]
     lines += [f"refused, so known by dataset only: {line}" for line in refusals(tally)]
@@ -29,6 +30,7 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker) 
         lines.append(f"{len(breaker.faults)} querie(s) were lost to faults of Headwater; the first: {breaker.faults[0]}")
     if breaker.reason:
         lines.append(f"turned off during the run: {breaker.reason}")
+    lines += sent
     lines += [f"refused by {report.where}: {reason}" for reason in report.refused[:_MOST_REFUSALS]]
     lines.append(f"{report.where}: {report.left}" if report.left else f"kept in {report.where}")
     if not report.left and tally.outputs:

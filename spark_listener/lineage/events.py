@@ -45,11 +45,13 @@ class EventMaker:
     application: RunName
     spark_version: str
     parents: Mapping[str, str] = field(default_factory=dict)
+    job_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application and of every job in it
+    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application's run
 
     def application_start(self, at: str, invocation: Invocation, mode: str, ledger: Ledger) -> dict[str, Any]:
         """The program began to use Spark."""
         recorded = facet(INVOCATION, **{name: getattr(invocation, name) for name in invocation.__slots__}, mode=str(mode))
-        stated = {INVOCATION: recorded, CAPTURE: ledger.facet()}
+        stated = {INVOCATION: recorded, CAPTURE: ledger.facet(), **self.run_facets}
         return self._event("START", at, self.application, "APPLICATION", stated, self._above())
 
     def application_end(self, at: str, outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
@@ -93,7 +95,7 @@ class EventMaker:
             "eventType": kind,
             "eventTime": at,
             "run": {"runId": name.run_id, "facets": {"processing_engine": engine, **facets(parent=parent), **run_facets}},
-            "job": {"namespace": name.namespace, "name": name.job, "facets": {"jobType": kinds, **(job_facets or {})}},
+            "job": {"namespace": name.namespace, "name": name.job, "facets": {"jobType": kinds, **self.job_facets, **(job_facets or {})}},
             "inputs": [dataset.as_input() for dataset in inputs],
             "outputs": [dataset.as_output() for dataset in outputs],
             "producer": PRODUCER,

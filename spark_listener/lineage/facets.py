@@ -29,6 +29,7 @@ _STANDARD = {
     "inputStatistics": ("1-0-0", "InputStatisticsInputDatasetFacet"),
     "jobType": ("2-0-4", "JobTypeJobFacet"),
     "lifecycleStateChange": ("1-0-1", "LifecycleStateChangeDatasetFacet"),
+    "ownership": ("1-0-1", "OwnershipJobFacet"),
     "outputStatistics": ("1-0-2", "OutputStatisticsOutputDatasetFacet"),
     "parent": ("1-2-0", "ParentRunFacet"),
     "processing_engine": ("1-1-1", "ProcessingEngineRunFacet"),
@@ -36,6 +37,8 @@ _STANDARD = {
     "sql": ("1-1-0", "SQLJobFacet"),
     "storage": ("1-0-1", "StorageDatasetFacet"),
     "symlinks": ("1-0-1", "SymlinksDatasetFacet"),
+    "tags": ("1-0-0", "TagsJobFacet"),
+    "run_tags": ("1-0-0", "TagsRunFacet"),  # its key in an event is `tags`, too
 }
 SCHEMAS: Mapping[str, str] = {
     **{key: f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _STANDARD.items()},

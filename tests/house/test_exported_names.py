@@ -9,7 +9,7 @@ import pytest
 
 import headwater
 
-PUBLIC = ["HeadwaterError", "__version__", "attach", "lineage"]
+PUBLIC = ["HeadwaterError", "__version__", "attach", "detach", "lineage"]
 
 
 def test_the_public_names_are_these():

@@ -1,0 +1,104 @@
+"""What Spark's own configuration says to us: `spark.headwater.*`, and those of OpenLineage's Spark integration that have a meaning here.
+
+Read once, when a SparkContext has started, so that a platform team can set it in `spark-defaults.conf`. Options of the command line and
+of `attach` win over variables, variables over this. What cannot be used is told in the log, and the program goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headwater.errors import ConfigurationError
+from headwater.spark_listener.lineage.facets import Facet, facet
+from headwater.spark_listener.redact import redact
+from headwater.spark_listener.secrets import is_secret_name
+from headwater.spark_listener.settings import Settings, parsed
+
+_log = logging.getLogger("headwater")
+
+# Settings by `spark.headwater.NAME`. Those of the process as a whole (quiet) may be there, too.
+_OURS = {
+    "mode": "mode", "traceBudget": "trace_budget", "home": "home", "namespace": "namespace", "name": "name", "url": "url",
+    "apiKey": "api_key", "segments": "segments", "exitWait": "exit_wait", "spoolBytes": "spool_bytes", "recordEnv": "environment",
+    "leaveOut": "leave_out", "quiet": "quiet",
+}  # fmt: skip
+_THEIRS = {"namespace": "namespace", "appName": "name"}
+_PARENTS = {
+    "parentRunId": "OPENLINEAGE_PARENT_RUN_ID", "parentJobName": "OPENLINEAGE_PARENT_JOB_NAME",
+    "parentJobNamespace": "OPENLINEAGE_PARENT_JOB_NAMESPACE", "rootParentRunId": "OPENLINEAGE_ROOT_PARENT_RUN_ID",
+    "rootParentJobName": "OPENLINEAGE_ROOT_PARENT_JOB_NAME", "rootParentJobNamespace": "OPENLINEAGE_ROOT_PARENT_JOB_NAMESPACE",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SparkConf:
+    """`ours` and `theirs` are the properties below `spark.headwater.` and `spark.openlineage.`, without those prefixes."""
+
+    ours: Mapping[str, str]
+    theirs: Mapping[str, str]
+
+    @classmethod
+    def of(cls, context: Any) -> SparkConf:
+        """What the configuration of a SparkContext says."""
+        conf = context._jsc.sc().conf()  # noqa: SLF001  # PySpark has no public way to a part of it; all of it is a call for each property
+        return cls(_below(conf, "spark.headwater."), _below(conf, "spark.openlineage."))
+
+    def over(self, settings: Settings) -> Settings:
+        """The settings, with what the configuration says where nobody else has said anything."""
+        wanted = {field: self.theirs[name] for name, field in _THEIRS.items() if self.theirs.get(name)}
+        wanted |= {field: self.ours[name] for name, field in _OURS.items() if self.ours.get(name)}
+        for field, value in wanted.items():
+            if field in settings.chosen:
+                continue
+            try:
+                settings = replace(settings, **{field: parsed(field, value)})
+            except ConfigurationError as error:
+                _log.warning("A setting of Spark's configuration is ignored: %s", error)
+        unknown = sorted(set(self.ours) - set(_OURS) - {"enabled"})
+        if unknown:
+            _log.warning("There is no setting spark.headwater.%s; there are %s.", unknown[0], ", ".join(_OURS))
+        return settings
+
+    def parents(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """The environment, with the parent run that the configuration names where the environment names none."""
+        given = {variable: self.theirs[name] for name, variable in _PARENTS.items() if self.theirs.get(name)}
+        return {**given, **environ}
+
+    def job_facets(self) -> dict[str, Facet]:
+        """Tags and owners of the application and its jobs: `job.tags` is `key:value;key`, `job.owners.TYPE` names separated by `;`."""
+        facets = {}
+        if tags := _tags(self.theirs.get("job.tags", "")):
+            facets["tags"] = facet("tags", tags=tags)
+        owners = [
+            {"name": redact(name.strip()), "type": key.removeprefix("job.owners.")}
+            for key, names in sorted(self.theirs.items())
+            if key.startswith("job.owners.")
+            for name in names.strip("[]").split(";")
+            if name.strip()
+        ]
+        if owners:
+            facets["ownership"] = facet("ownership", owners=owners)
+        return facets
+
+    def run_facets(self) -> dict[str, Facet]:
+        """Tags of the application's run: `run.tags`, in the form of `job.tags`."""
+        tags = _tags(self.theirs.get("run.tags", ""))
+        return {"tags": facet("run_tags", tags=tags)} if tags else {}
+
+
+def _tags(text: str) -> list[dict[str, str]]:
+    """`key:value:source;key2`: as OpenLineage's Spark integration writes tags. A value under a secret's name is none of ours to tell."""
+    tags = []
+    for part in text.strip("[]").split(";"):
+        key, _, rest = part.strip().partition(":")
+        value, _, source = rest.partition(":")
+        if key and not is_secret_name(key):
+            tags.append({"key": redact(key), "value": redact(value) or "true", "source": source or "CONFIG"})
+    return tags
+
+
+def _below(conf: Any, prefix: str) -> dict[str, str]:
+    return {str(pair._1()): str(pair._2()) for pair in conf.getAllWithPrefix(prefix)}  # noqa: SLF001  # a tuple of Scala

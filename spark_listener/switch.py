@@ -1,0 +1,35 @@
+"""The switch in Spark's configuration: `spark.headwater.enabled true` captures what a program does that was started in any way.
+
+For `site/sitecustomize.py`, which runs before the program. Until a SparkContext says that it is on, nothing but the hooks is loaded.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from headwater.spark_listener.hooks import Unmoved, install
+
+_log = logging.getLogger("headwater")
+
+
+class Switch(Unmoved):
+    """Watches for the first SparkContext, and then leaves or has capture watch in its place."""
+
+    watching = True
+
+    def context_started(self, context: Any) -> None:
+        """The program made a SparkContext: its configuration says whether it is captured."""
+        try:
+            on = str(context._jsc.sc().conf().get("spark.headwater.enabled", "false")).lower() == "true"  # noqa: SLF001  # no public way
+            if on:
+                from headwater.spark_listener.attach import switch_on
+
+                switch_on(context)
+        except Exception as error:  # noqa: BLE001  # the program goes on without capture, whatever was wrong
+            _log.warning("Nothing is captured: %s: %s", type(error).__name__, error)
+
+
+def watch() -> None:
+    """Watch for SparkContexts of this process."""
+    install(Switch())
