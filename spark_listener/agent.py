@@ -20,6 +20,7 @@ from headwater.spark_listener.delivery.route import Route
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs
+from headwater.spark_listener.rdd_records.program import Program
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.summary import summary
@@ -102,6 +103,16 @@ class Agent:
             if token is not None:
                 token.made(checkpoint)
 
+    def program(self, context: Any) -> Program | None:
+        """The RDDs of a context of the program; None while their records are not captured."""
+        if not self.watching or self._current is None or self._current.context is not context:
+            return None
+        return self._current.program
+
+    def rdd_fault(self, doing: str, error: Exception) -> None:
+        """What makes an RDD could not be followed; the program goes on without it."""
+        self._breaker.fault(doing, error)
+
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> SavedRDD | None:
         """The program saves an RDD. What it was made from is looked up now: afterwards it may be gone."""
         began = time.time()
@@ -125,6 +136,9 @@ class Agent:
             self._current.listen()
             if saved is not None:
                 mark_jobs(self._current.context, saved.id)
+        with self._breaker.counted("following the records of an RDD"):
+            if saved is not None:
+                saved = self._current.recorded(saved, rdd)
         self._current.tally.driver_seconds += time.time() - began
         return saved
 
@@ -133,7 +147,10 @@ class Agent:
         with self._breaker.counted("an RDD was saved"):
             if self._current is not None:
                 text = f"{type(error).__name__}: {error}" if error is not None else None
-                self._current.note(token.ended_at(time.time(), text))
+                ended, capture = time.time(), None
+                with self._breaker.counted("telling what an RDD wrote"):
+                    capture = self._current.capture(token) if error is None else None
+                self._current.note(token.ended_at(ended, text, capture))
                 with contextlib.suppress(Exception):  # a JVM that is gone has no further jobs
                     mark_jobs(self._current.context, None)
 

@@ -10,7 +10,9 @@ import logging
 import os
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from headwater.spark_listener.breaker import Breaker
@@ -21,6 +23,8 @@ from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.listener import Listener
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
+from headwater.spark_listener.rdd_records.program import Program
+from headwater.spark_listener.rdd_records.saves import begin_save, end_save
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.spool import SpoolFolder
@@ -57,6 +61,12 @@ class Application:
         self.transports = None if config is None else Transports(config)
         self._bridge: Any = None
         self._tried = False
+        self._program: Program | None = None
+        shared = urlsplit(settings.segments or "")
+        self._recorded_in = Path(shared.path) if settings.segments else self.folder.segments
+        self._records_rdds = (
+            settings.mode.records and settings.rdd_records and self._obstacle is None and shared.scheme in ("", "file")
+        )  # workers write files
         self._problems: list[dict[str, str | None]] = []
 
         def open_scribe() -> Scribe:
@@ -92,6 +102,26 @@ class Application:
         self._bridge = Bridge.listen(self.context, mode=str(mode), segments=segments, budget=self._settings.derivation_budget)
         self._listener.drain_from(self._bridge)
 
+    @property
+    def program(self) -> Program | None:
+        """What is known of the application's RDDs; None where their records are not captured."""
+        if self._program is None and self._records_rdds:
+            self._program = Program(self.context, self._recorded_in, self._settings.spool_bytes, self._files_read)
+        return self._program
+
+    def recorded(self, saved: SavedRDD, rdd: Any) -> SavedRDD:
+        """A save that begins, with what is to be saved in the place of `rdd` so that its records can be followed."""
+        return saved if self.program is None else begin_save(self.program, saved, rdd)
+
+    def capture(self, saved: SavedRDD) -> dict[str, Any] | None:
+        """What was captured of a save that ended."""
+        return None if self._program is None or self._bridge is None else end_save(self._program, saved, self._bridge.files_written)
+
+    def _files_read(self, rdd: Any) -> dict[str, Any]:
+        self.listen()
+        found: dict[str, Any] = self._bridge.files_read(rdd) if self._bridge is not None else {"problem": "its files could not be listed"}
+        return found
+
     def tapped(self, frame: Any) -> TappedFrame | None:
         """What the program is to checkpoint instead of `frame`."""
         began = time.perf_counter()
@@ -113,6 +143,8 @@ class Application:
             reason = f"what the last queries did was not told within {_LONGEST_END:.0f} s of the end, and is missing"
             self._problems.append({"operator": None, "reason": reason, "kind": "missing"})
             _log.warning("Lineage of %s is not complete: %s.", self.context.appName, reason)
+        if self._program is not None:
+            self._program.close()
         self.tally.driver_seconds += time.perf_counter() - began
 
     def end(self, outcome: Outcome) -> None:

@@ -15,6 +15,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, Protocol, cast
 
+from headwater.spark_listener.rdd_records.operators import Hooks
+from headwater.spark_listener.rdd_records.program import Program
+
 
 class Watcher(Protocol):
     """Who is told. None of its methods may raise."""
@@ -39,6 +42,10 @@ class Watcher(Protocol):
     def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> Any: ...
 
     def save_ended(self, token: Any, error: BaseException | None) -> None: ...
+
+    def program(self, context: Any) -> Program | None: ...
+
+    def rdd_fault(self, doing: str, error: Exception) -> None: ...
 
 
 class Unmoved:
@@ -146,6 +153,7 @@ def _hook_context(module: ModuleType, *, watcher: Watcher) -> None:
     setattr(context, _HOOKED, True)
     _after(context, "__init__", lambda self, _result: watcher.context_started(self), watcher)
     _after(context, "stop", lambda self, _result: watcher.context_stopped(self), watcher)
+    Hooks(watcher.program, watcher.rdd_fault).install_context(context)
 
 
 def _hook_session(module: ModuleType, *, watcher: Watcher) -> None:
@@ -199,6 +207,7 @@ def _hook_rdd(module: ModuleType, *, watcher: Watcher) -> None:
     for method in _SAVES:
         if hasattr(rdd, method):
             _around_save(rdd, method, watcher)
+    Hooks(watcher.program, watcher.rdd_fault).install_rdd(rdd)
 
 
 def _after(owner: type, method: str, tell: Callable[[Any, Any], None], watcher: Watcher) -> None:
@@ -236,7 +245,7 @@ def _around_save(owner: type, method: str, watcher: Watcher) -> None:
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
         token = watcher.save_begins(self, method, {**dict(zip(names, args, strict=False)), **kwargs}) if watcher.watching else None
         try:
-            result = original(self, *args, **kwargs)
+            result = original(self if token is None or token.rdd is None else token.rdd, *args, **kwargs)
         except BaseException as error:
             if token is not None:
                 watcher.save_ended(token, error)

@@ -7,7 +7,7 @@ read files. The walk is bounded, since each step is a call into the JVM; a walk 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,10 +32,14 @@ class SavedRDD:
     ended: float
     error: str | None = None
     problems: Sequence[str] = ()
+    rdd: Any = None  # what is saved in the place of the program's own; None: that
+    sink: int | None = None  # the boundary that records it
+    refused: Mapping[str, str] | None = None  # why its records are not captured
+    capture: Mapping[str, Any] | None = None  # the parts of its manifest
 
-    def ended_at(self, instant: float, error: str | None) -> SavedRDD:
+    def ended_at(self, instant: float, error: str | None, capture: Mapping[str, Any] | None) -> SavedRDD:
         """The same, ended."""
-        return replace(self, ended=instant, error=error)
+        return replace(self, ended=instant, error=error, capture=capture, rdd=None)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from headwater.spark_listener.lineage.events import EventMaker, Work, instant, n
 from headwater.spark_listener.lineage.facets import CAPTURE, Ledger
 from headwater.spark_listener.lineage.names import snake_case
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
-from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of, running_of
+from headwater.spark_listener.lineage.queries import Query, QueryContext, ledger_of, manifest_of, query_of, running_of
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome, is_cancelled
 from headwater.spark_listener.rdd import Origins, SavedRDD
@@ -35,7 +35,7 @@ from headwater.spark_listener.tally import Tally
 
 _log = logging.getLogger("headwater.listener")
 _FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES), so its record lineage was dropped", "kind": "missing"}
-_RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured", "kind": "refused"}
+_RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured (HEADWATER_RDD_RECORDS)", "kind": "refused"}
 
 
 _VIEWS = ("CreateViewCommand", "CreateTempViewUsing")
@@ -115,35 +115,57 @@ class Scribe:
                 query.run_told = True
 
     def saved_rdd(self, saved: SavedRDD) -> None:
-        """An RDD was saved: a coarse run."""
+        """An RDD was saved: a run, with the capture of its records where there is one."""
         inputs = [bare_input(path) for path in saved.inputs]
         outputs = [bare_output(path) for path in saved.outputs]
-        off = not self._mode.records
-        problems = [*([] if off else [_RDD]), *({"operator": "RDD", "reason": reason, "kind": "missing"} for reason in saved.problems)]
         run = RunName(
             self._application.namespace,
             self._context.names.of(self._context.job_prefix, saved.operation, (outputs[0].namespace, outputs[0].name) if outputs else None),
             new_run_id(),
         )
+        started, ended = instant(saved.started * 1000), instant(saved.ended * 1000)
+        manifest = None
+        if saved.capture is not None:
+            local = None if self._shared_segments else self._folder.segments
+            manifest = manifest_of(saved.capture, run, started, ended, self._context, local)
+        ledger = self._ledger_of(saved, manifest)
+        if manifest is not None and not self._keep(manifest):
+            ledger = Ledger(status="refused", mode=self._mode, problems=[*ledger.problems, _FULL])
         self._tally.queries += 1
         self._tally.failed += saved.error is not None
         self._tally.datasets(inputs, outputs)
-        self._tally.problems(problems)
-        ledger = Ledger(status="off" if off else "refused", mode=self._mode, problems=problems)
-        outcome = Outcome(error=saved.error, cancelled=is_cancelled(saved.error)) if saved.error else Outcome()
+        self._tally.problems(ledger.problems)
         self._work(
             Work(
                 run=run,
-                started=instant(saved.started * 1000),
-                ended=instant(saved.ended * 1000),
+                started=started,
+                ended=ended,
                 kind="RDD_JOB",
                 inputs=inputs,
                 outputs=outputs,
-                outcome=outcome,
+                outcome=Outcome(error=saved.error, cancelled=is_cancelled(saved.error)) if saved.error else Outcome(),
                 ledger=ledger,
                 stages=stages_of(self._saving.pop(saved.id, ()), saved.ended * 1000),
             )
         )
+
+    def _ledger_of(self, saved: SavedRDD, manifest: Mapping[str, Any] | None) -> Ledger:
+        problems = [{"operator": "RDD", "reason": reason, "kind": "missing"} for reason in saved.problems if manifest is None]
+        if manifest is not None:
+            return ledger_of(manifest, self._mode, [*manifest["problems"], *problems])
+        off = not self._mode.records
+        if not off and not (self._facts.obstacle or saved.error):
+            problems.insert(0, dict(saved.refused or _RDD))
+        if self._facts.obstacle:
+            problems.insert(0, dict(self._facts.obstacle))
+        return Ledger(status="off" if off else "refused", mode=self._mode, problems=problems)
+
+    def _keep(self, manifest: Mapping[str, Any]) -> bool:
+        if self._folder.capture(manifest, segments=self._shared_segments):
+            self._tally.capture(manifest)
+            return True
+        self._tally.dropped += 1
+        return False
 
     def end(self, outcome: Outcome, at: float, faults: Sequence[Mapping[str, Any]]) -> None:
         """The application ended."""
@@ -191,12 +213,8 @@ class Scribe:
         self._tally.datasets(query.work.inputs, query.work.outputs)
         self._tally.problems(query.problems)
         work = query.work
-        if query.manifest is not None:
-            if self._folder.capture(query.manifest, segments=self._shared_segments):
-                self._tally.capture(query.manifest)
-            else:
-                self._tally.dropped += 1
-                work = replace(work, ledger=Ledger(status="refused", mode=self._mode, problems=[*query.problems, _FULL]))
+        if query.manifest is not None and not self._keep(query.manifest):
+            work = replace(work, ledger=Ledger(status="refused", mode=self._mode, problems=[*query.problems, _FULL]))
         self._work(work, told=running.run_told)
 
     def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:

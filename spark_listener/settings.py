@@ -55,6 +55,7 @@ class Settings:
     segments: str | None = None  # HEADWATER_SEGMENTS
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
+    rdd_records: bool = True  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
     leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
     quiet: bool = False  # HEADWATER_QUIET: no summary
@@ -102,6 +103,7 @@ _VARIABLES = {
     "segments": "HEADWATER_SEGMENTS",
     "exit_wait": "HEADWATER_EXIT_WAIT",
     "spool_bytes": "HEADWATER_SPOOL_BYTES",
+    "rdd_records": "HEADWATER_RDD_RECORDS",
     "environment": "HEADWATER_RECORD_ENV",
     "leave_out": "HEADWATER_LEAVE_OUT",
     "quiet": "HEADWATER_QUIET",
@@ -155,6 +157,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "trace_budget": lambda value: _at_least_zero(float(value)),
     "spool_bytes": lambda value: int(_at_least_zero(int(value))),
     "quiet": _flag,
+    "rdd_records": _flag,
     "environment": _names,
     "leave_out": _left_out,
     "url": _url,

@@ -123,7 +123,8 @@ class Recomputed(Wire):
 class Boundary(Wire):
     """A place in the plan where associations were written; with `recomputed`, a trace computes them again instead.
 
-    `compared` is what of a semi-join's condition a match must meet.
+    `compared` is what of a semi-join's condition a match must meet. `by` is `partition` where references to its rows have the partition of
+    the writing task as ordinal, not its attempt.
     """
 
     boundary: int
@@ -132,6 +133,7 @@ class Boundary(Wire):
     columns: tuple[BoundaryColumn, ...]
     recomputed: Recomputed | None = field(default=None, metadata={"key": "derived"})
     compared: Expression | None = None
+    by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +171,10 @@ class Sink(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentEntry(Wire):
-    """A segment that counts; `attempt` is the task attempt's id."""
+    """A segment that counts; `attempt` is the task attempt's id.
+
+    What its writer could not know is stated here: the capture, where the footer has another in its place (`origin`), the files of a sink.
+    """
 
     name: str
     boundary: int
@@ -180,3 +185,6 @@ class SegmentEntry(Wire):
     rows: int
     bytes: int
     sha256: str
+    origin: str | None = None
+    files: tuple[WrittenFile, ...] | None = None
+    runs: tuple[tuple[int, ...], ...] | None = None

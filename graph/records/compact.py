@@ -8,6 +8,7 @@ small row groups lead a trace to the few that it needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -46,7 +47,7 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
     folder.mkdir(parents=True)
     by_boundary: dict[int, list[Segment]] = {boundary.boundary: [] for boundary in manifest.boundaries}
     entries = {entry.name: entry for entry in manifest.segments}
-    for segment in segments:
+    for segment in map(_as_stated, [entries[segment.name] for segment in segments], segments):
         _check(manifest.capture, entries[segment.name], segment)
         if segment.footer.boundary >= 0:
             by_boundary[segment.footer.boundary].append(segment)
@@ -141,10 +142,18 @@ def _write(rows: Iterable[pa.RecordBatch], schema: pa.Schema, target: Path) -> N
     sync(target)
 
 
+def _as_stated(entry: SegmentEntry, segment: Segment) -> Segment:
+    """A segment, with what the manifest states of it in the place of what its writer could not know."""
+    footer = segment.footer
+    if entry.files is not None and entry.runs is not None:
+        footer = replace(footer, files=entry.files, runs=entry.runs)
+    return segment if footer is segment.footer else replace(segment, footer=footer)
+
+
 def _check(capture: str, entry: SegmentEntry, segment: Segment) -> None:
     footer = segment.footer
     for what, stated, there in (
-        ("capture", capture, footer.capture),
+        ("capture", entry.origin or capture, footer.capture),
         ("boundary", entry.boundary, footer.boundary),
         ("attempt", entry.attempt, footer.attempt),
         ("rows", entry.rows, footer.rows),

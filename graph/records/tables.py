@@ -191,7 +191,7 @@ def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files:
     if boundary.kind == "window":
         return _partitioned(segment, columns["key"], columns.get("peers"))
     if boundary.kind in {"semi", "rows"}:
-        return {"ref": _numbered(segment)}
+        return {"ref": _numbered(segment, segment.footer.partition if boundary.by == "partition" else segment.footer.attempt)}
     return {}
 
 
@@ -216,7 +216,7 @@ def _partitioned(segment: Segment, key: Longs, rank: Longs | None) -> dict[str, 
     """Own reference of each row, the range of its partition, the neighbours of equal key; and how far those of equal rank reach in it."""
     places = np.arange(len(key), dtype=np.int64)
     starts, sizes = _runs(key)
-    first, begin = _first(segment), np.repeat(starts, sizes)
+    first, begin = _first(segment.footer.attempt), np.repeat(starts, sizes)
     known = {"ref": first + places, "begin": first + begin, "size": np.repeat(sizes, sizes)}
     if rank is not None:
         alike, counts = _runs(key, rank)
@@ -234,10 +234,10 @@ def _runs(*columns: Longs) -> tuple[Longs, Longs]:
     return starts, np.diff(np.append(starts, count))
 
 
-def _numbered(segment: Segment) -> Longs:
+def _numbered(segment: Segment, ordinal: int) -> Longs:
     """Own reference of each row."""
-    return _first(segment) + np.arange(segment.footer.rows, dtype=np.int64)
+    return _first(ordinal) + np.arange(segment.footer.rows, dtype=np.int64)
 
 
-def _first(segment: Segment) -> int:
-    return (segment.footer.attempt & ORDINAL_MASK) << POSITION_BITS
+def _first(ordinal: int) -> int:
+    return (ordinal & ORDINAL_MASK) << POSITION_BITS

@@ -74,6 +74,15 @@ class Bridge:
         """What to checkpoint in the place of a JVM's frame: an object with `frame()`, which may be null, and `made(frame)`; or None."""
         return self._java.checkpoint(frame)
 
+    def files_read(self, rdd: Any) -> dict[str, Any]:
+        """The files and splits that a JVM's RDD reads (`HadoopFiles.java`)."""
+        found: dict[str, Any] = json.loads(self._java.read(rdd))
+        return found
+
+    def files_written(self, folder: str) -> list[tuple[str, int, int]]:
+        """Path, length and modification time of each file in a folder."""
+        return [tuple(file) for file in json.loads(self._java.written(folder))]
+
     def drain(self, timeout_ms: int) -> list[dict[str, Any]]:
         """Events in their order; waits for the first one at most `timeout_ms`. Their form is told in `events`."""
         events: list[dict[str, Any]] = json.loads(self._java.drain(timeout_ms))

@@ -61,7 +61,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     ended = instant(event["time"])
     manifest = None
     if event.get("capture") and not failure and _is_of_files(plan):
-        manifest = _manifest(event["capture"], run, started, ended, context, segments)
+        manifest = manifest_of(event["capture"], run, started, ended, context, segments)
     ledger = _ledger(event, manifest, context, writes=output is not None)
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
@@ -100,11 +100,16 @@ def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, contex
         if writes and not problems and not event.get("error"):
             problems.append({"operator": None, "reason": "the query was not seen by the capture", "kind": "missing"})
         return Ledger(status="refused" if writes else "off", mode=context.mode, problems=problems)
+    return ledger_of(manifest, context.mode, problems)
+
+
+def ledger_of(manifest: Mapping[str, Any], mode: Mode, problems: list[dict[str, Any]]) -> Ledger:
+    """What the ledger says of a capture."""
     expected, arrived = len(manifest["segments"]) + len(manifest.get("lost", ())), len(manifest["segments"])
     cost = {name: float(value) for name, value in (manifest.get("cost") or {}).items() if isinstance(value, (int, float))}
     return Ledger(
         status=manifest["status"],
-        mode=context.mode,
+        mode=mode,
         problems=problems,
         capture=manifest["capture"],
         expected=expected,
@@ -113,12 +118,13 @@ def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, contex
     )
 
 
-def _manifest(
+def manifest_of(
     parts: Mapping[str, Any], run: RunName, started: str, ended: str, context: QueryContext, segments: Path | None
 ) -> dict[str, Any]:
+    """The manifest of a capture of which the JVM, or a recording in Python, gave the parts. `segments`: local folder of its segments."""
     manifest = dict(parts)
     manifest |= {
-        "format": 2,
+        "format": parts.get("format", 2),
         "run": {"namespace": run.namespace, "job": run.job, "runId": run.run_id},
         "application": {"id": context.application_id, "name": redact(context.application_name), "spark": context.spark_version},
         "started": started,

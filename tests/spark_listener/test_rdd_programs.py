@@ -1,4 +1,4 @@
-"""RDD programs: known by dataset, stated to be so, and left as they are."""
+"""RDD programs: their records are captured, or it is stated why not, and they are left as they are."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_k
     complete = events[2]
     assert [dataset["name"] for dataset in complete["inputs"]] == [f"{folder}/words.txt", f"{folder}/more.txt"]
     assert [dataset["name"] for dataset in complete["outputs"]] == [f"{folder}/counts"]
-    assert complete["run"]["facets"]["headwater_capture"]["status"] == "refused"
-    assert complete["run"]["facets"]["headwater_capture"]["problems"][0]["operator"] == "RDD"
+    captured = complete["run"]["facets"]["headwater_capture"]
+    assert (captured["status"], captured["problems"]) == ("complete", [])
+    assert captured["arrived"] == captured["expected"] > 0
     first, last = complete["run"]["facets"]["headwater_stages"]["stages"]
     assert (first["parents"], last["parents"]) == ([], [first["stage"]])
-    assert first["call"].startswith("reduceByKey at ")
+    assert first["call"] == f"reduceByKey at {folder}/counts.py:8"
     assert [len(stage["shown"]) for stage in (first, last)] == [first["tasks"], last["tasks"]]
     assert [task["state"] for task in last["shown"]] == ["COMPLETE"] * last["tasks"]
     assert "headwater_stages" not in events[6]["run"]["facets"], "Hadoop refused before a job began"
     assert complete["run"]["facets"]["parent"]["run"]["runId"] == events[0]["run"]["runId"]
     assert events[0]["run"]["facets"]["headwater_invocation"]["script"] == f"{folder}/counts.py"
     assert "exit code 3" in events[-1]["run"]["facets"]["errorMessage"]["message"]
-    assert "RDD" in ours.stderr
     registry = Registry(home)
     assert registry.path.stat().st_mode & 0o077 == 0
     program = registry.program(events[0]["run"]["runId"], "team", "word_counts")
@@ -89,7 +89,7 @@ def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_k
     assert [registry.is_root([f"{folder}/{name}"]) for name in ("words.txt", "more.txt", "counts", "", "counts.py")] == [True] * 3 + [
         False
     ] * 2
-    assert f"headwater lineage {folder}/counts" in ours.stderr
+    assert f"headwater trace {folder}/counts" in ours.stderr
     assert list((home / "spool").iterdir()) == []
 
 

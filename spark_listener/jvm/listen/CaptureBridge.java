@@ -7,11 +7,13 @@ import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Captures;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
+import headwater.source.HadoopFiles;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
@@ -56,6 +58,16 @@ public final class CaptureBridge {
     /** What to checkpoint in the place of a frame; null: there is nothing to say of it. Never throws. */
     public Checkpoint checkpoint(Dataset frame) {
         return rule == null || !captures.open() ? null : Checkpoint.of(frame);
+    }
+
+    /** The files that an RDD reads, as JSON (HadoopFiles). */
+    public String read(RDD rdd) throws Exception {
+        return HadoopFiles.read(rdd, context.hadoopConfiguration());
+    }
+
+    /** The files of a folder, as JSON (HadoopFiles). */
+    public String written(String folder) throws Exception {
+        return HadoopFiles.written(folder, context.hadoopConfiguration());
     }
 
     /** Events in their order, as a JSON list. Waits for the first one at most `milliseconds`. */

@@ -1,0 +1,9 @@
+"""Record lineage of RDD programs, in PySpark.
+
+    in the driver     operators (what PySpark's methods become), program (what is known of each RDD), saves (what a save wrote)
+    in workers        starts (which record was pulled), taps (what is written or carried), keys (hashes), blocks (segments); shipped by
+                      value, so that workers need nothing of ours
+
+Every transformation of PySpark is a function over the iterator of a partition, and those between two shuffles run as one. So two places a
+stage are enough: where records come in they get their references, and where they go out it is read off which were pulled for each.
+"""

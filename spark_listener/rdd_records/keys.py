@@ -1,0 +1,83 @@
+"""Hashes of keys that are the same in every Python worker. Shipped by value to workers that may lack Headwater: standard library only.
+
+Equal keys must have equal hashes, whichever worker asks: that of the map side and that of the reduce side. Python's own hash is so for
+text and numbers (Spark sets PYTHONHASHSEED), but not for None, NaN and objects without a hash of their own.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import hashlib
+import pickle
+import uuid
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+_NONE, _NAN, _MINUS_ONE = 0x6A09E667F3BCC908, 0x3C6EF372FE94F82B, 0x510E527FADE682D1
+_STABLE = (str, bytes, int, float, dt.date, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID, enum.Enum)
+_MOST = 100_000  # keys whose hashes are remembered
+
+
+class UnstableKeyError(Exception):
+    """A key of a type whose hash may differ from worker to worker."""
+
+
+def stable_hash(key: Any) -> int:
+    """The hash of a key, 64 bits with a sign.
+
+    Raises:
+        UnstableKeyError: it would not be the same in another worker.
+    """
+    if key is None:
+        return _NONE
+    kind = type(key)
+    if isinstance(key, tuple) and getattr(kind, "__hash__") is getattr(tuple, "__hash__"):  # noqa: B009  # mypy takes them to differ
+        return hash(tuple(map(stable_hash, key)))
+    if not isinstance(key, _STABLE) and kind.__module__ != "numpy":
+        raise UnstableKeyError(f"keys of the type {kind.__module__}.{kind.__qualname__} have no hash that is the same in every worker")
+    if key != key:  # noqa: PLR0124  # NaN, whose own hash is its address
+        return _NAN
+    found = hash(key)
+    return _MINUS_ONE if found == -2 and key == -1 else found  # Python gives −1 the hash of −2
+
+
+def check_hash(key: Any) -> int:
+    """A second hash of a key, by which two keys of one hash are told apart. Called once a group, not once a record."""
+    if type(key) is str:
+        return hash("\0" + key)
+    if type(key) is int and -(2**63) <= key < 2**63:
+        return key
+    return int.from_bytes(hashlib.blake2b(pickle.dumps(key), digest_size=8).digest(), "little", signed=True)
+
+
+class KeyHashes:
+    """Hashes many keys at once, in C where they are text or whole numbers."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, int] = {}
+
+    def of(self, keys: Sequence[Any]) -> array[int]:
+        """The hashes of keys.
+
+        Raises:
+            UnstableKeyError: one of them has none that is the same in every worker.
+        """
+        kinds = set(map(type, keys))
+        if kinds == {str}:
+            return array("q", map(hash, keys))
+        if kinds == {int}:
+            hashes = array("q", map(hash, keys))
+            if -2 not in hashes:
+                return hashes
+        return array("q", map(self._one, keys))
+
+    def _one(self, key: Any) -> int:
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) > _MOST:
+                self._known.clear()
+            found = self._known[key] = stable_hash(key)
+        return found

@@ -1,0 +1,246 @@
+"""The methods of PySpark's RDD and SparkContext, as they are while records are captured.
+
+Each calls the original exactly as it was called, on RDDs that have taps where there are some to be had. What is not named here makes RDDs
+of which nothing is known. A fault of ours leaves the call as it was; the program's own exceptions go through.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from headwater.spark_listener.rdd_records.program import Program, Refused, Step, call_site
+
+# One result, or some, of one record after the other.
+_ROW_WISE = ("map", "flatMap", "filter", "sample", "sampleByKey", "zipWithIndex", "zipWithUniqueId")
+_GROUPS = ("combineByKey", "groupByKey")
+_COGROUPS = ("cogroup", "groupWith")
+_JOINS = ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin")
+_HANDS_ON = {"partitionBy": "pair", "repartitionAndSortWithinPartitions": "pair", "coalesce": "record", "repartition": "record"}
+_SHUFFLES = (*_GROUPS, *_COGROUPS, *_JOINS, "partitionBy", "repartitionAndSortWithinPartitions", "sortByKey", "subtractByKey")
+_PERSISTS = ("persist", "cache", "checkpoint", "localCheckpoint")
+_REFUSED = ("pipe", "barrier")
+_REFUSED_SOURCES = (
+    "wholeTextFiles", "binaryFiles", "binaryRecords", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile", "hadoopRDD",
+    "pickleFile",
+)  # fmt: skip
+_inside = threading.local()
+
+Begin = Callable[[Program, Sequence[Any], tuple[Any, ...]], Step | Refused]
+ProgramOf = Callable[[Any], Program | None]
+Fault = Callable[[str, Exception], None]
+
+
+class Hooks:
+    """Puts the methods into place. `program_of` gives the program of a context, None while nothing is to be captured of it."""
+
+    def __init__(self, program_of: ProgramOf, fault: Fault) -> None:
+        self._program_of = program_of
+        self._fault = fault
+
+    def install_rdd(self, rdd: type) -> None:
+        """Hook the class RDD."""
+        for name in _ROW_WISE:
+            self._result(rdd, name, lambda program, of, made: program.row_wise(of, made))
+        self._result(rdd, "randomSplit", lambda program, of, made: [program.row_wise(of, one) for one in made])
+        for name in _REFUSED:
+            self._result(rdd, name, functools.partial(_refused, name))
+        for name in _GROUPS:
+            self._step(rdd, name, lambda program, rdds, _args: program.grouped(rdds), sides=1)
+        for name in _COGROUPS:
+            self._step(rdd, name, lambda program, rdds, _args: program.grouped(rdds))
+        for name in _JOINS:
+            self._step(rdd, name, lambda program, rdds, _args: program.carried(rdds, "join"))
+        for name, shape in _HANDS_ON.items():
+            self._step(rdd, name, functools.partial(_handed_on, shape), sides=1)
+        self._step(rdd, "sortByKey", _sorted, sides=1)
+        self._step(rdd, "subtractByKey", lambda program, rdds, _args: program.carried(rdds, "loose"), sides=1)
+        self._step(rdd, "union", lambda program, rdds, _args: program.carried(rdds, "union"))
+        for name in ("cartesian", "zip"):
+            self._step(rdd, name, lambda program, rdds, _args: program.carried(rdds, "both"))
+        for name in ("mapPartitions", "mapPartitionsWithIndex"):
+            self._step(rdd, name, lambda program, rdds, _args: program.whole_partition(rdds[0]), sides=1, by_program_only=True)
+        self._step(rdd, "glom", lambda program, rdds, _args: program.whole_partition(rdds[0], exact=True), sides=1)
+        for name in _PERSISTS:
+            self._before(rdd, name, lambda program, of: program.persists(of))
+        self._after(rdd, "unpersist", lambda program, of: program.unpersisted(of))
+
+    def install_context(self, context: type) -> None:
+        """Hook the class SparkContext."""
+        self._made(context, "textFile", lambda program, made, _args: program.text_file(made))
+        self._made(context, "parallelize", lambda program, made, _args: program.local_rows(made, int(made.getNumPartitions())))
+        for name in _REFUSED_SOURCES:
+            self._made(context, name, functools.partial(_refused_source, name))
+        self._union(context)
+
+    def _begun(self, rdd: Any) -> Program | None:
+        """The program, where this is a call of the program's own and not one that PySpark makes in turn."""
+        return None if getattr(_inside, "depth", 0) else self._program_of(rdd.ctx)
+
+    def _result(self, owner: type, name: str, note: Callable[..., Any]) -> None:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            program = hooks._begun(self)
+            if program is None:
+                return original(self, *args, **kwargs)
+            with _nested():
+                made = original(self, *args, **kwargs)
+            return hooks._guarded(name, lambda: note(program, self, made), made)
+
+        hooks = self
+        setattr(owner, name, hooked)
+
+    def _step(self, owner: type, name: str, begin: Begin, *, sides: int = 0, by_program_only: bool = False) -> None:
+        """A method whose RDDs are replaced by tapped ones: the first `sides` of its arguments, 0 for all that are RDDs.
+
+        With `by_program_only` a call from PySpark is left alone: its actions are such calls, and record nothing.
+        """
+        shuffles = name in _SHUFFLES
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            program = hooks._begun(self)
+            if program is None or (by_program_only and _calls_itself()):
+                return original(self, *args, **kwargs)
+            if "other" in kwargs:
+                args = (kwargs.pop("other"), *args)
+            rdds = [self, *(arg for arg in args if isinstance(arg, owner))][: sides or None]
+            step: Step | Refused = hooks._guarded(name, lambda: begin(program, rdds, (args, kwargs)), _FAULT)
+            others = args[len(rdds) - 1 :]
+            given = step.sides if isinstance(step, Step) else rdds
+            with _nested(), _called_from(self.ctx) if shuffles else nullcontext():
+                made = original(*given, *others, **kwargs)
+            if isinstance(step, Refused):
+                return hooks._guarded(name, lambda: program.mark(made, step), made)
+            return step.finish(made)
+
+        hooks = self
+        setattr(owner, name, hooked)
+
+    def _before(self, owner: type, name: str, note: Callable[[Program, Any], None]) -> None:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            program = hooks._begun(self)
+            if program is not None:
+                hooks._guarded(name, lambda: note(program, self), None)
+            with _nested():
+                return original(self, *args, **kwargs)
+
+        hooks = self
+        setattr(owner, name, hooked)
+
+    def _after(self, owner: type, name: str, note: Callable[[Program, Any], None]) -> None:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(self, *args, **kwargs)
+            program = hooks._begun(self)
+            if program is not None:
+                hooks._guarded(name, lambda: note(program, self), None)
+            return result
+
+        hooks = self
+        setattr(owner, name, hooked)
+
+    def _made(self, owner: type, name: str, note: Callable[..., Any]) -> None:
+        original = getattr(owner, name, None)
+        if original is None:
+            return
+
+        @functools.wraps(original)
+        def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            program = None if getattr(_inside, "depth", 0) else hooks._program_of(self)
+            if program is None:
+                return original(self, *args, **kwargs)
+            with _nested():
+                made = original(self, *args, **kwargs)
+            return hooks._guarded(name, lambda: note(program, made, args), made)
+
+        hooks = self
+        setattr(owner, name, hooked)
+
+    def _union(self, context: type) -> None:
+        original = context.union  # type: ignore[attr-defined]
+
+        @functools.wraps(original)
+        def union(self: Any, rdds: Any) -> Any:
+            program = None if getattr(_inside, "depth", 0) else hooks._program_of(self)
+            if program is None or not rdds:
+                return original(self, rdds)
+            step: Step | Refused = hooks._guarded("union", lambda: program.carried(rdds, "union"), _FAULT)
+            with _nested():
+                made = original(self, step.sides if isinstance(step, Step) else rdds)
+            if isinstance(step, Refused):
+                return hooks._guarded("union", lambda: program.mark(made, step), made)
+            return step.finish(made)
+
+        hooks = self
+        context.union = union  # type: ignore[attr-defined]
+
+    def _guarded(self, doing: str, part: Callable[[], Any], otherwise: Any) -> Any:
+        try:
+            with _nested():
+                return part()
+        except Exception as error:  # noqa: BLE001  # the promise of this module; the reason is kept for the ledger
+            self._fault(f"following the records of {doing}", error)
+            return otherwise
+
+
+_FAULT = Refused("capture", "its records could not be followed")
+
+
+def _calls_itself() -> bool:
+    """Whether PySpark called the hooked method that asks."""
+    caller = sys._getframe(2)  # noqa: SLF001  # traceback reads every source on the way
+    return str(caller.f_globals.get("__name__", "")).startswith("pyspark.")
+
+
+def _called_from(context: Any) -> AbstractContextManager[None]:
+    """Have Spark name the stages of a shuffle by the program's call, as PySpark does, which would find ours in its place."""
+    from pyspark.traceback_utils import SCCallSiteSync
+
+    named: Any = SCCallSiteSync(context)  # type: ignore[no-untyped-call]
+    named._call_site = "{} at {}:{}".format(*call_site())  # noqa: SLF001  # as it words it
+    found: AbstractContextManager[None] = named
+    return found
+
+
+@contextmanager
+def _nested() -> Iterator[None]:
+    """What is called in here is called by PySpark, or by us."""
+    _inside.depth = getattr(_inside, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _inside.depth -= 1
+
+
+def _refused(name: str, program: Program, _of: Any, made: Any) -> Any:
+    return program.refuse(made, "records are not followed through it", name)
+
+
+def _refused_source(name: str, program: Program, made: Any, _args: Any) -> Any:
+    return program.refuse(made, "its records are not known", name)
+
+
+def _handed_on(shape: str, program: Program, rdds: Sequence[Any], _args: Any) -> Step | Refused:
+    return program.carried(rdds, shape)
+
+
+def _sorted(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
+    """PySpark sorts one partition without taking its records apart, more of them by pairs."""
+    args, kwargs = given
+    partitions = args[1] if len(args) > 1 else kwargs.get("numPartitions")
+    if partitions is None:
+        partitions = rdds[0]._defaultReducePartitions()  # noqa: SLF001  # what sortByKey itself asks
+    return program.carried(rdds, "whole" if partitions == 1 else "pair")

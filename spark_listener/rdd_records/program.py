@@ -1,0 +1,365 @@
+"""What is known of the RDDs of an application: which records each of their records is made of, and how a tap finds that out.
+
+Kept as an attribute of PySpark's RDD objects, so that it goes when they go. An RDD of which nothing is known, or that an operator made
+which is not covered, is `Refused`; whatever is made of it is, too, and lineage stays at the grain of datasets there.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted, Start
+from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
+from headwater.spark_listener.recording import Recording, SegmentReport
+
+_KNOWN = "_headwater_known"
+_PERSISTED = "_headwater_persisted"
+_MOST_REFERENCES = 32  # a record that joins more relations than that
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing is known of the records of an RDD, and why."""
+
+    operator: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An RDD whose records have references to records of `operators`, one each. `top` made it.
+
+    `start` gives them; it stands before the functions of the stage (`reads`) or among them.
+    """
+
+    operators: tuple[int, ...]
+    start: Start
+    reads: bool
+    top: int
+
+    @property
+    def width(self) -> int:
+        return len(self.operators)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to give PySpark in the place of the program's RDDs, and what to make of its result."""
+
+    sides: Sequence[Any]
+    finish: Callable[[Any], Any]
+
+
+_ATTR = 0  # the one column that a record of any RDD has, for whoever asks for columns
+_VALUE = {"attr": _ATTR, "name": "value"}
+_READ = {"fn": "attr", **_VALUE}
+
+
+def _group() -> dict[str, Any]:
+    """What an operator does that makes a record of all records of a key: its function may look at all of them."""
+    made = {**_VALUE, "expr": {"fn": "user_function", "name": "function", "args": [_READ], "aggregate": True}}
+    return {"behaviour": "group", "keys": [{"fn": "user_function", "name": "key", "args": [_READ]}], "defines": [made]}
+
+
+def _moved(shape: str, sides: int) -> dict[str, Any]:
+    """What an operator does that hands records on, alone or with one of another RDD."""
+    if shape == "union":
+        return {"behaviour": "union", "defines": [{**_VALUE, "expr": {"fn": "union", "args": [_READ] * sides}}]}
+    return {"behaviour": "passes"} if sides == 1 else {"behaviour": "join", "reads": [_ATTR], "optional": [0, 1] if shape == "join" else []}
+
+
+class Program:
+    """The RDDs of one application. `files_read` tells what a JVM's RDD reads."""
+
+    def __init__(self, context: Any, folder: Path, limit: int, files_read: Callable[[Any], dict[str, Any]]) -> None:
+        from headwater.spark_listener.rdd_records.reports import reports_to, ship_by_value
+
+        ship_by_value()
+        self.recording = Recording(folder, limit)
+        self._files_read = files_read
+        self._unlisted: dict[int, weakref.ref[Any]] = {}
+        self._reports = reports_to(context, self._told)
+
+    def _told(self, report: tuple[Any, ...]) -> None:
+        self.recording.told(SegmentReport(*report))
+
+    # what is known of an RDD
+
+    def of(self, rdd: Any) -> Known | Refused:
+        """What is known of the records that a function over `rdd` gets to see."""
+        if _is_pipelined(rdd) and not _pipelines(rdd):
+            persisted: Known | Refused | None = getattr(rdd, _PERSISTED, None)
+            return persisted or Refused("persist", "it was computed before it was persisted, or has resources of its own")
+        known: Known | Refused | None = getattr(rdd, _KNOWN, None)
+        if known is None:
+            return Refused("RDD", "it is not known what made it")
+        return known
+
+    def mark(self, rdd: Any, known: Known | Refused) -> Any:
+        """Note what is known of an RDD; the RDD."""
+        if isinstance(known, Known) and known.width > _MOST_REFERENCES:
+            known = Refused(self._name(), f"its records are made of more than {_MOST_REFERENCES} relations")
+        setattr(rdd, _KNOWN, known)
+        return rdd
+
+    def refuse(self, rdd: Any, reason: str, operator: str | None = None) -> Any:
+        """Note that nothing is known of an RDD; the RDD."""
+        return self.mark(rdd, Refused(operator or self._name(), reason))
+
+    # sources
+
+    def text_file(self, rdd: Any) -> Any:
+        """An RDD of the lines of files, as `textFile` gives it."""
+        scan = self._scan()
+        self._unlisted[scan] = weakref.ref(rdd)
+        return self.mark(rdd, Known((scan,), Numbered(), reads=True, top=scan))
+
+    def local_rows(self, rdd: Any, partitions: int) -> Any:
+        """An RDD of the program's own rows, as `parallelize` gives it."""
+        scan = self._scan()
+        path = f"local:{self.recording.pool}/{scan}"
+        files = [
+            {"ordinal": n, "ordinals": 1, "path": f"{path}/{n}", "length": 0, "modified": 0, "partition": {}} for n in range(partitions)
+        ]
+        self.recording.source(scan, path=path, format="local", options={}, columns=[], partition_columns=[], files=files, splits=[])
+        start = Numbered()
+        if not _is_pipelined(rdd):
+            return self.mark(rdd, Known((scan,), start, reads=True, top=scan))
+        return self.mark(pipelined(rdd, start), Known((scan,), start, reads=False, top=scan))
+
+    def _scan(self) -> int:
+        return self.recording.operator("Scan", self._text(), (), behaviour="source", columns=[{**_VALUE, "type": "string"}])
+
+    def _list_files(self, scans: Iterable[int]) -> None:
+        """What sources read, found when the first records of them are about to be tapped: before, Spark would not have looked either."""
+        for scan in [scan for scan in scans if scan in self._unlisted]:
+            rdd = self._unlisted.pop(scan)()
+            found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd))
+            if "problem" in found:
+                self.recording.problem(scan, str(found["problem"]), "refused")
+            files, splits = _files_and_splits(found)
+            if len({file["path"] for file in files}) < len(files):
+                self.recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
+            self.recording.source(
+                scan, path=found.get("path") or "", format="text", options={}, columns=[{"name": "value", "type": "string"}],
+                partition_columns=[], files=files, splits=splits,
+            )  # fmt: skip
+
+    # what transformations make
+
+    def row_wise(self, rdd: Any, made: Any) -> Any:
+        """`made` is `rdd` through a function that makes its results of one record after the other."""
+        known = self.of(rdd)
+        if isinstance(known, Refused):
+            return self.mark(made, known)
+        top = self.recording.operator("RDD", self._text(), [known.top], behaviour="generates", reads=[_ATTR])
+        return self.mark(made, Known(known.operators, known.start, known.reads, top))
+
+    def grouped(self, sides: Sequence[Any]) -> Step | Refused:
+        """RDDs of pairs become groups: a record for each key, made of all pairs that have it."""
+        known = self._all(sides)
+        if isinstance(known, Refused):
+            return known
+        operator = self.recording.operator("RDD", self._text(), [side.top for side in known], **_group())
+        columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for side in known for one in side.operators)]
+        counts = [_partitions(side) for side in sides]
+        tasks = [count for count in counts if count is not None]
+        report = self._boundary("group", operator, columns, sum(tasks) if len(tasks) == len(counts) else None)
+        total = sum(side.width for side in known)
+        tapped, first = [], 0
+        for number, (side, about) in enumerate(zip(sides, known, strict=True)):
+            tap = Grouping(
+                about.start, _inner(side), report, reads=about.reads, before=first, after=total - first - about.width,
+                offset=sum(tasks[:number]),
+            )  # fmt: skip
+            tapped.append(_tapped(side, tap))
+            first += about.width
+
+        def finish(made: Any) -> Any:
+            start = Keyed(self._boundary("check", operator, [{"role": "key"}, {"role": "check"}], _partitions(made)))
+            return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
+
+        return Step(tapped, finish)
+
+    def carried(self, sides: Sequence[Any], shape: str) -> Step | Refused:
+        """RDDs whose records are handed on as they are carry references with them, in the place that `shape` says (see `Carried`)."""
+        known = self._all(sides)
+        if isinstance(known, Refused):
+            return known
+        united = shape == "union"
+        operator = self.recording.operator("RDD", self._text(), [side.top for side in known], **_moved(shape, len(known)))
+        total = sum(side.width for side in known)
+        within = {"join": "loose", "both": "record", "union": "record", "loose": "loose"}.get(shape, shape)
+        tapped, first = [], 0
+        for side, about in zip(sides, known, strict=True):
+            widths = {"before": first, "after": total - first - about.width} if united else {}
+            tapped.append(_tapped(side, Carrying(about.start, _inner(side), reads=about.reads, shape=within, **widths)))
+            first += about.width
+        start = Carried({"union": "record", "loose": "pair"}.get(shape, shape), [total] if united else [side.width for side in known])
+        operators = tuple(one for side in known for one in side.operators)
+
+        def finish(made: Any) -> Any:
+            for side, one in zip(sides, tapped, strict=True):
+                if made is one:  # what had nothing to do gives back what it got
+                    return side
+            return self.mark(pipelined(made, start), Known(operators, start, reads=False, top=operator))
+
+        return Step(tapped, finish)
+
+    def whole_partition(self, rdd: Any, *, exact: bool = False) -> Step | Refused:
+        """An RDD goes through a function over whole partitions: its results are made of any record of theirs, for all that is known."""
+        known = self._all([rdd])
+        if isinstance(known, Refused):
+            return known
+        about = known[0]
+        does = _group() if exact else {"behaviour": "opaque"}
+        operator = self.recording.operator("RDD", self._text(), [about.top], **does)
+        if not exact:
+            reason = "a function over a whole partition does not say which records a result is made of; all of the partition's are given"
+            self.recording.problem(operator, reason, "superset")
+        columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for one in about.operators)]
+        report = self._boundary("group", operator, columns, _partitions(rdd))
+        tapped = _tapped(rdd, Gathering(about.start, _inner(rdd), report, reads=about.reads))
+
+        def finish(made: Any) -> Any:
+            start = Parted()
+            return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
+
+        return Step([tapped], finish)
+
+    def persists(self, rdd: Any) -> None:
+        """An RDD is about to be persisted or checkpointed: its rows are recorded when they are made."""
+        if not _is_pipelined(rdd) or getattr(rdd, _PERSISTED, None) is not None or not _pipelines(rdd):
+            return
+        if rdd._jrdd_val is not None:  # noqa: SLF001  # PySpark has no other way to ask
+            setattr(rdd, _PERSISTED, Refused("persist", "it was computed before it was persisted"))
+            return
+        all_known = self._all([rdd])
+        if isinstance(all_known, Refused):
+            setattr(rdd, _PERSISTED, all_known)
+            return
+        known = all_known[0]
+        operator = self.recording.operator("RDD", self._text(), [known.top], behaviour="kept")
+        report = self._boundary("rows", operator, [{"role": "ref", "operator": one} for one in known.operators], _partitions(rdd))
+        rdd._headwater_plain = rdd.func  # noqa: SLF001  # ours
+        rdd.func = Kept(known.start, rdd.func, report, reads=known.reads)
+        setattr(rdd, _PERSISTED, Known((operator,), Numbered(), reads=True, top=operator))
+
+    def unpersisted(self, rdd: Any) -> None:
+        """An RDD is persisted no more: what is made of it from now on is made by its functions again."""
+        plain = getattr(rdd, "_headwater_plain", None)
+        if plain is not None and _pipelines(rdd):
+            rdd.func = plain
+
+    def saved(self, rdd: Any) -> tuple[Any, int] | Refused:
+        """What to write in the place of an RDD as text, and the sink's boundary."""
+        all_known = self._all([rdd])
+        if isinstance(all_known, Refused):
+            return all_known
+        known = all_known[0]
+        operator = self.recording.operator("Write", self._text(), [known.top], behaviour="passes", columns=[])
+        columns = [{"role": "ref", "operator": one} for one in known.operators]
+        report = self._boundary("sink", operator, columns, _partitions(rdd))
+        return _tapped(rdd, Written(known.start, _inner(rdd), report, reads=known.reads)), report.boundary
+
+    def close(self) -> None:
+        """The application is over."""
+        self.recording.close()
+
+    def _all(self, rdds: Sequence[Any]) -> list[Known] | Refused:
+        if self.recording.is_full:
+            return Refused("capture", "what was recorded of RDDs has reached HEADWATER_SPOOL_BYTES")
+        found: list[Known] = []
+        for rdd in rdds:
+            known = self.of(rdd)
+            if isinstance(known, Refused):
+                return known
+            found.append(known)
+        self._list_files(one for known in found for one in known.operators)
+        return found
+
+    def _boundary(self, kind: str, operator: int, columns: Sequence[dict[str, Any]], partitions: int | None) -> Report:
+        number = self.recording.boundary(kind, operator, columns, partitions)
+        folder = str(self.recording.folder / self.recording.pool)
+        return Report(self.recording.pool, folder, number, self.recording.roles(number), self._reports)
+
+    @staticmethod
+    def _name() -> str:
+        return call_site()[0]
+
+    @staticmethod
+    def _text() -> str:
+        name, file, line = call_site()
+        return f"{name} at {Path(file).name}:{line}"
+
+
+def call_site() -> tuple[str, str, int]:
+    """The method of PySpark's that the program called, and from where: file and line."""
+    frame: Any = sys._getframe(1)  # noqa: SLF001  # traceback reads every source on the way
+    name = "RDD"
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("pyspark."):
+            name = frame.f_code.co_name
+        elif not module.startswith(("headwater.spark_listener", "functools", "contextlib")):
+            break
+        elif module.endswith(".operators") and "original" in frame.f_locals:  # the hook around a method
+            name = frame.f_locals.get("name", frame.f_code.co_name)
+        frame = frame.f_back
+    return (name, frame.f_code.co_filename, frame.f_lineno) if frame is not None else (name, "?", 0)
+
+
+def _is_pipelined(rdd: Any) -> bool:
+    return hasattr(rdd, "_is_pipelinable")
+
+
+def _pipelines(rdd: Any) -> bool:
+    return bool(rdd._is_pipelinable())  # noqa: SLF001  # what PySpark itself asks
+
+
+def _inner(rdd: Any) -> Any:
+    """The functions of the stage that an RDD is the end of, which a function over it runs together with."""
+    return rdd.func if _is_pipelined(rdd) and _pipelines(rdd) else None
+
+
+def _jvm(rdd: Any) -> Any:
+    return rdd._jrdd.rdd()  # noqa: SLF001  # there is no public way to the JVM's RDD
+
+
+def _tapped(rdd: Any, tap: Tap) -> Any:
+    """The records of an RDD, through a tap that encloses the functions of its stage."""
+    made = pipelined(rdd, tap)
+    made.func = tap
+    return made
+
+
+def pipelined(rdd: Any, function: Any) -> Any:
+    """An RDD through a function over its partitions that leaves keys where they are."""
+    return sys.modules[type(rdd).__module__].PipelinedRDD(rdd, function, True)  # pyspark.rdd, from Spark 4 on pyspark.core.rdd
+
+
+def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The files of a source, which have as many ordinals as they have splits, and the splits: one a partition."""
+    files: list[dict[str, Any]] = []
+    splits = []
+    last = -1
+    for ordinal, (number, start, length) in enumerate(found.get("splits", ())):
+        path, size, modified = found["files"][number]
+        if number != last:
+            files.append({"ordinal": ordinal, "ordinals": 0, "path": path, "length": size, "modified": modified, "partition": {}})
+            last = number
+        files[-1]["ordinals"] += 1
+        splits.append({"ordinal": ordinal, "path": path, "start": start, "length": length})
+    return files, splits
+
+
+def _partitions(rdd: Any) -> int | None:
+    try:
+        return int(rdd.getNumPartitions())
+    except Exception:  # noqa: BLE001  # a folder that is not there: the program hears of it when it runs
+        return None

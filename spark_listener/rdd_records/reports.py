@@ -1,0 +1,37 @@
+"""The accumulator by which tasks tell the driver of their segments: Spark merges one exactly for the attempts that it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def reports_to(context: Any, told: Callable[[tuple[Any, ...]], None]) -> Any:
+    """An accumulator of a context, to which tasks add tuples of reports; `told` gets each report."""
+    from pyspark.accumulators import AccumulatorParam, AddingAccumulatorParam
+
+    class Reports(AccumulatorParam[tuple[Any, ...]]):
+        """In the driver; in a task, where our classes may be missing, it is Spark's own parameter, which puts tuples together."""
+
+        def zero(self, value: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: ARG002  # Spark's protocol
+            return ()
+
+        def addInPlace(self, value1: tuple[Any, ...], value2: tuple[Any, ...]) -> tuple[Any, ...]:  # noqa: N802, ARG002  # likewise
+            for report in value2:
+                told(report)
+            return ()
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return AddingAccumulatorParam, ((),)
+
+    return context.accumulator((), Reports())
+
+
+def ship_by_value() -> None:
+    """Have PySpark's cloudpickle send what workers run along with the program's functions: they may not have it installed."""
+    from pyspark import cloudpickle
+
+    from headwater.spark_listener.rdd_records import blocks, keys, starts, taps
+
+    for module in (blocks, keys, starts, taps):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as PySpark ships it

@@ -1,0 +1,42 @@
+"""A save of an RDD, before and after: what is written in its place, and which files hold which of its records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.rdd_records.program import Program, Refused
+from headwater.spark_listener.recording import Written
+
+_PART = re.compile(r"/part-(\d+)(\.\w+)?$")
+
+
+def begin_save(program: Program, saved: SavedRDD, rdd: Any) -> SavedRDD:
+    """The save, with the RDD to write instead, or with the reason why its records are not captured."""
+    if saved.operation != "saveAsTextFile":
+        return replace(saved, refused={"operator": saved.operation, "reason": "records that it writes are not captured", "kind": "refused"})
+    found = program.saved(rdd)
+    if isinstance(found, Refused):
+        return replace(saved, refused={"operator": found.operator, "reason": found.reason, "kind": "refused"})
+    return replace(saved, rdd=found[0], sink=found[1])
+
+
+def end_save(program: Program, saved: SavedRDD, files_written: Callable[[str], list[tuple[str, int, int]]]) -> dict[str, Any] | None:
+    """The parts of the manifest of a save that succeeded; None where its records are not captured."""
+    if saved.sink is None:
+        return None
+    files = files_written(saved.outputs[0])
+    written = [
+        Written(partition=int(found[1]), path=path, length=length, modified=modified)
+        for path, length, modified in files
+        if (found := _PART.search(path))
+    ]
+    folder = files[0][0].rsplit("/", 1)[0] if files else saved.outputs[0]
+    described = {
+        "path": folder, "format": "text", "mode": "overwrite", "options": {}, "columns": [{"name": "value", "type": "string", "attr": 0}],
+        "partition_columns": [],
+    }  # fmt: skip
+    return program.recording.capture(saved.sink, written, described)

@@ -1,0 +1,251 @@
+"""Where records of a Python stage get their references. Shipped by value to workers that may lack Headwater: standard library only.
+
+A stage of PySpark is one iterator through the program's functions, each of which makes its results of the record it has just pulled. So a
+start notes at each pull how many results there are so far, and the tap at the stage's end reads off which record each was made of. A
+start does nothing until a tap arms it, and then for one pass over one partition.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
+from operator import itemgetter
+from typing import Any
+
+from headwater.spark_listener.rdd_records.keys import KeyHashes, check_hash
+
+NONE = -(2**63)
+_CHUNK = 4096  # pulls between two looks at what was noted
+
+
+class Start:
+    """Numbers or names the records that pass. `width` is how many references each has."""
+
+    width = 1
+
+    def __init__(self) -> None:
+        self._armed = False
+        self._split = 0
+        self.current: Sequence[int] = (NONE,)  # of the record pulled last, where results are taken one by one
+
+    def arm(self, split: int, out: list[Any] | None) -> None:
+        """Note references for the next pass. `out` is where results gather; None: they are taken one by one."""
+        self._armed, self._split, self._out = True, split, out
+        self._marks: list[int] = []  # results there were at each pull
+        self._noted: list[Any] = []  # what was noted of each pulled record
+        self._pulled = self._done = 0
+        self._last: Any = None
+        self._fault: Exception | None = None
+        self._references = [array("q") for _ in range(self.width)]
+
+    def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:  # noqa: ARG002  # as PySpark calls functions
+        """The records, as the functions after it are to see them."""
+        if not self._armed:
+            return self.unarmed(iterator)
+        self._armed = False
+        return self.one_by_one(iter(iterator)) if self._out is None else self._gathered(iter(iterator), self._out)
+
+    def unarmed(self, iterator: Iterable[Any]) -> Iterable[Any]:
+        """The records where nobody asks for references."""
+        return iterator
+
+    def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        """The records; `current` has the references of the one that was pulled last."""
+        raise NotImplementedError
+
+    def note(self, iterator: Iterator[Any], out: list[Any], mark: Callable[[int], None]) -> Iterator[Any]:
+        """Some records, each marked with the number of results so far; and noted, where its references are not its number."""
+        for record in iterator:
+            mark(len(out))
+            yield record
+
+    def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:
+        """References of `count` records that were pulled one after the other, the `first`-th first: a column after the other."""
+        raise NotImplementedError
+
+    def of_last(self) -> list[int]:
+        """References of the record pulled last before those that are noted."""
+        return [NONE] * self.width if self._last is None else self._last
+
+    def finish(self) -> None:
+        """The pass is over."""
+
+    def taken(self) -> list[array[int]]:
+        """The references of all results gathered since this was last asked, which are then let go of.
+
+        Raises:
+            Exception: whatever went wrong when they were worked out.
+        """
+        self._settle()
+        if self._fault is not None:
+            raise self._fault
+        made, self._references, self._done = self._references, [array("q") for _ in range(self.width)], 0
+        return made
+
+    def _gathered(self, iterator: Iterator[Any], out: list[Any]) -> Iterator[Any]:
+        while True:
+            before = self._pulled + len(self._marks)
+            yield from self.note(islice(iterator, _CHUNK), out, self._marks.append)
+            if self._pulled + len(self._marks) - before < _CHUNK:
+                return
+            self._settle()  # records that gave no result would fill the memory
+
+    def _settle(self) -> None:
+        """Turn marks into references of the results that there are. Never raises: it is called between the program's own functions."""
+        try:
+            if self._fault is None:
+                self._settle_marks()
+        except Exception as fault:  # noqa: BLE001  # `taken` raises it
+            self._fault = fault
+        self._pulled += len(self._marks)
+        self._done = len(self._out or ())
+        self._marks.clear()
+        self._noted.clear()
+
+    def _settle_marks(self) -> None:
+        results, marks, done = len(self._out or ()), self._marks, self._done
+        count = len(marks)
+        if results > done:
+            known = self.references(self._noted, self._pulled, count)
+            if count == results - done and marks == list(range(done, results)):
+                made: list[Iterable[int]] = list(known)
+            elif (results - done) * 8 < count:
+                places = [bisect_right(marks, result) - 1 for result in range(done, results)]
+                made = [
+                    [column[place] if place >= 0 else last for place in places] for column, last in zip(known, self.of_last(), strict=True)
+                ]
+            else:
+                counts = [(marks[0] if marks else results) - done]
+                counts += map(int.__sub__, [*marks[1:], results], marks)
+                made = [
+                    chain.from_iterable(map(repeat, chain((last,), column), counts))
+                    for column, last in zip(known, self.of_last(), strict=True)
+                ]
+            for column, references in zip(self._references, made, strict=True):
+                column.extend(references)
+        if count:
+            self._last = [column[-1] for column in self.references(self._noted[-1:], self._pulled + count - 1, 1)]
+
+
+class Numbered(Start):
+    """Records by their place in the partition: of a source, of rows that were kept."""
+
+    def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        for number, record in enumerate(iterator, self._split << 40):
+            self.current = (number,)
+            yield record
+
+    def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:  # noqa: ARG002  # for others
+        begin = (self._split << 40) + first
+        return [range(begin, begin + count)]
+
+
+class Keyed(Start):
+    """Records of groups, `(key, …)`, by the hash of their key. Tells the second hash of each."""
+
+    def __init__(self, checks: Any) -> None:
+        super().__init__()
+        self._checks = checks  # a Report of the boundary above the groups
+
+    def arm(self, split: int, out: list[Any] | None) -> None:
+        super().arm(split, out)
+        self._hashes = KeyHashes()
+        self._checks.begin(split)
+
+    def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        for record in iterator:
+            self.current = (self._told([record[0]])[0],)
+            yield record
+
+    def note(self, iterator: Iterator[Any], out: list[Any], mark: Callable[[int], None]) -> Iterator[Any]:
+        note = self._noted.append
+        for record in iterator:
+            mark(len(out))
+            note(record[0])
+            yield record
+
+    def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:  # noqa: ARG002  # for others
+        return [self._hashes.of(noted)] if count else [()]
+
+    def _settle_marks(self) -> None:
+        self._told(self._noted)
+        super()._settle_marks()
+
+    def finish(self) -> None:
+        self._checks.finish()
+
+    def _told(self, keys: Sequence[Any]) -> array[int]:
+        try:
+            hashes = self._hashes.of(keys) if keys else array("q")
+            self._checks.add([hashes, array("q", map(check_hash, keys))])
+        except Exception as fault:  # noqa: BLE001  # the program's records go on; the capture says why it is not whole
+            self._checks.fail(fault)
+            hashes = array("q", [NONE]) * len(keys)
+        return hashes
+
+
+class Parted(Start):
+    """Results of a function over a whole partition: each may be made of any record there, so the partition stands for them."""
+
+    def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        self.current = (self._split,)
+        return iterator
+
+    def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:  # noqa: ARG002  # for others
+        return [array("q", [self._split]) * count]
+
+
+class Carried(Start):
+    """Records that carry their references with them; these are taken off.
+
+    `shape` says where they are: `record`: (record, references); `pair`: (key, (value, references)); `whole`: (key, (record, references));
+    `join`: (key, (left, right)), each (value, references) or None; `both`: ((left, references), (right, references)).
+    """
+
+    def __init__(self, shape: str, widths: Sequence[int]) -> None:
+        super().__init__()
+        self._shape = shape
+        self._widths = tuple(widths)
+        self.width = sum(widths)
+
+    def unarmed(self, iterator: Iterable[Any]) -> Iterable[Any]:
+        return map(itemgetter(0), iterator if self._shape == "record" else map(self._opened, iterator))
+
+    def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        for record, references in map(self._opened, iterator):
+            self.current = references
+            yield record
+
+    def note(self, iterator: Iterator[Any], out: list[Any], mark: Callable[[int], None]) -> Iterator[Any]:
+        note = self._noted.append
+        for record, references in map(self._opened, iterator):
+            mark(len(out))
+            note(references)
+            yield record
+
+    def references(self, noted: Sequence[Any], first: int, count: int) -> list[Sequence[int]]:  # noqa: ARG002  # for others
+        return list(zip(*noted, strict=True)) if count else [()] * self.width
+
+    def _opened(self, record: Any) -> tuple[Any, tuple[int, ...]]:
+        if self._shape == "record":
+            opened: tuple[Any, tuple[int, ...]] = record
+            return opened
+        if self._shape == "pair":
+            key, (value, references) = record
+            return (key, value), references
+        if self._shape == "whole":
+            opened = record[1]
+            return opened[0], opened[1]
+        if self._shape == "join":
+            key, sides = record
+            values, both = zip(*map(self._side, sides, self._widths), strict=True)
+            return (key, values), both[0] + both[1]
+        (left, ours), (right, theirs) = record
+        return (left, right), ours + theirs
+
+    @staticmethod
+    def _side(side: Any, width: int) -> tuple[Any, tuple[int, ...]]:
+        """The value of one side of a join and its references; the missing side of an outer join is None."""
+        return (None, (NONE,) * width) if side is None else side

@@ -1,0 +1,261 @@
+"""Taps: what stands at the end of a Python stage and records, or attaches, what each record was made of. Shipped by value to workers.
+
+A tap encloses the stage's own function. It hands on exactly what that gives, in its order, and lets its exceptions through. Whatever goes
+wrong in the recording itself ends the recording, is reported with the task, and never reaches the program.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+from headwater.spark_listener.rdd_records.blocks import SegmentWriter
+from headwater.spark_listener.rdd_records.keys import KeyHashes
+from headwater.spark_listener.rdd_records.starts import NONE, Start
+
+_MOST_GATHERED = 256  # records, of less than so many bytes each
+_SMALL = 4_000
+
+Function = Callable[[int, Iterable[Any]], Iterable[Any]]
+
+
+class Report:
+    """The segment of one boundary in one task, and what the driver is told of it, with the task's success: by an accumulator."""
+
+    def __init__(self, capture: str, folder: str, boundary: int, roles: Sequence[Any], told: Any) -> None:
+        self._spec = (capture, folder, boundary, roles)
+        self._told = told
+        self.boundary = boundary
+        self._writer: SegmentWriter | None = None
+        self._fault: str | None = None
+
+    def begin(self, split: int) -> None:
+        """A pass over a partition begins."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context is not None:  # else nothing is told of this partition, which is then missing
+            self._writer = SegmentWriter(*self._spec, (int(context.stageId()), split, int(context.taskAttemptId())))
+
+    def add(self, columns: Sequence[array[int]]) -> None:
+        """Rows, a column after the other."""
+        if self._writer is not None and self._fault is None:
+            self._writer.add(columns)
+
+    def fail(self, fault: BaseException) -> None:
+        """The recording ends here; the program does not."""
+        if self._fault is None:
+            self._fault = f"{type(fault).__name__}: {fault}"
+        if self._writer is not None:
+            self._writer.abandon()
+
+    def finish(self) -> None:
+        """The pass is over: publish, and tell the driver."""
+        writer = self._writer
+        if writer is None:
+            return
+        rows, size, digest = 0, 0, ""
+        try:
+            if self._fault is None:
+                rows, size, digest = writer.finish()
+        except Exception as fault:  # noqa: BLE001  # see the module's docstring
+            self.fail(fault)
+        self._told.add(((self.boundary, writer.split, *writer.place, rows, size, digest, writer.name, self._fault),))
+        self._writer = None
+
+    def abandon(self) -> None:
+        """Nobody wants the rest of the partition."""
+        if self._writer is not None:
+            self._writer.abandon()
+            self._writer = None
+
+
+class Tap:
+    """Encloses `inner`, the functions of a stage (None: there are none). `reads`: the stage's input passes `start` first."""
+
+    def __init__(self, start: Start, inner: Function | None, *, reads: bool) -> None:
+        self._start, self._inner, self._reads = start, inner, reads
+
+    def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        raise NotImplementedError
+
+    def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None) -> Iterator[Any]:
+        self._start.arm(split, out)
+        entered = self._start(split, iterator) if self._reads else iterator
+        return iter(entered if self._inner is None else self._inner(split, entered))
+
+
+class Carrying(Tap):
+    """Gives each record its references to carry, in the place that `shape` says (see `Carried`).
+
+    A record that PySpark's own function would not take apart fails here as there: `pair` wants two parts, `loose` takes the first two.
+    """
+
+    def __init__(self, start: Start, inner: Function | None, *, reads: bool, shape: str, before: int = 0, after: int = 0) -> None:
+        super().__init__(start, inner, reads=reads)
+        self._shape = shape
+        self._before, self._after = (NONE,) * before, (NONE,) * after
+
+    def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        start, before, after = self._start, self._before, self._after
+        records = self._armed(split, iterator, None)
+        if self._shape == "pair":
+            for key, value in records:
+                yield key, (value, (*before, *start.current, *after))
+        elif self._shape == "loose":
+            for record in records:
+                yield record[0], (record[1], (*before, *start.current, *after))
+        elif self._shape == "whole":
+            for record in records:
+                yield record[0], (record, (*before, *start.current, *after))
+        else:
+            for record in records:
+                yield record, (*before, *start.current, *after)
+        start.finish()
+
+
+class Recording(Tap):
+    """Records the references of what passes. Subclasses say which columns a row has.
+
+    `offset` is added to the number of the partition, where several RDDs write the rows of one boundary.
+    """
+
+    gathers = True  # whether whatever follows takes all records, so that some may be gathered before they go on
+
+    def __init__(self, start: Start, inner: Function | None, report: Report, *, reads: bool, offset: int = 0) -> None:
+        super().__init__(start, inner, reads=reads)
+        self._report, self._offset = report, offset
+
+    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:  # noqa: ARG002  # for subclasses
+        """The columns of the rows to write for some records."""
+        return references
+
+    def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        self._split = split
+        self._report.begin(self._offset + split)
+        passing = self._in_parts(split, iterator) if self.gathers else self._one_by_one(split, iterator)
+        try:
+            yield from passing
+        finally:
+            self._report.abandon()  # nothing to do where the pass came to its end
+
+    def _in_parts(self, split: int, iterator: Iterable[Any]) -> Iterator[Any]:
+        out: list[Any] = []
+        records = self._armed(split, iterator, out)
+        size = 1
+        while True:
+            try:
+                deque(islice(map(out.append, records), size), 0)
+            except BaseException:
+                yield from out
+                raise
+            count = len(out)
+            self._record(out)
+            yield from out
+            if count < size:
+                break
+            size = min(2 * size, _MOST_GATHERED) if _is_small(out[-1]) else 1
+            out.clear()
+        self._finish()
+
+    def _one_by_one(self, split: int, iterator: Iterable[Any]) -> Iterator[Any]:
+        records = self._armed(split, iterator, None)
+        start = self._start
+        columns = [array("q") for _ in range(start.width)]
+        for count, record in enumerate(records, 1):
+            for column, reference in zip(columns, start.current, strict=True):
+                column.append(reference)
+            if not count & 0xFFF:
+                self._add((), columns)
+                columns = [array("q") for _ in range(start.width)]
+            yield record
+        self._add((), columns)
+        self._finish()
+
+    def _record(self, out: list[Any]) -> None:
+        try:
+            self._report.add(self.rows(out, self._start.taken()))
+        except Exception as fault:  # noqa: BLE001  # see the module's docstring
+            self._report.fail(fault)
+
+    def _add(self, records: Sequence[Any], columns: list[array[int]]) -> None:
+        try:
+            self._report.add(self.rows(records, columns))
+        except Exception as fault:  # noqa: BLE001  # see the module's docstring
+            self._report.fail(fault)
+
+    def _finish(self) -> None:
+        self._start.finish()
+        self._report.finish()
+
+
+class Kept(Recording):
+    """The rows of an RDD that is persisted or checkpointed, in their order."""
+
+    gathers = False
+
+
+class Grouping(Recording):
+    """Pairs on their way into groups: the hash of the key, and references; `before` and `after` are those of what is grouped with them."""
+
+    def __init__(
+        self, start: Start, inner: Function | None, report: Report, *, reads: bool, before: int = 0, after: int = 0, offset: int = 0
+    ) -> None:
+        super().__init__(start, inner, report, reads=reads, offset=offset)
+        self._before, self._after = before, after
+        self._hashes = KeyHashes()
+
+    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
+        count = len(records)
+        if not count:
+            return [array("q") for _ in range(1 + self._before + len(references) + self._after)]
+        none = array("q", [NONE]) * count
+        keys = list(map(itemgetter(0), records))
+        return [self._hashes.of(keys), *[none] * self._before, *references, *[none] * self._after]
+
+
+class Gathering(Recording):
+    """Records on their way into a function over the whole partition: the partition's number, and references."""
+
+    gathers = False
+
+    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
+        del records
+        return [array("q", [self._split]) * len(references[0]), *references]
+
+
+class Written(Recording):
+    """Records as `saveAsTextFile` writes them: makes their text, and counts a row for each line of it."""
+
+    def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None) -> Iterator[Any]:
+        return map(_text, super()._armed(split, iterator, out))
+
+    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
+        whole = b"".join(records)
+        if b"\n" not in whole and b"\r" not in whole:
+            return references
+        lines = [_lines(record) for record in records]
+        return [array("q", (one for one, count in zip(column, lines, strict=True) for _ in range(count))) for column in references]
+
+
+def _text(record: Any) -> bytes:
+    """What PySpark makes of a record, which leaves bytes as they are."""
+    if isinstance(record, bytes):
+        return record
+    return record.encode("utf-8") if isinstance(record, str) else str(record).encode("utf-8")
+
+
+def _lines(record: bytes) -> int:
+    """How many lines a reader finds in a record and the line end after it."""
+    text = record + b"\n"
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def _is_small(record: Any) -> bool:
+    parts = record if isinstance(record, tuple) else ()
+    return sys.getsizeof(record) + sum(map(sys.getsizeof, parts)) < _SMALL

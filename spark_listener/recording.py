@@ -1,0 +1,214 @@
+"""What is recorded without a plan of Spark SQL: operators, boundaries and the segments of tasks, out of which captures are put together.
+
+For whoever records from Python. A segment may be written long before it is known which captures it belongs to (the files of a shuffle serve
+every job that reads it), so all go into one pool of the application, and each capture links those that it needs. Only segments of task
+attempts that Spark counted are known here: their reports come with the tasks' results, through an accumulator.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReport:
+    """What a task said of its segment of one boundary. `rows` 0: it has none, and there is no segment."""
+
+    boundary: int
+    partition: int
+    stage: int
+    attempt: int
+    rows: int
+    bytes: int
+    sha256: str
+    name: str
+    fault: str | None
+
+
+@dataclass(slots=True)
+class _Boundary:
+    described: dict[str, Any]
+    partitions: int | None  # tasks that must have told; None: not known
+    reports: dict[int, SegmentReport] = field(default_factory=dict)
+    changed: bool = False  # whether a partition was computed more than once, with other results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A file that a task wrote: of which partition, and how many rows of the sink went into it are all of that partition's."""
+
+    partition: int
+    path: str
+    length: int
+    modified: int
+
+
+class Recording:
+    """Of one application. `folder` is where captures go, one folder each; workers must reach it."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.pool = str(uuid4())
+        self.folder = folder
+        self._limit = limit
+        self._bytes = 0
+        self._operators: dict[int, dict[str, Any]] = {}
+        self._boundaries: dict[int, _Boundary] = {}
+        self._sources: dict[int, dict[str, Any]] = {}
+        self._problems: dict[int, list[dict[str, str]]] = {}
+        self._next = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the pool has reached its bound, so that nothing more should be recorded."""
+        return self._bytes >= self._limit
+
+    def operator(self, op: str, text: str, children: Iterable[int], **more: Any) -> int:
+        """A new operator; its number."""
+        number = self._number()
+        self._operators[number] = {"id": number, "op": op, "text": text, "children": list(dict.fromkeys(children)), **more}
+        return number
+
+    def source(self, operator: int, **described: Any) -> None:
+        """What an operator of the kind Scan reads."""
+        self._sources[operator] = described
+
+    def knows_source(self, operator: int) -> bool:
+        """Whether it was said what a scan reads."""
+        return operator in self._sources
+
+    def scans_below(self, roots: Iterable[int]) -> list[int]:
+        """The scans that feed some operators."""
+        return [number for number in self._below(roots) if self._operators[number]["op"] == "Scan"]
+
+    def boundary(self, kind: str, operator: int, columns: Sequence[Mapping[str, Any]], partitions: int | None) -> int:
+        """A new boundary, written by as many tasks as there are `partitions`; its number."""
+        number = self._number()
+        described = {"boundary": number, "kind": kind, "operator": operator, "columns": list(columns)}
+        if kind == "rows":
+            described["by"] = "partition"  # any attempt makes the same rows in the same order, or the capture is refused
+        self._boundaries[number] = _Boundary(described, partitions)
+        if kind not in ("sink", "check"):
+            self._operators[operator]["boundary"] = number
+        return number
+
+    def roles(self, boundary: int) -> list[Mapping[str, Any]]:
+        """The columns of a boundary."""
+        columns: list[Mapping[str, Any]] = self._boundaries[boundary].described["columns"]
+        return columns
+
+    def problem(self, operator: int, reason: str, kind: str) -> None:
+        """Whatever reads from this operator says so."""
+        text = str(self._operators[operator]["text"])
+        self._problems.setdefault(operator, []).append({"operator": text, "reason": reason, "kind": kind})
+
+    def told(self, report: SegmentReport) -> None:
+        """A task that counts told of its segment."""
+        boundary = self._boundaries[report.boundary]
+        before = boundary.reports.get(report.partition)
+        boundary.changed |= before is not None and before.sha256 != report.sha256 and before.rows > 0
+        boundary.reports[report.partition] = report
+        self._bytes += report.bytes
+
+    def capture(self, sink: int, written: Sequence[Written], described: Mapping[str, Any]) -> dict[str, Any]:
+        """The parts of a manifest of what was written by way of a sink: what the rows there are made of, as far down as is known."""
+        root = self._boundaries[sink].described["operator"]
+        operators = self._below([root])
+        boundaries = [number for number, known in self._boundaries.items() if known.described["operator"] in operators]
+        boundaries = [number for number in boundaries if self._boundaries[number].described["kind"] != "sink" or number == sink]
+        capture = str(uuid4())
+        problems = [problem for operator in operators for problem in self._problems.get(operator, ())]
+        problems += [problem for number in boundaries for problem in self._lacks(number)]
+        parts: dict[str, Any] = {
+            "format": 3,
+            "capture": capture,
+            "operators": [self._described(operator) for operator in operators],
+            "sources": [{"source": operator, **self._sources[operator]} for operator in operators if operator in self._sources],
+            "sink": {**described, "boundary": sink},
+            "problems": problems,
+        }
+        if any(problem["kind"] in ("refused", "fault") for problem in problems):
+            return {**parts, "status": "refused", "boundaries": [], "segments": []}
+        segments = [self._segment(capture, report) for number in boundaries for report in self._boundaries[number].reports.values()]
+        files = {file.partition: file for file in written}
+        for entry in segments:
+            if entry and entry["boundary"] == sink and entry["partition"] in files:
+                file = files[entry["partition"]]
+                entry |= {
+                    "files": [{"path": file.path, "length": file.length, "modified": file.modified}],
+                    "runs": [[0, entry["rows"]]],
+                }
+        found = [entry for entry in segments if entry]
+        return {
+            **parts,
+            "status": "partial" if any(problem["kind"] == "missing" for problem in problems) else "complete",
+            "boundaries": [self._boundaries[number].described for number in boundaries],
+            "segments": found,
+            "cost": {"bytes": sum(entry["bytes"] for entry in found), "rows": sum(entry["rows"] for entry in found)},
+        }
+
+    def close(self) -> None:
+        """Nothing more is captured: the pool goes."""
+        shutil.rmtree(self.folder / self.pool, ignore_errors=True)
+
+    def _number(self) -> int:
+        self._next += 1
+        return self._next
+
+    def _below(self, roots: Iterable[int]) -> list[int]:
+        """Operators and all that feed them, from above, each once."""
+        found: dict[int, None] = {}
+        waiting = list(roots)
+        while waiting:
+            number = waiting.pop()
+            if number not in found:
+                found[number] = None
+                waiting += reversed(self._operators[number]["children"])
+        return list(found)
+
+    def _described(self, operator: int) -> dict[str, Any]:
+        described = self._operators[operator]
+        return {**described, "source": operator} if operator in self._sources else described
+
+    def _lacks(self, boundary: int) -> Iterable[dict[str, str]]:
+        known = self._boundaries[boundary]
+        text = str(self._operators[known.described["operator"]]["text"])
+        faults = {report.fault for report in known.reports.values() if report.fault}
+        yield from ({"operator": text, "reason": fault, "kind": "refused"} for fault in sorted(faults))
+        if known.partitions is not None and (missing := known.partitions - len(known.reports)) > 0:
+            reason = f"{missing} of {known.partitions} tasks did not tell what they recorded"
+            yield {
+                "operator": text,
+                "reason": reason,
+                "kind": "missing" if known.reports or known.described["kind"] == "check" else "refused",
+            }
+        if known.changed and known.described["kind"] == "rows":
+            reason = "a partition was computed more than once, with different results, and it is not known which of them was read"
+            yield {"operator": text, "reason": reason, "kind": "refused"}
+
+    def _segment(self, capture: str, report: SegmentReport) -> dict[str, Any] | None:
+        if not report.rows:
+            return None
+        target = self.folder / capture
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # what is not there is told as lost by whoever looks for it
+            _link(self.folder / self.pool / report.name, target / report.name)
+        return {
+            "name": report.name, "boundary": report.boundary, "stage": report.stage, "stage_attempt": 0, "partition": report.partition,
+            "attempt": report.attempt, "rows": report.rows, "bytes": report.bytes, "sha256": report.sha256, "origin": self.pool,
+        }  # fmt: skip
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(source, target)

@@ -1,0 +1,46 @@
+"""Segments that Python workers write are those that the service reads, whatever encodes them."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from pathlib import Path
+
+import pytest
+
+from headwater.graph.associations.segment import Segment
+from headwater.graph.records.decode import decode
+from headwater.spark_listener.rdd_records.blocks import SegmentWriter
+
+NONE = -(2**63)
+ROLES = [{"role": "key"}, {"role": "ref", "operator": 1}]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 5_000, 70_000, 200_000])
+@pytest.mark.parametrize("kind", ["hashes", "ascending", "none", "narrow", "extremes"])
+def test_rows_come_back_as_they_were(tmp_path: Path, rows: int, kind: str) -> None:
+    rnd = random.Random(rows)
+    made = {
+        "hashes": lambda _: rnd.getrandbits(64) - 2**63,
+        "ascending": lambda n: (3 << 40) + n * 3,
+        "none": lambda _: NONE,
+        "narrow": lambda _: rnd.randint(-2, 200),
+        "extremes": lambda n: (NONE, 2**63 - 1, 0, -1)[n % 4],
+    }[kind]
+    columns = [array("q", map(made, range(rows))), array("q", range(rows))]
+    writer = SegmentWriter("capture", str(tmp_path / "pool"), 3, ROLES, (1, 2, 40))
+    for begin in range(0, rows, 1_000):
+        writer.add([column[begin : begin + 1_000] for column in columns])
+    told = writer.finish()
+    file = tmp_path / "pool" / "b3-s1.0-p2-a40.seg"
+    segment = Segment.open(file.name, file.read_bytes())
+    assert (told[0], told[1]) == (rows, file.stat().st_size)
+    assert [column.tolist() for column in decode(segment)] == [column.tolist() for column in columns]
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_segment_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
+    writer = SegmentWriter("capture", str(tmp_path / "pool"), 3, ROLES, (1, 2, 40))
+    writer.add([array("q", range(70_000)), array("q", range(70_000))])
+    writer.abandon()
+    assert list((tmp_path / "pool").iterdir()) == []

@@ -1,0 +1,64 @@
+"""Hashes of keys: equal for equal keys, the same in every worker, told apart by a second one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import os
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from headwater.spark_listener.rdd_records.keys import KeyHashes, UnstableKeyError, check_hash, stable_hash
+
+KEYS = [
+    "a",
+    "b",
+    1,
+    -1,
+    -2,
+    0,
+    2**70,
+    None,
+    (1, None),
+    (1, -1),
+    (1, -2),
+    ("a", (None, 2.5)),
+    2.5,
+    b"x",
+    dt.date(2026, 1, 1),
+    Decimal("1.5"),
+]
+
+
+def test_equal_keys_have_equal_hashes():
+    for same in ([1, 1.0, True, Decimal(1)], [-1, -1.0, Decimal(-1)], [(1, -1), (True, -1.0)], [(1,), (1.0,)]):
+        assert len(set(map(stable_hash, same))) == 1
+
+
+def test_different_keys_have_different_hashes():
+    assert len(set(map(stable_hash, KEYS))) == len(KEYS)
+    assert len(set(map(check_hash, KEYS))) == len(KEYS)
+
+
+def test_many_keys_hash_as_each_does():
+    for keys in (KEYS, ["a", "b", "a"], [1, 2, -1, -2], [True, 1, 1.0], [None, math.nan]):
+        assert list(KeyHashes().of(keys)) == list(map(stable_hash, keys))
+
+
+def test_hashes_are_the_same_in_another_process(root):
+    names = "import datetime; from decimal import Decimal; from headwater.spark_listener.rdd_records.keys import stable_hash"
+    asked = f"{names}; print([stable_hash(k) for k in {KEYS!r}])"
+    env = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(root)}
+    runs = [subprocess.run([sys.executable, "-c", asked], env=env, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_a_key_without_a_stable_hash_is_refused():
+    class Own:
+        pass
+
+    with pytest.raises(UnstableKeyError, match="Own"):
+        stable_hash((1, Own()))
