@@ -197,11 +197,11 @@ def _read_index(folder: Path) -> Mapping[str, Kept]:
 def _require_empty(folder: Path, hint: str) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        held = next(folder.iterdir(), None)
+        content = next(folder.iterdir(), None)
     except OSError as error:
         raise ConfigurationError(f"The folder {folder} cannot be made: {error.strerror}.", hint=hint) from error
-    if held is not None:
-        raise ConfigurationError(f"The folder {folder} is not empty: {held.name} is in it.", hint=hint)
+    if content is not None:
+        raise ConfigurationError(f"The folder {folder} is not empty: {content.name} is in it.", hint=hint)
 
 
 def _graph_file(tenant: str) -> str:

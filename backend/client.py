@@ -110,12 +110,12 @@ class RestClient:
         if response.ok:
             return response
         try:
-            said = response.json()
+            body = response.json()
         except ValueError:
             raise HeadwaterError(f"{self._url}{path} answered {response.status_code}, and not in JSON.") from None
-        if said.get("error") == "InvalidProvenance":
-            raise InvalidProvenanceError(said["message"], clause=str(said.get("clause")), hint=said.get("hint"))
-        raise _refusal(said, self._url)
+        if body.get("error") == "InvalidProvenance":
+            raise InvalidProvenanceError(body["message"], clause=str(body.get("clause")), hint=body.get("hint"))
+        raise _refusal(body, self._url)
 
 
 def _unavailable(url: str, error: requests.RequestException) -> UnavailableError:
@@ -129,15 +129,15 @@ def _unavailable(url: str, error: requests.RequestException) -> UnavailableError
     )
 
 
-def _refusal(said: Mapping[str, Any], url: str) -> HeadwaterError:
+def _refusal(body: Mapping[str, Any], url: str) -> HeadwaterError:
     """The error that a body of the service which is not GraphQL's stands for."""
-    kind = _BY_CODE.get(f"{said.get('error')}Error", HeadwaterError)
-    message = str(said.get("message") or said.get("detail") or said)
+    kind = _BY_CODE.get(f"{body.get('error')}Error", HeadwaterError)
+    message = str(body.get("message") or body.get("detail") or body)
     if kind is KeyRequiredError:
         return kind(
             f"{url} wants another key: {message}", hint="Set HEADWATER_API_KEY to what stands in the file `key` of the service's home."
         )
-    return kind(message, hint=said.get("hint"))
+    return kind(message, hint=body.get("hint"))
 
 
 def _asked(request: TraceRequest | ViewRequest) -> dict[str, Any]:

@@ -68,13 +68,13 @@ def _java() -> Finding:
     if java is None:
         return Finding("java", "bad", "no java on the PATH, and no JAVA_HOME", advice)
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding("java", "bad", f"{java}: {error}", advice)
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', told)
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     major = int(found[1]) if found else 0
     major = int(found[2]) if found and major == 1 and found[2] else major  # 1.8 is 8
-    line = next((line for line in told.splitlines() if "version" in line), "it says no version")
+    line = next((line for line in output.splitlines() if "version" in line), "it says no version")
     detail = f"{line} ({java})"
     if major < _JAVA[0]:
         return Finding("java", "bad", detail, advice)

@@ -19,7 +19,7 @@ class ProjectorRole:
         self._file: int | None = None
 
     @property
-    def held(self) -> bool:
+    def taken(self) -> bool:
         return self._file is not None
 
     def take(self) -> bool:

@@ -113,13 +113,13 @@ def database_faults(part: str, path: Path, *, pragma: str) -> Iterator[Fault]:
         return
     try:
         with closing(open_to_read(path)) as database:
-            told = [row[0] for row in database.execute(f"PRAGMA {pragma}")]
+            result = [row[0] for row in database.execute(f"PRAGMA {pragma}")]
             tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error as error:
         yield Fault(part, path, f"it cannot be read: {error}")
         return
-    if told != ["ok"]:
-        yield Fault(part, path, "; ".join(" ".join(str(each).split()) for each in told[:5]))
+    if result != ["ok"]:
+        yield Fault(part, path, "; ".join(" ".join(str(each).split()) for each in result[:5]))
     elif lost := _TABLES[part] - tables:
         yield Fault(part, path, f"it has no table {', '.join(sorted(lost))}")
 

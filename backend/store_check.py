@@ -132,21 +132,21 @@ async def _compare(workspace: Workspace, tenant: str) -> Finding:
     found = await workspace.graph.fingerprint(tenant)
     if found == expected:
         return Finding("graph", ok=True, detail=f"fingerprint {found}")
-    said = _difference(await workspace.graph.counts(tenant), there)
-    return Finding("graph", ok=False, detail=f"fingerprint {found}, the log gives {expected}. {said}")
+    difference = _difference(await workspace.graph.counts(tenant), there)
+    return Finding("graph", ok=False, detail=f"fingerprint {found}, the log gives {expected}. {difference}")
 
 
-def _difference(kept: Mapping[str, int], told: Mapping[str, int]) -> str:
+def _difference(kept: Mapping[str, int], expected: Mapping[str, int]) -> str:
     """In what a graph differs from the log, and what to do, in words that frighten nobody who has but installed a newer version."""
-    kinds = sorted(kept.keys() | told.keys())
-    lacks = [f"{told[kind] - kept.get(kind, 0):,} of kind {kind}" for kind in kinds if told.get(kind, 0) > kept.get(kind, 0)]
-    over = [f"{kept[kind] - told.get(kind, 0):,} of kind {kind}" for kind in kinds if kept.get(kind, 0) > told.get(kind, 0)]
-    said = []
+    kinds = sorted(kept.keys() | expected.keys())
+    lacks = [f"{expected[kind] - kept.get(kind, 0):,} of kind {kind}" for kind in kinds if expected.get(kind, 0) > kept.get(kind, 0)]
+    over = [f"{kept[kind] - expected.get(kind, 0):,} of kind {kind}" for kind in kinds if kept.get(kind, 0) > expected.get(kind, 0)]
+    difference = []
     if lacks:
-        said.append(f"It lacks nodes that the log tells of ({', '.join(lacks)}); one that an older Headwater made does.")
+        difference.append(f"It lacks nodes that the log tells of ({', '.join(lacks)}); one that an older Headwater made does.")
     if over:
-        said.append(f"It has nodes that the log does not tell of ({', '.join(over)}); one that a graph file was imported into has.")
-    if not said:
-        said.append("Its nodes are those of the log; what is stated of them, or flows between them, is not.")
+        difference.append(f"It has nodes that the log does not tell of ({', '.join(over)}); one that a graph file was imported into has.")
+    if not difference:
+        difference.append("Its nodes are those of the log; what is stated of them, or flows between them, is not.")
     lost = "those nodes are lost by it" if over else "nothing is lost by it"
-    return " ".join([*said, f"`headwater store rebuild` makes it again from the log; {lost}."])
+    return " ".join([*difference, f"`headwater store rebuild` makes it again from the log; {lost}."])

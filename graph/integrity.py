@@ -220,9 +220,9 @@ def _check_types(types: Mapping[str, DeclaredType], container: str, child: str, 
             f"{path}: {container} and {child} are not of one hierarchy.", field=path, hint="Actors contain actors, data contain data."
         )
     outer, inner = type_of(container), type_of(child)
-    held = types[outer].holds if outer in types else ()
+    contained = types[outer].holds if outer in types else ()
     allowed = types[inner].within if inner in types else ()
-    if inner not in held and outer not in allowed:
+    if inner not in contained and outer not in allowed:
         raise InvalidInputError(
             f"{path}: a {inner} does not stand in a {outer}.",
             field=path,

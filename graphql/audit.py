@@ -34,10 +34,10 @@ class Act:
     subjects: list[str] = field(default_factory=list)
     records: int | None = None
 
-    def met(self, *told: Sequence[_OfDataset]) -> None:
+    def met(self, *answers: Sequence[_OfDataset]) -> None:
         """Count records that are told, and name their datasets."""
-        self.subjects += dict.fromkeys(record.dataset for records in told for record in records)
-        self.records = (self.records or 0) + sum(map(len, told))
+        self.subjects += dict.fromkeys(record.dataset for records in answers for record in records)
+        self.records = (self.records or 0) + sum(map(len, answers))
 
 
 class Auditor(Protocol):

@@ -23,7 +23,7 @@ from graphql import (
 from strawberry.extensions import SchemaExtension
 
 from headwater.errors import InvalidQueryError
-from headwater.graphql.errors import told
+from headwater.graphql.errors import graphql_error
 from headwater.graphql.limits import MAX_ALIASES, MAX_ARGUMENTS, MAX_COSTLY, MAX_DEPTH, MAX_DOCUMENT, MAX_FIELDS, MAX_NESTING, MAX_TOKENS
 
 # Fields that walk the graph or read files. All others look something up by its id.
@@ -58,7 +58,7 @@ class DocumentLimits(SchemaExtension):
         try:
             check_text(self.execution_context.query or "")
         except InvalidQueryError as error:
-            raise told(error) from error
+            raise graphql_error(error) from error
         self.execution_context.parse_options["max_tokens"] = MAX_TOKENS
         yield
 
@@ -68,7 +68,7 @@ class DocumentLimits(SchemaExtension):
             try:
                 check_document(self.execution_context.graphql_document)
             except InvalidQueryError as error:
-                raise told(error) from error
+                raise graphql_error(error) from error
         yield
 
 

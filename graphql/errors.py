@@ -17,7 +17,7 @@ def is_internal(error: GraphQLError) -> bool:
     return error.original_error is not None and not isinstance(error.original_error, HeadwaterError | GraphQLError)
 
 
-def told(cause: HeadwaterError, error: GraphQLError | None = None) -> GraphQLError:
+def graphql_error(cause: HeadwaterError, error: GraphQLError | None = None) -> GraphQLError:
     """An error of ours as the caller sees it; `error` says where in the document it came up."""
     extensions = {
         "code": type(cause).__name__,
@@ -40,6 +40,6 @@ class DomainErrors(MaskErrors):
         if isinstance(cause, GraphQLError):
             return error
         if isinstance(cause, HeadwaterError):
-            return told(cause, error)
+            return graphql_error(cause, error)
         extensions = {"code": "InternalError", "hint": "The service's log has the details.", "field": None, "transient": False}
         return GraphQLError("The service failed to answer this field.", nodes=error.nodes, path=error.path, extensions=extensions)

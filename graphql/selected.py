@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def asks(info: Info, field: str, names: Collection[str]) -> bool:
     """Whether one of `names` is asked for in a list or object `field` of the answer; what a directive may leave out counts as asked for."""
-    below = [one for chosen in info.selected_fields for one in _fields(chosen.selections) if one.name == field]
-    return any(one.name in names for chosen in below for one in _fields(chosen.selections))
+    selections = [one for chosen in info.selected_fields for one in _fields(chosen.selections) if one.name == field]
+    return any(one.name in names for chosen in selections for one in _fields(chosen.selections))
 
 
 def _fields(selections: Iterable[Selection]) -> Iterable[SelectedField]:

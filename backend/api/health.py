@@ -44,14 +44,14 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     checks["audit"] = parts.audit.state
     found = await asyncio.get_running_loop().run_in_executor(parts.watch.asking, parts.watch.faults)
     for part, faults in groupby(sorted(found, key=lambda fault: fault.part), key=lambda fault: fault.part):
-        checks[part] = _told(list(faults), home)
+        checks[part] = _damage_text(list(faults), home)
     unable = any(checks[part] != "ok" for part in ("log", "graph", "catalog", "key", "disk", "audit"))
     ready = not unable and not checks["projector"].startswith("failed")
     content: dict[str, Any] = {"status": "ready" if ready else "unavailable", "checks": checks, "pending": pending}
     return JSONResponse(content, 200 if ready else 503)
 
 
-def _told(faults: Sequence[Fault], home: Path) -> str:
+def _damage_text(faults: Sequence[Fault], home: Path) -> str:
     first = faults[0]
     name = first.path.relative_to(home) if first.path != home and first.path.is_relative_to(home) else first.path.name
     more = f"; and {len(faults) - 1:,} more files" if len(faults) > 1 else ""

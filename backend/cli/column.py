@@ -105,7 +105,12 @@ def lineage(
     rows = asyncio.run(_ask(dataset, column, home, ask))
     if format is not Format.JSON:
         rows = [
-            {**row, "from": _said(row["from"]), "to": _said(row["to"]), "operations": "; ".join(map(_operation, row["operations"]))}
+            {
+                **row,
+                "from": _place(row["from"]),
+                "to": _place(row["to"]),
+                "operations": "; ".join(map(_operation, row["operations"])),
+            }
             for row in rows
         ]
     empty = "It comes from no column that is known." if direction is Direction.UPSTREAM else "No column that is known is made of it."
@@ -148,12 +153,12 @@ async def find_column(answers: Answers, dataset: str, column: str | None) -> Nod
                 f"No column of {dataset} is named.", field="column", hint="Write DATASET COLUMN, or the id of a column."
             )
         return await answers.find(dataset, NodeKind.COLUMN)
-    held = await answers.find(dataset, NodeKind.DATASET)
-    found = await answers.graph.get(answers.tenant, [node_id(NodeKind.COLUMN, *parse_id(held.id)[1], column)])
+    known = await answers.find(dataset, NodeKind.DATASET)
+    found = await answers.graph.get(answers.tenant, [node_id(NodeKind.COLUMN, *parse_id(known.id)[1], column)])
     if not found:
-        page = await answers.graph.children(answers.tenant, held.id, kinds=[NodeKind.COLUMN], first=_KNOWN)
+        page = await answers.graph.children(answers.tenant, known.id, kinds=[NodeKind.COLUMN], first=_KNOWN)
         there = ", ".join(node.name for node in page.nodes) or "none"
-        raise NotFoundError(f"{held.name} has no column {column} that is known.", hint=f"Its columns are: {there}.")
+        raise NotFoundError(f"{known.name} has no column {column} that is known.", hint=f"Its columns are: {there}.")
     return found[0]
 
 
@@ -163,7 +168,7 @@ async def _ask(dataset: str, column: str | None, home: Path | None, ask: Any) ->
         return found
 
 
-def _said(identifier: str) -> str:
+def _place(identifier: str) -> str:
     _, name, column = parse_id(identifier)[1]
     return f"{dataset_of(name)} {column}"
 

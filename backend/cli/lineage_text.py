@@ -118,8 +118,8 @@ def _dot(shown: Shown) -> Iterator[str]:
         bold = ", penwidth=2" if item["focus"] else ""
         yield f"  {_quoted(item['id'])} [label={_quoted(item['name'])}, shape={shape}{bold}];"
     for edge in shown.edges:
-        said = _said(edge)
-        yield f"  {_quoted(edge['src'])} -> {_quoted(edge['dst'])}{f' [label={_quoted(said)}]' if said else ''};"
+        label = _edge_text(edge)
+        yield f"  {_quoted(edge['src'])} -> {_quoted(edge['dst'])}{f' [label={_quoted(label)}]' if label else ''};"
     yield "}"
 
 
@@ -135,11 +135,11 @@ def _mermaid(shown: Shown) -> Iterator[str]:
         left, right = ("[", "]") if item["kind"] in _DATA else ("([", "])")
         yield f'  {numbers[item["id"]]}{left}"{label}"{right}'
     for edge in shown.edges:
-        said = _said(edge)
-        yield f"  {numbers[edge['src']]} -->{f'|{said}|' if said else ''} {numbers[edge['dst']]}"
+        label = _edge_text(edge)
+        yield f"  {numbers[edge['src']]} -->{f'|{label}|' if label else ''} {numbers[edge['dst']]}"
 
 
-def _said(edge: Item) -> str:
+def _edge_text(edge: Item) -> str:
     """What stands at a link: via how many masked nodes, else its weight where it stands for several flows."""
     if edge["via"]:
         return f"via {edge['via']}"
@@ -211,10 +211,10 @@ def _grow(tree: Any, parent: str, nodes: Mapping[str, Item], following: Mapping[
         branch, current = stack.pop()
         opened = []
         for identifier in sorted(following.get(current, ()), key=lambda found: nodes[found]["name"]):
-            again = identifier in shown
+            repeated = identifier in shown
             item = nodes[identifier]
-            twig = branch.add(_label(item["kind"], item["name"], "see above" if again and following.get(identifier) else ""))
-            if not again:
+            twig = branch.add(_label(item["kind"], item["name"], "see above" if repeated and following.get(identifier) else ""))
+            if not repeated:
                 shown.add(identifier)
                 opened.append((twig, identifier))
         stack += reversed(opened)

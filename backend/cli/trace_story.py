@@ -62,9 +62,9 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
     semantics = "witness: enough to make it again" if answer.semantics is Semantics.WITNESS else "influence: all that had a part"
     story = Text.assemble(f"{_count(len(answer.selected), 'record')} {'→' if request.forward else '←'} {reached}, ", exact)
     story.append(f"  ({semantics}; {answer.elapsed_ms:,.0f} ms)", "dim")
-    for again in answer.found_again:
-        took = f"{again.took_ms:,.0f} ms, estimated {again.estimated_ms:,.0f}"
-        story.append(f"\nFound again in the sources, as no run wrote it: {again.operator} ({took})", "dim")
+    for found in answer.found_again:
+        took = f"{found.took_ms:,.0f} ms, estimated {found.estimated_ms:,.0f}"
+        story.append(f"\nFound again in the sources, as no run wrote it: {found.operator} ({took})", "dim")
     if answer.storage_requests:
         megabytes = answer.storage_bytes / 1e6
         story.append(f"\nAsked of remote storage: {_count(answer.storage_requests, 'request')}, {megabytes:,.1f} MB", "dim")
@@ -165,11 +165,11 @@ def _is_made(hop: Hop) -> bool:
 
 def _operations(hop: Hop) -> list[str]:
     """What the run did: the expressions behind the column that was asked for, or behind all; where none are known, Spark's own words."""
-    said: list[str] = []
+    steps: list[str] = []
     for step in hop.expressions:
         made = ", ".join(f"{one.column} = {one.expression}" for one in step.made)
-        said.append(f"{step.operator}  {made}{'  by ' if made and step.by else ''}{', '.join(step.by)}")
-    return said or list(hop.operations)
+        steps.append(f"{step.operator}  {made}{'  by ' if made and step.by else ''}{', '.join(step.by)}")
+    return steps or list(hop.operations)
 
 
 def _job(identifier: str) -> str:

@@ -137,19 +137,19 @@ class _Derivations:
         key = marshal.dumps(transformations, 2)
         if key not in self._ways:
             self._ways[key] = self._properties(transformations)
-        derived, accessed = self._ways[key]
+        derivation, accessed = self._ways[key]
         if self._job is not None:
             self._statement.link(column, self._job, EdgeKind.ACCESSES, accessed)
         for target in targets:
-            self._statement.link(column, target, EdgeKind.DERIVES, derived)
+            self._statement.link(column, target, EdgeKind.DERIVES, derivation)
 
     def _properties(self, transformations: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Of the derivation and of the access."""
         # Two jobs may derive one column from another in two ways: `transformations` is the last statement, `by:` each job's.
-        derived: dict[str, Any] = {"transformations": transformations} if transformations else {}
+        derivation: dict[str, Any] = {"transformations": transformations} if transformations else {}
         if self._job is not None:
-            derived[f"by:{self._job}"] = transformations
-        return derived, _ways([text(step.get("subtype")) or text(step.get("type")) for step in transformations])
+            derivation[f"by:{self._job}"] = transformations
+        return derivation, _ways([text(step.get("subtype")) or text(step.get("type")) for step in transformations])
 
 
 def _state_accesses(statement: Statement, namespace: str, name: str, stated: Mapping[str, Any], job: str) -> None:

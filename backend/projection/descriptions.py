@@ -53,14 +53,14 @@ def state_quality(statement: Statement, run: str, dataset: str, *facets: Mapping
 
     Of a facet that stands in several of the maps the last counts.
     """
-    told = {name: held[name] for held in facets for name in (_ASSERTIONS, _METRICS) if name in held}
-    if not told:
+    quality = {name: facet[name] for facet in facets for name in (_ASSERTIONS, _METRICS) if name in facet}
+    if not quality:
         return
-    for assertion in objects(mapping(told.get(_ASSERTIONS)).get("assertions")):
+    for assertion in objects(mapping(quality.get(_ASSERTIONS)).get("assertions")):
         if name := text(assertion.get("assertion")):
             result = {part: assertion[part] for part in ("success", "severity", "expected", "actual", "message") if part in assertion}
             _check(statement, run, dataset, text(assertion.get("column")) or "", name, result)
-    metrics = mapping(told.get(_METRICS))
+    metrics = mapping(quality.get(_METRICS))
     own = {part: value for part, value in metrics.items() if not part.startswith("_") and part != "columnMetrics"}
     if own:
         _check(statement, run, dataset, "", "metrics", own)

@@ -121,8 +121,8 @@ class Answerer:
                 yield statement
 
         async with open_export(self._graph, self._records, ask.tenant, request.trace) as export:
-            told = replace(export, records=counted(export.records)) if export.records is not None else export
-            async for chunk in chunks_of(told, request.notation):
+            counted_export = replace(export, records=counted(export.records)) if export.records is not None else export
+            async for chunk in chunks_of(counted_export, request.notation):
                 if ask.number == self._cancelled:
                     break
                 self._send(Part(ask.number, chunk))

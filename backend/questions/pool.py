@@ -32,10 +32,10 @@ _log = logging.getLogger("headwater.questions")
 class QuestionPool:
     """See the module's docstring. What the processes find missing is added to `wanted`; `told` hears how long each question took."""
 
-    def __init__(self, settings: Settings, wanted: WantedTables, told: Callable[[str, float], None] = lambda _, __: None) -> None:
+    def __init__(self, settings: Settings, wanted: WantedTables, on_outcome: Callable[[str, float], None] = lambda _, __: None) -> None:
         self._settings = settings
         self._wanted = wanted
-        self._told = told
+        self._on_outcome = on_outcome
         places = settings.question_processes
         self._turns = Turns(places, each=max(1, places * 2 // 3), waiting=_WAITING)
         self._processes: list[QuestionProcess | None] = [None] * places
@@ -71,7 +71,7 @@ class QuestionPool:
             reply = await self._reply(caller, place, tenant, request, seconds)
             outcome = "refused" if reply.error else "answered"
         finally:
-            self._told(outcome, time.perf_counter() - began)
+            self._on_outcome(outcome, time.perf_counter() - began)
         if reply.error is not None:
             raise reply.error
         for wanted in reply.wanted:

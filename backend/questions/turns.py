@@ -23,7 +23,7 @@ class Turns:
         self._free = list(range(places))
         self._each = each
         self._most = waiting
-        self._held: Counter[str] = Counter()
+        self._at_work: Counter[str] = Counter()
         self._waiting: list[_Waiting] = []
 
     async def take(self, caller: str, patience: float) -> int:
@@ -52,9 +52,9 @@ class Turns:
 
     def give_back(self, caller: str, place: int) -> None:
         """Free a place."""
-        self._held[caller] -= 1
-        if not self._held[caller]:
-            del self._held[caller]
+        self._at_work[caller] -= 1
+        if not self._at_work[caller]:
+            del self._at_work[caller]
         self._free.append(place)
         self._free.sort()
         self._give_out()
@@ -63,7 +63,7 @@ class Turns:
         for waiting in list(self._waiting):
             if not self._free:
                 return
-            if self._held[waiting.caller] < self._each and not waiting.place.done():
+            if self._at_work[waiting.caller] < self._each and not waiting.place.done():
                 self._waiting.remove(waiting)
-                self._held[waiting.caller] += 1
+                self._at_work[waiting.caller] += 1
                 waiting.place.set_result(self._free.pop(0))

@@ -33,7 +33,7 @@ def mended_log(home: Home, backup: Path | None) -> Repair:
         # A log that began anew gave offsets a second time: those entries go on after the others.
         _insert(log, (replace(row, offset=last + place) for place, row in enumerate(others, start=1)))
         last += len(others)
-        held = log.execute("SELECT count(*) FROM entry").fetchone()[0]
+        present = log.execute("SELECT count(*) FROM entry").fetchone()[0]
         log.execute("DELETE FROM sqlite_sequence WHERE name = 'entry'")
         log.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('entry', ?)", [last])
         _bring_dead_letters(home.log, log)
@@ -44,7 +44,7 @@ def mended_log(home: Home, backup: Path | None) -> Repair:
     draft.rename(home.log)
     from_backup = f", {brought:,} come from the backup" if backup is not None else ""
     damaged = f"; the damaged file is {aside.name} now" if aside else ""
-    lost = f"{last - held:,} entries: {gaps}; the graph keeps what they stated until it is rebuilt" if gaps else ""
+    lost = f"{last - present:,} entries: {gaps}; the graph keeps what they stated until it is rebuilt" if gaps else ""
     return Repair(home.log, f"{found + len(others):,} entries came from the damaged file{from_backup}{damaged}", lost)
 
 

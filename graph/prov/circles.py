@@ -35,7 +35,7 @@ class _Search(Generic[T]):
         self._index: dict[T, int] = {}
         self._low: dict[T, int] = {}
         self._stack: list[T] = []
-        self._standing: set[T] = set()
+        self._on_stack: set[T] = set()
         self._components = 0
 
     def run(self, root: T) -> None:
@@ -59,13 +59,13 @@ class _Search(Generic[T]):
     def _met(self, node: T) -> tuple[T, Iterator[T]]:
         self._index[node] = self._low[node] = len(self._index)
         self._stack.append(node)
-        self._standing.add(node)
+        self._on_stack.add(node)
         return node, iter(self._following.get(node, ()))
 
     def _leads_on(self, node: T, after: T) -> bool:
         if after not in self._index:
             return True
-        if after in self._standing:
+        if after in self._on_stack:
             self._low[node] = min(self._low[node], self._index[after])
         return False
 
@@ -73,7 +73,7 @@ class _Search(Generic[T]):
         members: list[T] = []
         while not members or members[-1] != node:
             members.append(self._stack.pop())
-            self._standing.discard(members[-1])
+            self._on_stack.discard(members[-1])
         if len(members) > 1 or node in self._following.get(node, ()):
             self.found.update(dict.fromkeys(members, self._components))
             self._components += 1

@@ -50,8 +50,8 @@ class Flows:
         writers = {writer_of(node.id) for node in nodes.values() if node.kind is NodeKind.VERSION} - nodes.keys()
         nodes |= {node.id: node for node in await graph.get(tenant, sorted(writers))}
         runs = {identifier: node for identifier, node in sorted(nodes.items()) if node.kind is NodeKind.RUN}
-        held = [identifier for identifier, node in sorted(nodes.items()) if node.kind in (NodeKind.RUN, NodeKind.PARTITION)]
-        flows = cls(runs, nodes, await graph.ancestors(tenant, held))
+        containers = [identifier for identifier, node in sorted(nodes.items()) if node.kind in (NodeKind.RUN, NodeKind.PARTITION)]
+        flows = cls(runs, nodes, await graph.ancestors(tenant, containers))
         for edge in sorted(subgraph.edges, key=lambda edge: (edge.src, edge.dst)):
             if edge.kind is EdgeKind.READS and edge.dst in runs:
                 flows.reads.setdefault(edge.dst, []).append(edge.src)

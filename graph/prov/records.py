@@ -77,10 +77,10 @@ class RecordStatements:
         for pair in traced.pairs():
             yield self._derivation(pair)
         for file, row, vague in traced.vague():
-            yield self._derived(self._name(file, row), iri(self._files[vague].partition), file)
+            yield self._was_derived(self._name(file, row), iri(self._files[vague].partition), file)
         for dataset in traced.datasets:
             for file, row in traced.selected():
-                yield self._derived(self._name(file, row), iri(dataset), file)
+                yield self._was_derived(self._name(file, row), iri(dataset), file)
 
     def _entities(self, places: Iterator[tuple[int, int]]) -> Iterator[Statement]:
         at, file, lines = -1, None, None
@@ -99,9 +99,9 @@ class RecordStatements:
         selected, reached = self._name(*pair[:2]), self._name(*pair[2:])
         if pair in self._circular:
             return Statement(Kind.INFLUENCE, None, (reached, selected) if self._forward else (selected, reached))
-        return self._derived(selected, reached, pair[2] if self._forward else pair[0])
+        return self._was_derived(selected, reached, pair[2] if self._forward else pair[0])
 
-    def _derived(self, selected: str, reached: str, product: int) -> Statement:
+    def _was_derived(self, selected: str, reached: str, product: int) -> Statement:
         run = iri(self._run) if self._run is not None and self._files[product].writer == self._run else None
         ends = (reached, selected) if self._forward else (selected, reached)
         return Statement(Kind.DERIVATION, None, (*ends, run, None, None))

@@ -78,13 +78,13 @@ def _asked(request: ViewRequest) -> Iterator[tuple[str, Any]]:
     yield from (("direction", request.direction.value), ("depth", request.depth))
     yield from (("data", request.data.value), ("actors", request.actors.value))
     yield from (("open", f"{identifier}={level}") for identifier, level in sorted(request.open.items()))
-    yield from (("mask", _said(mask)) for mask in request.masks)
+    yield from (("mask", _mask_text(mask)) for mask in request.masks)
     yield from (("endsOnly", request.ends_only or None), ("asOf", request.as_of), ("since", request.since), ("until", request.until))
     if request.between:
         yield from (("between", identifier) for side in request.between for identifier in side)
 
 
-def _said(mask: Mask) -> str:
+def _mask_text(mask: Mask) -> str:
     """A mask as it was asked for, without names: that of a hidden thing would tell what the document must not."""
     if mask.by in _NAMING and not mask.negated:
         return f"{mask.by}: {len(mask.values)}"

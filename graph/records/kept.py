@@ -76,13 +76,13 @@ class KeptTables:
         parts: dict[str, list[Longs]] = {name: [] for name in columns}
         count = 0
         for group in groups.tolist():
-            held = self._keys(file, footer, group)
-            rows = _among(held, keys)
+            present = self._keys(file, footer, group)
+            rows = _among(present, keys)
             count += len(rows)
             if count > most:
                 return None
             if len(rows):
-                found.append(held[rows])
+                found.append(present[rows])
                 for name, column in zip(columns, self._columns(file, footer, group, columns), strict=True):
                     parts[name].append(column[rows])
         if _as_it_is(path) != file:
@@ -184,27 +184,27 @@ def _footer_of(metadata: pq.FileMetaData) -> _Footer | None:
     bounds = np.empty((2, metadata.num_row_groups, keys), np.int64)
     for group in range(metadata.num_row_groups):
         for place in range(keys):
-            told = metadata.row_group(group).column(place).statistics
+            statistics = metadata.row_group(group).column(place).statistics
             if not metadata.row_group(group).num_rows:
                 bounds[:, group, place] = 1, 0  # no key lies between
-            elif told is None or not told.has_min_max:
+            elif statistics is None or not statistics.has_min_max:
                 return None
             else:
-                bounds[:, group, place] = told.min, told.max
+                bounds[:, group, place] = statistics.min, statistics.max
     if keys == 1:
         return _Footer(metadata, names, *bounds[:, :, 0])
     # A row's bounds hold for all files of its group together, so these are wider than need be, never too narrow.
     return _Footer(metadata, names, *(place_key(end[:, 0], end[:, 1]) for end in bounds))
 
 
-def _among(held: Longs, keys: Longs) -> Longs:
+def _among(present: Longs, keys: Longs) -> Longs:
     """The places in `held`, which ascends, of what is among `keys`."""
     if len(keys) == 1:
-        low, high = np.searchsorted(held, keys[0], "left"), np.searchsorted(held, keys[0], "right")
+        low, high = np.searchsorted(present, keys[0], "left"), np.searchsorted(present, keys[0], "right")
         return np.arange(low, high, dtype=np.int64)
-    places = np.searchsorted(keys, held)
+    places = np.searchsorted(keys, present)
     places[places == len(keys)] = 0
-    return np.flatnonzero(keys[places] == held).astype(np.int64)
+    return np.flatnonzero(keys[places] == present).astype(np.int64)
 
 
 def _joined(arrays: Sequence[Longs]) -> Longs:

@@ -167,14 +167,14 @@ class ManySourceFiles(_Stored):
         self._source = source
 
     def __len__(self) -> int:
-        return self._told[0]
+        return self._counts[0]
 
     def __iter__(self) -> Iterator[SourceFile]:
         return map(_file, self._rows(f"SELECT {_FILE} FROM source WHERE source = ? ORDER BY ordinal", self._source))
 
     @property
     def by_path(self) -> bool:
-        return bool(self._told[1])
+        return bool(self._counts[1])
 
     def at(self, ordinal: int) -> SourceFile | None:
         question = f"SELECT {_FILE} FROM source WHERE source = ? AND ordinal <= ? ORDER BY ordinal DESC LIMIT 1"
@@ -199,7 +199,7 @@ class ManySourceFiles(_Stored):
         ]
 
     @cached_property
-    def _told(self) -> tuple[int, int]:
+    def _counts(self) -> tuple[int, int]:
         rows = self._rows("SELECT files, by_path FROM told WHERE source = ?", self._source)
         return (rows[0][0], rows[0][1]) if rows else (0, 1)
 

@@ -218,16 +218,16 @@ class AssociationStore:
         if next(self.kept_folders(self.root), None) is None:
             return
         _log.info("the catalog of captures is made anew from what is kept; with many captures that takes minutes")
-        entered = sum(self._enter_all(tenant, tell=True) for tenant in tenants)
+        entered = sum(self._enter_all(tenant, report=True) for tenant in tenants)
         _log.info("the catalog has %d captures", entered)
 
-    def _enter_all(self, tenant: str, *, tell: bool = False) -> int:
+    def _enter_all(self, tenant: str, *, report: bool = False) -> int:
         entered = 0
         for folder in self._kept(tenant):
             try:
                 manifest, files = read_manifest(folder), read_files(folder)
             except (FileNotFoundError, DamagedError) as error:
-                if not tell:
+                if not report:
                     raise
                 _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
                 continue

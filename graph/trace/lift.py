@@ -89,8 +89,8 @@ async def _reasons(graph: GraphStore, tenant: str, jobs: Collection[str]) -> dic
     """Why records were not followed through each job, as its last run's ledger tells; where that tells nothing, it is left out."""
     last = {job.id: str(job.properties["lastRun"]) for job in await graph.get(tenant, sorted(jobs)) if "lastRun" in job.properties}
     runs = {run.id: run for run in await graph.get(tenant, sorted(last.values()))} if last else {}
-    told = {job: _refusals(runs[run].properties) for job, run in last.items() if run in runs}
-    return {job: "; ".join(reasons) for job, reasons in told.items() if reasons}
+    refusals = {job: _refusals(runs[run].properties) for job, run in last.items() if run in runs}
+    return {job: "; ".join(reasons) for job, reasons in refusals.items() if reasons}
 
 
 def _refusals(run: Mapping[str, Any]) -> list[str]:

@@ -63,7 +63,9 @@ def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: 
     """
     places = places_of(files, rows)
     read = [file for file in files if file.number in {number for number, _ in places}]
-    found = (_told if format_of(shape.format).names_columns and not values else _read)(session.database, session, shape, read, places)
+    found = (_places_only if format_of(shape.format).names_columns and not values else _read)(
+        session.database, session, shape, read, places
+    )
     _check_found(session, places, found.records)
     return found
 
@@ -139,11 +141,11 @@ def _alike(session: Session, shape: Shape, files: Sequence[KnownFile], names: Se
     """The names, in lower case, that several columns of a file have but for case. To DuckDB the second of `a` is `a_1`: among `names`."""
     if not any(number.isdigit() and stem in names for stem, _, number in (name.rpartition("_") for name in names)):
         return set()
-    held = [[name for name, _ in shape.columns]]
+    name_lists = [[name for name, _ in shape.columns]]
     if format_of(shape.format).names_columns:
-        told = footers(session.database, [file.readable() for file in files])
-        held = [[name for name, _ in footer.columns] for footer in told]
-    return {name for one in held for name, times in Counter(map(str.lower, one)).items() if times > 1}
+        known = footers(session.database, [file.readable() for file in files])
+        name_lists = [[name for name, _ in footer.columns] for footer in known]
+    return {name for one in name_lists for name, times in Counter(map(str.lower, one)).items() if times > 1}
 
 
 def _check_meant(session: Session, predicate: str, alike: Collection[str]) -> None:
@@ -178,12 +180,12 @@ def _read(database: Database, session: Session, shape: Shape, files: Sequence[Kn
     return read
 
 
-def _told(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> Read:
+def _places_only(database: Database, session: Session, shape: Shape, files: Sequence[KnownFile], places: Sequence[Place]) -> Read:
     """The same records of Parquet files without their values."""
-    told = footers(database, [file.readable() for file in files])
-    rows = {file.number: footer.rows for file, footer in zip(files, told, strict=True)}
+    known = footers(database, [file.readable() for file in files])
+    rows = {file.number: footer.rows for file, footer in zip(files, known, strict=True)}
     found = sorted({place for place in places if place[1] < rows[place[0]]})
-    return Read(_named_in(told, shape), {place: _bare(session, place) for place in found})
+    return Read(_named_in(known, shape), {place: _bare(session, place) for place in found})
 
 
 def own_names(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> Sequence[str]:
@@ -193,9 +195,9 @@ def own_names(session: Session, shape: Shape, files: Sequence[KnownFile], names:
     return _named_in(footers(session.database, [file.readable() for file in files]), shape)
 
 
-def _named_in(told: Sequence[Footer], shape: Shape) -> list[str]:
+def _named_in(known: Sequence[Footer], shape: Shape) -> list[str]:
     """The columns of files and of their folders, each once."""
-    return list(dict.fromkeys([*(name for footer in told for name, _ in footer.columns), *(name for name, _ in shape.partitions)]))
+    return list(dict.fromkeys([*(name for footer in known for name, _ in footer.columns), *(name for name, _ in shape.partitions)]))
 
 
 def column_names(session: Session, table: str) -> list[str]:

@@ -176,7 +176,7 @@ class Session:
 
     def columns(self, table: str) -> Columns | None:
         """The columns of a table of longs, in memory; None where it is large, or no table but a query, or holds nulls."""
-        known = self.database.held(table)
+        known = self.database.columns(table)
         if known is not None or self._counts.get(table, self.most) >= self.most:
             return known
         fetched = self.database.execute(f"FROM {table}").fetchnumpy()

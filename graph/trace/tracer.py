@@ -27,7 +27,7 @@ _TRACERS: weakref.WeakKeyDictionary[AssociationStore, Tracer] = weakref.WeakKeyD
 _LOCK = threading.Lock()
 _MAX_PLANS = 512
 _MEMORY = "2GB"  # beyond it DuckDB spills
-_HELD = 4_000_000  # rows of a table that may be held in memory instead; of two columns 64 MB
+_ROWS_IN_MEMORY = 4_000_000  # rows of a table that may be held in memory instead; of two columns 64 MB
 _LEFT = 24 * 3600.0  # seconds after which a folder is nobody's: whoever spills to one touches it with each trace
 _LITTLE = "32MB"  # where the answer is read in one pass, what waits for its turn may as well wait on disk
 
@@ -35,9 +35,9 @@ _LITTLE = "32MB"  # where the answer is read in one pass, what waits for its tur
 class Tracer:
     """Opens sessions over one store. Safe to use from several threads; a session belongs to one trace."""
 
-    def __init__(self, store: AssociationStore, *, held: int = _HELD, **config: str | int) -> None:
+    def __init__(self, store: AssociationStore, *, rows_in_memory: int = _ROWS_IN_MEMORY, **config: str | int) -> None:
         self._store = weakref.ref(store)
-        self._held = held
+        self._rows_in_memory = rows_in_memory
         self._spill = _spill(store.root)
         self._spilled = False
         self._database = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(self._spill), **config})
@@ -74,7 +74,7 @@ class Tracer:
         try:
             with self._database.cursor() as cursor:
                 cursor.execute("SET enable_progress_bar = false")  # it would stand in the answer of a command
-                session = Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._held)
+                session = Session(store, tenant, cursor, self._reader, self._kept_tables, captures, most=self._rows_in_memory)
                 self._sessions.add(session)
                 try:
                     yield session
@@ -97,7 +97,7 @@ def _closed(database: duckdb.DuckDBPyConnection) -> None:
 @contextmanager
 def sparing_session(store: AssociationStore, tenant: str, *, memory: str = _LITTLE, **config: str | int) -> Iterator[Session]:
     """A session on a database of its own, which keeps little in memory and is gone afterwards: for a trace of any size, read once."""
-    tracer = Tracer(store, held=0, memory_limit=memory, threads=1, **config)
+    tracer = Tracer(store, rows_in_memory=0, memory_limit=memory, threads=1, **config)
     try:
         with tracer.session(tenant) as session:
             yield session
@@ -118,8 +118,8 @@ def _spill(root: Path) -> Path:
     folder = root / ".spill"
     for left in (*folder.glob("*"), *Path(tempfile.gettempdir()).glob(f"{SCRATCH}*")):
         with suppress(FileNotFoundError):  # another database was closed meanwhile
-            told = left.stat()
-            if told.st_mtime < time.time() - _LEFT and told.st_uid == os.getuid():  # of a process that was killed
+            status = left.stat()
+            if status.st_mtime < time.time() - _LEFT and status.st_uid == os.getuid():  # of a process that was killed
                 shutil.rmtree(left, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     return folder / uuid4().hex

@@ -24,7 +24,7 @@ class _Search:
         self._steps = steps
         self._low: dict[int, int] = {}
         self._stack: list[int] = []
-        self._standing: set[int] = set()
+        self._on_stack: set[int] = set()
 
     def walk(self, root: int) -> None:
         work = [(root, self._enter(root))]
@@ -35,7 +35,7 @@ class _Search:
                 if other not in index:
                     work.append((other, self._enter(other)))
                     break
-                if other in self._standing and index[other] < low[node]:
+                if other in self._on_stack and index[other] < low[node]:
                     low[node] = index[other]
             else:
                 work.pop()
@@ -47,7 +47,7 @@ class _Search:
     def _enter(self, node: int) -> Iterator[int]:
         self.index[node] = self._low[node] = len(self.index)
         self._stack.append(node)
-        self._standing.add(node)
+        self._on_stack.add(node)
         return iter(self._steps(node))
 
     def _leave(self, root: int) -> None:
@@ -56,5 +56,5 @@ class _Search:
             place -= 1
         component = self._stack[place:]
         del self._stack[place:]
-        self._standing.difference_update(component)
+        self._on_stack.difference_update(component)
         self.found.append(component)

@@ -38,7 +38,7 @@ async def add_inputs(graph: GraphStore, tenant: str, request: ViewRequest, atoms
     inferred = unknown = 0
     while fresh := [each for each in _runs_within(request, atoms) if each not in seen]:
         seen.update(fresh)
-        inputs = _untold(atoms, await graph.get(tenant, fresh))
+        inputs = _inputs_without_files(atoms, await graph.get(tenant, fresh))
         versions = await _versions(graph, tenant, {read.dataset for read in inputs})
         new: set[str] = set()
         for read in inputs:
@@ -63,7 +63,7 @@ def _runs_within(request: ViewRequest, atoms: Atoms) -> list[str]:
     return [atoms.ids[atom] for atom in sorted(reached) if kind_of(atoms.ids[atom]) is NodeKind.RUN]
 
 
-def _untold(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
+def _inputs_without_files(atoms: Atoms, runs: Iterable[Node]) -> list[_Input]:
     by_run: dict[str, set[str]] = {}  # the datasets that it read files or versions of
     for src, dst in atoms.edges:
         if kind_of(atoms.ids[src]) in DATA:

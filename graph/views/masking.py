@@ -102,12 +102,12 @@ class Hiding:
 
 def tags_of(node: Node) -> set[str]:
     """Tags that are stated of the node as such: by users, by OpenLineage's tags facet (as `key` and `key=value`), or as a list of texts."""
-    return _standing(node, {*descriptions_of(node).tags, *_tags(node, None)})
+    return _without_withdrawn(node, {*descriptions_of(node).tags, *_tags(node, None)})
 
 
 def field_tags(column: Node, dataset: Node | None) -> set[str]:
     """Tags of a column: its own, and those that its dataset's facet states of the field."""
-    return _standing(column, tags_of(column) | (_tags(dataset, column.name) if dataset else set()))
+    return _without_withdrawn(column, tags_of(column) | (_tags(dataset, column.name) if dataset else set()))
 
 
 def owners_of(node: Node) -> list[str]:
@@ -124,7 +124,7 @@ def layer_of(node: Node) -> str | None:
     return next((tag.partition("=")[2] for tag in sorted(tags_of(node)) if tag.startswith("layer=")), None)
 
 
-def _standing(node: Node, tags: set[str]) -> set[str]:
+def _without_withdrawn(node: Node, tags: set[str]) -> set[str]:
     """Without those that users took back, by key or as `key=value`."""
     gone = withdrawn(node, Aspect.TAG)
     return {tag for tag in tags if not gone & {tag, tag.partition("=")[0]}} if gone else tags

@@ -63,13 +63,13 @@ class _Plan:
         self._zoom = zoom
         self._numbers: dict[str, int] = {}
         self._scans: dict[str, list[int]] = {}
-        self._below: list[tuple[str, Collection[str]]] = []
+        self._children: list[tuple[str, Collection[str]]] = []
 
     def add(self, operator: str, dataset: object, children: Collection[str]) -> None:
         """Take an operator in; `dataset` is what it scans, if it does."""
         self._numbers[operator] = len(self._atoms.ids)
         self._atoms.ids.append(operator)
-        self._below.append((operator, children))
+        self._children.append((operator, children))
         if isinstance(dataset, str):
             self._scans.setdefault(dataset, []).append(self._numbers[operator])
 
@@ -80,12 +80,12 @@ class _Plan:
 
     def roots(self) -> list[int]:
         """The operators that no other reads."""
-        read = {child for _, children in self._below for child in children}
+        read = {child for _, children in self._children for child in children}
         return [number for operator, number in self._numbers.items() if operator not in read]
 
     def steps(self) -> list[tuple[int, int]]:
         """From each operator to the one that reads it."""
-        steps = [(child, operator) for operator, children in self._below for child in children if child in self._numbers]
+        steps = [(child, operator) for operator, children in self._children for child in children if child in self._numbers]
         return [(self._numbers[child], self._numbers[operator]) for child, operator in steps]
 
     def all(self) -> list[int]:

@@ -119,8 +119,8 @@ async def _around(graph: GraphStore, tenant: str, request: ViewRequest, focus: S
     finest = _finest(ids, edges, parents)
     # A version whose every flow its files have as well is known by those: alone it would stand beside them, joined to nothing.
     joined = {end for edge in finest for end in edge}
-    held = {parent for each in ids if kind_of(each) is NodeKind.PARTITION for parent in parents.get(each, ())}
-    start = [number for number in start if number in joined or ids[number] not in held]
+    in_parts = {parent for each in ids if kind_of(each) is NodeKind.PARTITION for parent in parents.get(each, ())}
+    start = [number for number in start if number in joined or ids[number] not in in_parts]
     return Atoms(ids, finest, start, parents, past_limit(cone, request), notes)
 
 

@@ -48,10 +48,10 @@ async def open_stages(graph: GraphStore, tenant: str, request: ViewRequest, atom
 async def _inside(graph: GraphStore, tenant: str, containers: Sequence[str], kind: NodeKind) -> dict[str, list[Node]]:
     """What some containers hold of a kind, by container."""
     edges = await graph.neighbours(tenant, containers, direction=Direction.DOWNSTREAM, kinds=[EdgeKind.CONTAINS]) if containers else []
-    held = {edge.dst: edge.src for edge in edges if kind_of(edge.dst) is kind}
+    parents = {edge.dst: edge.src for edge in edges if kind_of(edge.dst) is kind}
     found: dict[str, list[Node]] = {}
-    for node in await graph.get(tenant, sorted(held)):
-        found.setdefault(held[node.id], []).append(node)
+    for node in await graph.get(tenant, sorted(parents)):
+        found.setdefault(parents[node.id], []).append(node)
     return found
 
 

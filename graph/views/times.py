@@ -48,7 +48,7 @@ async def in_time(
     around = await graph.cone(tenant, actors, direction=Direction.BOTH, kinds=asked, depth=1, limit=MAX_REACHED, facts=True)
     stated = [Flow(around.ids[src], around.ids[dst], *facts) for (src, dst), facts in zip(around.edges, around.facts, strict=True)]
     latest = latest_statements(stated, request.as_of)
-    return [not flow.first or stands(flow, request.as_of, latest) for flow in flows]
+    return [not flow.first or is_current(flow, request.as_of, latest) for flow in flows]
 
 
 def silence(request: ViewRequest, flows: Sequence[Flow], there: Sequence[bool], focus: Collection[str]) -> list[str]:
@@ -83,7 +83,7 @@ def latest_statements(flows: Iterable[Flow], instant: str) -> dict[Side, str]:
     return latest
 
 
-def stands(flow: Flow, instant: str, latest: Mapping[Side, str]) -> bool:
+def is_current(flow: Flow, instant: str, latest: Mapping[Side, str]) -> bool:
     """Whether a flow was there as of an instant."""
     if time_of(flow.first) > instant:
         return False

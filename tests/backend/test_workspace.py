@@ -138,7 +138,7 @@ async def test_while_another_has_the_role_the_log_is_left_to_it(tmp_path: Path) 
         assert await workspace.settle(patience=0.3) == 1
         other.release()
         assert await workspace.settle() == 0
-        assert not workspace.role.held
+        assert not workspace.role.taken
 
 
 def test_the_role_ends_with_its_process(tmp_path: Path) -> None:

@@ -52,12 +52,12 @@ class Normal:
 
     facts: list[Fact] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
-    _standing: dict[int, Term] = field(default_factory=dict)
+    _values: dict[int, Term] = field(default_factory=dict)
     _unknowns: int = 0
 
     def of(self, term: Term) -> Term:
         """What a term stands for now."""
-        while isinstance(term, int) and (known := self._standing.get(term)) is not None:
+        while isinstance(term, int) and (known := self._values.get(term)) is not None:
             term = known
         return term
 
@@ -72,9 +72,9 @@ class Normal:
         if first == second:
             return True
         if isinstance(first, int) and second is not None:
-            self._standing[first] = second
+            self._values[first] = second
         elif isinstance(second, int) and first is not None:
-            self._standing[second] = first
+            self._values[second] = first
         else:
             return isinstance(first, str) and isinstance(second, str) and same_instant(first, second)
         return True
@@ -94,10 +94,10 @@ def normalise(statements: Sequence[Statement]) -> Normal:
         _merge(normal, facts, 22)
     changed = True
     while changed:
-        before = len(normal._standing)  # noqa: SLF001 - its own module
+        before = len(normal._values)  # noqa: SLF001 - its own module
         _merge_keys(normal)
         _merge_times(normal, activities)
-        changed = len(normal._standing) > before  # noqa: SLF001
+        changed = len(normal._values) > before  # noqa: SLF001
     normal.violations = list(dict.fromkeys(normal.violations))
     return normal
 
@@ -149,9 +149,9 @@ def _merge(normal: Normal, facts: Sequence[Fact], constraint: int) -> None:
         for place, (first, second) in enumerate(zip(facts[0].args, other.args, strict=True)):
             if not normal.unify(first, second):
                 argument = SHAPES[other.kind].arguments[place]
-                said = f"{_shown(normal.of(first))} and {_shown(normal.of(second))}"
+                both = f"{_shown(normal.of(first))} and {_shown(normal.of(second))}"
                 _violated(
-                    normal, constraint, f"{other.kind} {_shown(normal.of(other.id))} has two values of {argument}: {said}", facts[0], other
+                    normal, constraint, f"{other.kind} {_shown(normal.of(other.id))} has two values of {argument}: {both}", facts[0], other
                 )
 
 
@@ -163,9 +163,9 @@ def _merge_times(normal: Normal, activities: dict[str, list[Fact]]) -> None:
         place, constraint = (0, 28) if fact.kind is Kind.START else (1, 29)
         for activity in activities.get(str(normal.of(fact.args[0])), ())[:1]:
             if not normal.unify(activity.args[place], fact.args[3]):
-                said = f"{_shown(normal.of(activity.args[place]))} and {_shown(normal.of(fact.args[3]))}"
+                both = f"{_shown(normal.of(activity.args[place]))} and {_shown(normal.of(fact.args[3]))}"
                 _violated(
-                    normal, constraint, f"the activity {activity.id} has two times of its {fact.kind[3:-2].lower()}: {said}", activity, fact
+                    normal, constraint, f"the activity {activity.id} has two times of its {fact.kind[3:-2].lower()}: {both}", activity, fact
                 )
 
 

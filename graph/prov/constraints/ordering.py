@@ -78,10 +78,10 @@ def check_order(statements: Sequence[Statement], normal: Normal) -> list[Violati
     order = _Order(statements, normal)
     component = components(order.following)
     broken = [step for step in order.strict if component.get(step[0], -1) == component.get(step[1], -2)]
-    return [_told(order, component, *step) for step in broken[:_MOST]]
+    return [_violation(order, component, *step) for step in broken[:_MOST]]
 
 
-def _told(order: _Order, component: Mapping[_Event, int], first: _Event, second: _Event, line: int) -> Violation:
+def _violation(order: _Order, component: Mapping[_Event, int], first: _Event, second: _Event, line: int) -> Violation:
     way = _way(order, component, second, first)
     reasons = sorted({order.reason[step] for step in way})
     by = f"constraint{'s' if len(reasons) > 1 else ''} {', '.join(map(str, reasons))}"

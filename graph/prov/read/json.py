@@ -29,15 +29,15 @@ def read_json(text: str) -> Document:
     """
     outline = _Outline(text)
     document = Document()
-    held: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for key, _ in outline.members("the document"):
-        held[key] = outline.at
+        lines[key] = outline.at
         outline.skip()
     outline.end()
-    document.namespaces = _prefixes(outline, held.pop("prefix", None))
+    document.namespaces = _prefixes(outline, lines.pop("prefix", None))
     scope = Scope({"" if prefix == "default" else prefix: base for prefix, base in document.namespaces.items()})
-    bundles = held.pop("bundle", None)
-    document.statements = list(_statements(outline, held, scope))
+    bundles = lines.pop("bundle", None)
+    document.statements = list(_statements(outline, lines, scope))
     if bundles is not None:
         outline.at = bundles
         for name, line in outline.members("bundle"):
@@ -165,8 +165,8 @@ def _prefixes(outline: _Outline, at: int | None) -> dict[str, str]:
     return declared
 
 
-def _statements(outline: _Outline, held: Mapping[str, int], scope: Scope) -> Iterator[Statement]:
-    for name, at in held.items():
+def _statements(outline: _Outline, lines: Mapping[str, int], scope: Scope) -> Iterator[Statement]:
+    for name, at in lines.items():
         kind = _KINDS.get(name)
         if kind is None:
             raise InvalidProvenanceError(

@@ -43,9 +43,11 @@ class Scope:
             prefix, local = "", name
         base = self.bases.get(prefix)
         if base is None:
-            said = f"the prefix of {name!r} is not declared" if colon else f"{name!r} has no prefix, and no default namespace is declared"
+            problem = (
+                f"the prefix of {name!r} is not declared" if colon else f"{name!r} has no prefix, and no default namespace is declared"
+            )
             raise InvalidProvenanceError(
-                f"{said}.", line=line, clause="PROV-DM 5.7.1", hint=f"Declared are: {', '.join(sorted(self.bases))}."
+                f"{problem}.", line=line, clause="PROV-DM 5.7.1", hint=f"Declared are: {', '.join(sorted(self.bases))}."
             )
         return base + local
 

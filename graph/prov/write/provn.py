@@ -21,7 +21,7 @@ def write_provn(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterato
     yield f"document\n{declared}"
     yield from bundles_last(
         items,
-        said=lambda statement: f"  {_statement(statement, names)}\n",
+        write=lambda statement: f"  {_statement(statement, names)}\n",
         opened=lambda bundle: f"bundle {names.in_provn(bundle)}\n{declared}",
         closed="endBundle\n",
     )

@@ -72,9 +72,9 @@ def _statement(statement: Statement) -> str:
     kind, identifier, args, attributes, _ = statement
     subject = _iri(identifier or "") if not args or kind is Kind.ACTIVITY else _iri(args[0] or "")
     if kind in (Kind.ENTITY, Kind.ACTIVITY, Kind.AGENT):
-        said = [f"a prov:{kind.capitalize()}", *map(_attribute, attributes)]
+        predicates = [f"a prov:{kind.capitalize()}", *map(_attribute, attributes)]
         times = zip(("startedAtTime", "endedAtTime"), args, strict=False)
-        return f"{subject} {' ; '.join([*said, *(f'prov:{name} {_time(time)}' for name, time in times if time)])} .\n"
+        return f"{subject} {' ; '.join([*predicates, *(f'prov:{name} {_time(time)}' for name, time in times if time)])} .\n"
     if kind in _PLAIN:
         return f"{subject} prov:{_PLAIN[kind]} {_iri(args[1] or '')} .\n"
     if kind is Kind.MENTION:
@@ -83,16 +83,16 @@ def _statement(statement: Statement) -> str:
     plain = f"{subject} prov:{relation.property} {_iri(args[1])}" if args[1] else subject
     if identifier is None and not attributes and args[1] and not any(args[2:]):
         return f"{plain} .\n"
-    said = [f"a prov:{relation.type}", *map(_attribute, attributes)]
-    said += [
+    predicates = [f"a prov:{relation.type}", *map(_attribute, attributes)]
+    predicates += [
         f"prov:{name} {_time(value) if name == 'atTime' else _iri(value)}"
         for name, value in zip(relation.arguments, args[1:], strict=False)
         if value
     ]
     if identifier is not None:
-        qualified = f"prov:{relation.qualified} {_iri(identifier)} .\n{_iri(identifier)} {' ; '.join(said)}"
+        qualified = f"prov:{relation.qualified} {_iri(identifier)} .\n{_iri(identifier)} {' ; '.join(predicates)}"
     else:
-        qualified = f"prov:{relation.qualified} [ {' ; '.join(said)} ]"
+        qualified = f"prov:{relation.qualified} [ {' ; '.join(predicates)} ]"
     return f"{plain}{' ; ' if args[1] else ' '}{qualified} .\n"
 
 

@@ -41,13 +41,13 @@ class Spool:
             yield rest.decode()
 
 
-def bundles_last(items: Iterable[Item], said: Callable[[Statement], str], opened: Callable[[str], str], closed: str) -> Iterator[str]:
+def bundles_last(items: Iterable[Item], write: Callable[[Statement], str], opened: Callable[[str], str], closed: str) -> Iterator[str]:
     """Statements as they come, then the bundles, for grammars that want them last: `opened` begins one of an id, `closed` ends it."""
     bundles = Spool()
     inside = False
     for item in items:
         if isinstance(item, Statement):
-            text = said(item)
+            text = write(item)
             if inside:
                 bundles.add(text)
             else:

@@ -28,7 +28,7 @@ def write_xml(items: Iterable[Item], namespaces: Mapping[str, str]) -> Iterator[
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<prov:document{declared} xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
     yield from bundles_last(
         items,
-        said=lambda statement: _statement(statement, names),
+        write=lambda statement: _statement(statement, names),
         opened=lambda bundle: f"<prov:bundleContent prov:id={quoteattr(names.compact(bundle))}>\n",
         closed="</prov:bundleContent>\n",
     )

@@ -35,9 +35,9 @@ def shape_of(kind: str | None) -> tuple[int, int] | None:
 
 def widens(given: str | None, wanted: str | None) -> bool:
     """Whether every value of the first type, a decimal or a whole number, is one of the second, a decimal."""
-    held = (_DIGITS[given], 0) if given in _DIGITS else shape_of(given)
+    kept = (_DIGITS[given], 0) if given in _DIGITS else shape_of(given)
     asked = shape_of(wanted)
-    return held is not None and asked is not None and held[0] <= asked[0] and held[1] <= asked[1]
+    return kept is not None and asked is not None and kept[0] <= asked[0] and kept[1] <= asked[1]
 
 
 def computed(fn: str, parts: list[str], kinds: list[str | None], result: str | None) -> str | None:

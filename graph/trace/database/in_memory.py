@@ -32,7 +32,7 @@ class Database:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._held: dict[str, Columns] = {}
+        self._tables: dict[str, Columns] = {}
         self._waiting: set[str] = set()
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
@@ -45,7 +45,7 @@ class Database:
         """The connection, with the held tables that a query names in it."""
         if self._waiting:
             for name in self._waiting.intersection(_NAME.findall(query)):
-                self.register(name, dict(self._held[name]))
+                self.register(name, dict(self._tables[name]))
                 self._waiting.remove(name)
         return self._connection
 
@@ -94,14 +94,14 @@ class Database:
 
     def hold(self, columns: Columns) -> str:
         """Hold a table; its name."""
-        name = f"h{len(self._held)}"
-        self._held[name] = columns
+        name = f"h{len(self._tables)}"
+        self._tables[name] = columns
         self._waiting.add(name)
         return name
 
-    def held(self, name: str) -> Columns | None:
+    def columns(self, name: str) -> Columns | None:
         """The columns of a table that is held."""
-        return self._held.get(name)
+        return self._tables.get(name)
 
 
 def count(columns: Columns) -> int:

@@ -20,8 +20,8 @@ def group_keys(session: Session, capture: Capture, boundary: Boundary, spec: Rec
         Untranslatable: the keys cannot be computed for sure.
     """
     if spec.key_in_reference:
-        tell = group_of if boundary.kind == "group" else key_of
-        keys = "".join(f", {tell('ref')} AS {key_name(place)}" for place in range(len(spec.keys)))
+        to_key = group_of if boundary.kind == "group" else key_of
+        keys = "".join(f", {to_key('ref')} AS {key_name(place)}" for place in range(len(spec.keys)))
         return session.table(f"SELECT ref AS key{keys} FROM ({wanted})")
     check = capture.plan.check(capture.plan.operators[boundary.operator])
     if check is None:

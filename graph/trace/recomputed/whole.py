@@ -52,8 +52,8 @@ def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mappi
     values = ""
     for attr, kind in needed.items():
         constant = names[attr].lower() in split
-        held = "NULL" if names[attr] in absent else f"p.{quoted(names[attr])}"
-        value = _constant([_value(file, names[attr]) for file, _ in files]) if constant else held
+        stored = "NULL" if names[attr] in absent else f"p.{quoted(names[attr])}"
+        value = _constant([_value(file, names[attr]) for file, _ in files]) if constant else stored
         values += f", CAST({value} AS {duckdb_type(kind)}) AS a{attr}"
     ordinal = mapped("p.file_index", {place: ordinal for place, (_, ordinal) in enumerate(files)})
     listed = ", ".join(literal(file.stored.scan) for file in read)

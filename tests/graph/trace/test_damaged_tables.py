@@ -41,7 +41,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def _ask(root: Path, associations: Path, *, held: int) -> TraceAnswer:
     store = AssociationStore(associations, sources=ANYWHERE)
     try:
-        _TRACERS[store] = Tracer(store, held=held)
+        _TRACERS[store] = Tracer(store, rows_in_memory=held)
         return await trace(None, store, TENANT, TraceRequest(dataset=str(root / "report"), where="origin = 'A'", values=False))
     finally:
         store.close()

@@ -23,7 +23,7 @@ def pipeline(request, tmp_path_factory):
     seed, held, numbered, behaviours = request.param
     root = tmp_path_factory.mktemp("pipeline")
     store = AssociationStore(root / "associations", sources=ANYWHERE)
-    _TRACERS[store] = Tracer(store, held=held)
+    _TRACERS[store] = Tracer(store, rows_in_memory=held)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Job, "second_hashes", numbered)
         patched.setattr(Job, "states_behaviours", behaviours)
