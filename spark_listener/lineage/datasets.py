@@ -119,10 +119,22 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
     if columns:
         facets["schema"] = facet("schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1)])
     if described.get("table") and described.get("path"):
-        facets["symlinks"] = facet("symlinks", identifiers=[{"namespace": "spark", "name": str(described["table"]), "type": "TABLE"}])
+        facets["symlinks"] = facet("symlinks", identifiers=[_table_name(str(described["table"]), described.get("catalog"))])
     if described.get("format"):
         facets["storage"] = facet("storage", storageLayer=namespace.split(":", 1)[0], fileFormat=str(described["format"]))
     return facets
+
+
+def _table_name(table: str, catalog: Any) -> dict[str, str]:
+    """A table as its catalog knows it: `db.table` within the metastore, or within the warehouse's folder where there is no metastore."""
+    if not catalog:
+        return {"namespace": "spark", "name": table, "type": "TABLE"}
+    if str(catalog).startswith("hive:"):
+        namespace = str(catalog)
+    else:
+        root, folder = dataset_name(str(catalog))
+        namespace = f"{root}:{folder}" if root == "file" else f"{root}/{folder.lstrip('/')}"
+    return {"namespace": namespace, "name": table.removeprefix("spark_catalog."), "type": "TABLE"}
 
 
 def _statistics(metrics: Mapping[str, Any]) -> dict[str, int]:

@@ -38,8 +38,12 @@ final class SinkText {
         }
         operator.put("columns", written);
         Map sink = new LinkedHashMap();
+        CatalogTable hive = Tables.writtenByHive(command);
         if (command instanceof InsertIntoHadoopFsRelationCommand) {
             files((InsertIntoHadoopFsRelationCommand) command, sink);
+        } else if (hive != null) {
+            Tables.hive(hive, sink);
+            sink.put("mode", Tables.overwrites(command) ? "overwrite" : "append");
         }
         sink.put("columns", columns);
         return sink;
@@ -60,7 +64,7 @@ final class SinkText {
         }
         sink.put("partition_columns", partition);
         if (command.catalogTable().isDefined()) {
-            sink.put("table", ((CatalogTable) command.catalogTable().get()).identifier().unquotedString());
+            Tables.name((CatalogTable) command.catalogTable().get(), sink);
         }
     }
 }

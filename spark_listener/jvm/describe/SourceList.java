@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -55,6 +56,13 @@ final class SourceList implements LeafSources {
         }
         if (leaf instanceof LogicalRelation) {
             return add(((LogicalRelation) leaf).relation(), table((LogicalRelation) leaf));
+        }
+        if (leaf instanceof HiveTableRelation) {
+            CatalogTable table = ((HiveTableRelation) leaf).tableMeta();
+            Map described = new LinkedHashMap();
+            Tables.hive(table, described);
+            described.put("columns", columns(leaf.schema()));
+            return add(table.identifier(), described);
         }
         if (leaf instanceof DataSourceV2ScanRelation) {
             Map described = new LinkedHashMap();
@@ -107,7 +115,7 @@ final class SourceList implements LeafSources {
             result.put("paths", paths);
         }
         if (leaf.catalogTable().isDefined()) {
-            result.put("table", ((CatalogTable) leaf.catalogTable().get()).identifier().unquotedString());
+            Tables.name((CatalogTable) leaf.catalogTable().get(), result);
         }
         result.put("format", format(relation.fileFormat()));
         Map options = options(relation.options());

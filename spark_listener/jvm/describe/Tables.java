@@ -1,0 +1,74 @@
+package headwater.describe;
+
+import java.net.URI;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import scala.Option;
+
+/** What a description says of a table of the session's catalog: its name, and the catalog that knows it by that. */
+final class Tables {
+    private static final String METASTORES = "hive.metastore.uris";
+
+    private Tables() {}
+
+    static void name(CatalogTable table, Map described) {
+        described.put("table", table.identifier().unquotedString());
+        String catalog = catalog();
+        if (catalog != null) {
+            described.put("catalog", catalog);
+        }
+    }
+
+    /** A table that Hive's own readers and writers handle: its folder, name and format. */
+    static void hive(CatalogTable table, Map described) {
+        Option location = table.storage().locationUri();
+        if (location.isDefined()) {
+            described.put("path", new Path((URI) location.get()).toString()); // written as paths of files are: one name however it is reached
+        } else {
+            described.put("name", table.identifier().unquotedString());
+        }
+        name(table, described);
+        Option serde = table.storage().serde();
+        String reader = serde.isDefined() ? (String) serde.get() : "";
+        described.put("format", reader.endsWith("LazySimpleSerDe") ? "hive text" : "hive " + reader.substring(reader.lastIndexOf('.') + 1));
+    }
+
+    /** The table that a command of Spark's Hive module writes; null for other commands. That module is not in every Spark. */
+    static CatalogTable writtenByHive(LogicalPlan command) {
+        if (!command.getClass().getName().equals("org.apache.spark.sql.hive.execution.InsertIntoHiveTable")) {
+            return null;
+        }
+        try {
+            return (CatalogTable) command.getClass().getMethod("table").invoke(command);
+        } catch (ReflectiveOperationException fault) {
+            return null; // another version of the module: its columns are still described
+        }
+    }
+
+    /** Whether that command replaces what it writes to. */
+    static boolean overwrites(LogicalPlan command) {
+        try {
+            return Boolean.TRUE.equals(command.getClass().getMethod("overwrite").invoke(command));
+        } catch (ReflectiveOperationException fault) {
+            return false;
+        }
+    }
+
+    /** The metastore, else the folder of the warehouse, as OpenLineage names them; null where no session is at hand. */
+    private static String catalog() {
+        Option active = SparkSession.getActiveSession();
+        Option session = active.isDefined() ? active : SparkSession.getDefaultSession();
+        if (!session.isDefined()) {
+            return null;
+        }
+        SparkSession known = (SparkSession) session.get();
+        String stores = known.sparkContext().hadoopConfiguration().get(METASTORES, "").trim();
+        if (!stores.isEmpty() && "hive".equals(known.conf().get("spark.sql.catalogImplementation", ""))) {
+            return stores.split(",")[0].trim().replaceFirst("^thrift:", "hive:");
+        }
+        return known.sessionState().conf().warehousePath();
+    }
+}
