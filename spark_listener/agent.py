@@ -32,8 +32,10 @@ _log = logging.getLogger("headwater")
 class Agent:
     """One a process. `finish` ends it; everything else is called by the hooks."""
 
-    def __init__(self, settings: Settings, invocation: Invocation) -> None:
+    def __init__(self, settings: Settings, invocation: Invocation, *, loading_seconds: float = 0.0) -> None:
+        """`loading_seconds`: processor time of this process before the program, where that is ours."""
         self.settings = settings
+        self._loading_seconds = loading_seconds
         self._invocation = invocation
         self._breaker = Breaker()
         self._current: Application | None = None
@@ -176,14 +178,16 @@ class Agent:
             if not self.settings.quiet and outcome.exit_code in (0, None):
                 sys.stderr.write("headwater: no SparkContext was started in this process; nothing was captured." + "\n")
             return
-        tally = Tally()
+        tally = Tally(loading_seconds=self._loading_seconds)
         for application in self._ended:
             tally.add(application.tally)
+        began = time.perf_counter()
         until = time.monotonic() + self.settings.exit_wait
         sent = [application.transports for application in self._ended if application.transports is not None]
         for transports in sent:
             transports.finish(max(0.0, until - time.monotonic()))
         delivered = self._route.finish()
+        tally.delivery_seconds = time.perf_counter() - began
         if not self.settings.quiet:
             sys.stderr.write(summary(tally, delivered, self.settings, self._breaker, [transports.summary() for transports in sent]) + "\n")
 

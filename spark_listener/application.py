@@ -76,7 +76,7 @@ class Application:
             scribe.start(invocation)
             return scribe
 
-        self._listener = Listener(open_scribe, breaker)
+        self._listener = Listener(open_scribe, breaker, self.tally)
         self._listener.start()
 
     def adopt(self, session: Any) -> None:

@@ -16,6 +16,7 @@ import os
 import runpy
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from importlib.machinery import SourceFileLoader
@@ -69,7 +70,8 @@ def run(program: str, arguments: Sequence[str], settings: Settings, *, module: b
             f"There is no script {os.path.abspath(program)}.", hint="Usage: headwater run [OPTIONS] SCRIPT [ARGUMENTS]."
         )
     argv = [program, *arguments]
-    agent = Agent(settings, take_invocation(script=None if module else program, argv=argv, extra_variables=settings.environment))
+    invocation = take_invocation(script=None if module else program, argv=argv, extra_variables=settings.environment)
+    agent = Agent(settings, invocation, loading_seconds=time.process_time())
     ending = _Ending(agent)
     atexit.register(ending)
     order = ReplayOrder.from_environment()

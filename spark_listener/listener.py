@@ -9,12 +9,14 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.tally import Tally
 
 if TYPE_CHECKING:
     from headwater.spark_listener.scribe import Scribe
@@ -27,9 +29,10 @@ _SOON_MS = 100  # while a query runs that is to be told
 class Listener:
     """Reads the bridge (once there is one) and the notes of the program's threads; has the scribe write them down."""
 
-    def __init__(self, open_scribe: Callable[[], Scribe], breaker: Breaker) -> None:
+    def __init__(self, open_scribe: Callable[[], Scribe], breaker: Breaker, tally: Tally) -> None:
         self._open_scribe = open_scribe
         self._breaker = breaker
+        self._tally = tally
         self._notes: queue.SimpleQueue[SavedRDD | None] = queue.SimpleQueue()
         self._bridge: Any = None
         self._finishing = False
@@ -111,9 +114,11 @@ class Listener:
                 scribe.tell_running(self._bridge.running)
 
     def _close_bridge(self) -> None:
+        self._tally.thread_seconds += time.thread_time()
         if self._bridge is None:
             return
         try:
+            self._tally.thread_seconds += self._bridge.describing_seconds()
             self._bridge.close()
         except Exception as error:  # noqa: BLE001  # the JVM may be gone already, which is as good
             _log.debug("closing the bridge", exc_info=error)

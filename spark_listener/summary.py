@@ -60,7 +60,24 @@ def _captured(tally: Tally, settings: Settings) -> str:
 
 
 def _cost(tally: Tally) -> str:
-    return f"cost: {tally.driver_seconds * 1000:,.0f} ms on the driver, {_size(tally.bytes)} of associations"
+    """What capture added, as far as it is counted, and what is not."""
+    waits = {
+        "loading": tally.loading_seconds,
+        "start and end of Spark": tally.driver_seconds,
+        "planning": tally.planning_seconds,
+        "delivery": tally.delivery_seconds,
+    }
+    parts = ", ".join(f"{name} {_milliseconds(seconds)}" for name, seconds in waits.items())
+    text = f"cost: the program waited {_milliseconds(sum(waits.values()))} ({parts})"
+    text += f"; beside it, our thread took {_milliseconds(tally.thread_seconds)} of processor time"
+    if tally.captured:
+        text += f", tasks {_milliseconds(tally.task_seconds)} to write {_size(tally.bytes)} of associations"
+        text += " (not counted: numbering records as they are read)"
+    return text
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f} ms"
 
 
 def _command(tally: Tally, settings: Settings) -> str:

@@ -7,10 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+_SECONDS = ("driver_seconds", "planning_seconds", "task_seconds", "thread_seconds")
+
 
 @dataclass(slots=True)
 class Tally:
-    """`associations` are rows of segments, `refused` counts queries by (operator, reason), `driver_seconds` is what the program waited."""
+    """`associations` are rows of segments, `refused` counts queries by (operator, reason).
+
+    What capture took: `loading_seconds` before the program, `driver_seconds` that the program waited for it at the start and the end of
+    Spark, `planning_seconds` in which plans were rewritten, `delivery_seconds` at the end of the program; and of processor time
+    `task_seconds` that tasks took to write associations, `thread_seconds` of our own thread.
+    """
 
     queries: int = 0
     failed: int = 0
@@ -18,7 +25,12 @@ class Tally:
     dropped: int = 0
     associations: int = 0
     bytes: int = 0
+    loading_seconds: float = 0.0
     driver_seconds: float = 0.0
+    planning_seconds: float = 0.0
+    delivery_seconds: float = 0.0
+    task_seconds: float = 0.0
+    thread_seconds: float = 0.0
     traceable: tuple[str, str] | None = None  # what was written last with record lineage
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
@@ -42,6 +54,9 @@ class Tally:
 
     def capture(self, manifest: Mapping[str, Any]) -> None:
         """Note a capture that reached the spool."""
+        cost = manifest.get("cost") or {}
+        self.planning_seconds += float(cost.get("planning_ms", 0.0)) / 1000
+        self.task_seconds += float(cost.get("tasks_ms", 0.0)) / 1000
         if manifest.get("status") == "refused":
             return
         self.traceable = (str(manifest["sink"]["dataset"]["namespace"]), str(manifest["sink"]["dataset"]["name"]))
@@ -51,7 +66,7 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Put another application's tally to this one."""
-        for name in ("queries", "failed", "captured", "dropped", "associations", "bytes", "driver_seconds"):
+        for name in ("queries", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.traceable = other.traceable or self.traceable
         self.inputs |= other.inputs

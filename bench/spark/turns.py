@@ -89,7 +89,8 @@ class SparkTurns:
         found: dict[str, float] = {}
         for manifest in manifests:
             captured = manifest["status"] == "complete"
-            one = {"cases": 1.0, "captured": float(captured), "planning_ms": float(manifest["cost"]["planning_ms"])}
+            one = {"cases": 1.0, "captured": float(captured)}
+            one |= {name: float(manifest["cost"][name]) for name in ("planning_ms", "tasks_ms")}
             if captured:
                 one |= counts(manifest)
                 if turn >= 0 and (arm, case) not in self._kept:  # once is enough: the same records give the same bytes

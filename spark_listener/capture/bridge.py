@@ -93,6 +93,10 @@ class Bridge:
         told = self._java.running(execution)
         return None if told is None else json.loads(told)
 
+    def describing_seconds(self) -> float:
+        """The processor time that the JVM took so far to describe what was drained."""
+        return float(self._java.describingNanos()) / 1e9
+
     def flush(self, milliseconds: int = _FLUSH_MS) -> bool:
         """Wait, within bounds, until Spark has delivered all events that it posted; False if it has not."""
         delivered: bool = self._java.flush(milliseconds)

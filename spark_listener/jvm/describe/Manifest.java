@@ -239,9 +239,20 @@ public final class Manifest {
         }
         Map result = new LinkedHashMap();
         result.put("planning_ms", Double.valueOf(capture.planningNanos / 1000000.0));
+        result.put("tasks_ms", Double.valueOf(taskNanos(capture) / 1000000.0));
         result.put("bytes", Long.valueOf(bytes));
         result.put("rows", Long.valueOf(rows));
         return result;
+    }
+
+    /** What the taps of every task attempt took that was counted, of any boundary. */
+    private static long taskNanos(Capture capture) {
+        List reports = capture.reports.snapshot();
+        long nanos = 0L;
+        for (int i = 0; i < reports.size(); i++) {
+            nanos += ((Report) reports.get(i)).nanos;
+        }
+        return nanos;
     }
 
     private static Boundary boundary(Capture capture, int number) {

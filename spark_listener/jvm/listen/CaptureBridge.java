@@ -8,6 +8,7 @@ import headwater.rewrite.core.Captures;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
 import headwater.source.HadoopFiles;
+import headwater.tap.ThreadTime;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,6 +31,7 @@ public final class CaptureBridge {
     private final CaptureRule rule; // null: records are not captured
     private final ObjectMapper json = new ObjectMapper();
     private boolean told; // that the breaker opened
+    private long describingNanos; // of processor time
 
     /** Listens to the context; the queries of a session are rewritten once it is adopted. */
     public CaptureBridge(SparkContext context, boolean records, String segments, double budget) {
@@ -74,6 +76,7 @@ public final class CaptureBridge {
     public String drain(long milliseconds) throws Exception {
         List result = new ArrayList();
         Described event = events.poll(milliseconds);
+        long began = ThreadTime.nanos();
         while (event != null && result.size() < MOST) {
             result.add(described(event));
             event = result.size() < MOST ? events.poll(0L) : null;
@@ -86,7 +89,14 @@ public final class CaptureBridge {
             told = true;
             result.add(note("off", "reason", captures.closedBecause()));
         }
-        return json.writeValueAsString(result);
+        String text = json.writeValueAsString(result);
+        describingNanos += ThreadTime.nanos() - began;
+        return text;
+    }
+
+    /** The processor time that describing took so far: of plans, of what was captured of them, of stages. Asked by the thread that drains. */
+    public long describingNanos() {
+        return describingNanos;
     }
 
     /** What a query is that runs now (`plan`, without what only its end tells) and its `stages` so far, as JSON; null once it has ended. */

@@ -14,6 +14,7 @@ public final class Report implements Serializable {
     public long attempt;
     public long rows;
     public long bytes;
+    public long nanos; // of processor time that its taps took in the task, but for what stands in the generated code
     public String sha256;
     public String[] copied; // files that the rows went to, where a committer's rename makes new ones of them; null: it does not
     public String fault;

@@ -69,6 +69,7 @@ final class SegmentWriter {
             fail(new IllegalStateException("rows of an earlier part of the task came after those of a later one"));
             return;
         }
+        long began = ThreadTime.nanos();
         try {
             BlockEncoder encoder = task.encoder();
             encoder.encode(buffer, TapSink.HEADER, rows, stored);
@@ -80,6 +81,7 @@ final class SegmentWriter {
         } catch (Throwable fault) {
             fail(fault);
         }
+        report.nanos += ThreadTime.nanos() - began;
     }
 
     /** The attempt ended: publish or delete. What failed and is not whole is of no use: whether anybody refers to it, a trace sees. */
@@ -90,11 +92,13 @@ final class SegmentWriter {
             return;
         }
         if (report.fault == null && report.rows > 0) {
+            long began = ThreadTime.nanos();
             try {
                 publish(files);
             } catch (Throwable fault) {
                 fail(fault);
             }
+            report.nanos += ThreadTime.nanos() - began;
         }
         report();
     }

@@ -35,6 +35,7 @@ def test_a_turn_of_a_mode_captures_and_a_plain_one_does_not(spark: SparkSession,
     }  # fmt: skip
     assert taken["active"]["keeping_cpu_seconds"] > 0
     assert taken["active"]["kept_bytes"] > 0
+    assert taken["active"]["tasks_ms"] > 0
     assert spark._jsparkSession.experimental().extraOptimizations().equals(rules)
 
 

@@ -1,0 +1,52 @@
+"""The lines at the end of a run: what capture added, and what of it is not counted."""
+
+from pathlib import Path
+
+from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.delivery.route import Report
+from headwater.spark_listener.settings import load_settings
+from headwater.spark_listener.summary import summary
+from headwater.spark_listener.tally import Tally
+
+MANIFEST = {
+    "status": "complete",
+    "sink": {"dataset": {"namespace": "file", "name": "/out"}},
+    "segments": [{"rows": 100, "bytes": 1500}],
+    "cost": {"planning_ms": 12.0, "tasks_ms": 30.5, "bytes": 1500, "rows": 100},
+}
+
+
+def cost(tally: Tally, tmp_path: Path) -> str:
+    settings = load_settings({}, home=str(tmp_path))
+    text = summary(tally, Report(str(tmp_path)), settings, Breaker())
+    (line,) = [line for line in text.splitlines() if "cost:" in line]
+    return line
+
+
+def test_the_cost_is_what_the_program_waited_and_what_ran_beside_it(tmp_path: Path):
+    tally = Tally(queries=1, loading_seconds=0.1, driver_seconds=0.8, delivery_seconds=0.25, thread_seconds=0.2)
+    tally.capture(MANIFEST)
+    tally.capture(MANIFEST)
+    assert cost(tally, tmp_path) == (
+        "headwater: cost: the program waited 1,174 ms (loading 100 ms, start and end of Spark 800 ms, planning 24 ms, delivery 250 ms); "
+        "beside it, our thread took 200 ms of processor time, tasks 61 ms to write 3.0 kB of associations "
+        "(not counted: numbering records as they are read)"
+    )
+
+
+def test_without_associations_no_task_took_anything(tmp_path: Path):
+    text = cost(Tally(queries=1, thread_seconds=0.1), tmp_path)
+    assert text.endswith("beside it, our thread took 100 ms of processor time")
+
+
+def test_the_cost_of_a_refused_capture_counts(tmp_path: Path):
+    tally = Tally(queries=1)
+    tally.capture(MANIFEST | {"status": "refused", "segments": []})
+    assert "planning 12 ms" in cost(tally, tmp_path)
+
+
+def test_applications_are_added_up():
+    whole, one = Tally(), Tally(driver_seconds=1.0, planning_seconds=2.0, task_seconds=3.0, thread_seconds=4.0)
+    whole.add(one)
+    whole.add(one)
+    assert (whole.driver_seconds, whole.planning_seconds, whole.task_seconds, whole.thread_seconds) == (2.0, 4.0, 6.0, 8.0)
