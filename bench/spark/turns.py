@@ -60,7 +60,7 @@ class SparkTurns:
                     sample |= self._counted(arm, case, turn, manifests, watch)
                 return sample
         finally:
-            shutil.rmtree(home, ignore_errors=True)
+            shutil.rmtree(home / "spool", ignore_errors=True)  # the home itself stays: what is noted in it once is known
 
     def close(self) -> None:
         """End the session; its JVM ends with the process."""

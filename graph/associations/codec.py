@@ -125,6 +125,8 @@ def _read(hint: Any, value: Any, path: str) -> Any:
 
 
 def _write(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float)):  # most are, and asking whether it is a mapping takes longer than all else
+        return value
     if isinstance(value, Wire):
         return value.to_json()
     if isinstance(value, tuple):

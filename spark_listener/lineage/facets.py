@@ -60,6 +60,8 @@ def facets(**made: Facet | None) -> dict[str, Facet]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, (str, int, float)):  # most are, and asking whether it is a mapping takes longer than all else
+        return value
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items() if part is not None}
     if isinstance(value, (list, tuple)):
