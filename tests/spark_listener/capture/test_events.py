@@ -74,7 +74,7 @@ def test_a_query_tells_its_stages_and_tasks_whether_it_is_captured_or_not(
     event = query_of(end, "2026-01-01T00:00:00.000000Z", CONTEXT, run_id=str(uuid4()), segments=None)
     assert event is not None
     assert event.work.stages is not None
-    assert [stage["stage"] for stage in event.work.stages.stages] == [stage["stage"] for stage in stages]
+    assert [stage["stage"] for stage in event.work.stages["stages"]] == [stage["stage"] for stage in stages]
 
 
 def test_a_shuffle_that_was_there_already_leads_to_the_stage_that_made_it(spark: SparkSession, bridge: Bridge, table: Any) -> None:
@@ -117,8 +117,8 @@ def test_a_job_outside_sql_tells_its_stages_if_it_is_of_a_save(spark: SparkSessi
     assert len(jobs) >= 2
     stages = stages_of([job["stages"] for job in jobs], time.time() * 1000)
     assert stages is not None
-    assert [stage["tasks"] for stage in stages.stages][:2] == [3, 1], "the shuffle was there already"
-    assert all(len(stage["shown"]) == stage["tasks"] for stage in stages.stages)
+    assert [stage["tasks"] for stage in stages["stages"]][:2] == [3, 1], "the shuffle was there already"
+    assert all(len(stage["shown"]) == stage["tasks"] for stage in stages["stages"])
 
 
 def test_looking_at_a_write_is_no_capture(spark: SparkSession, bridge: Bridge, table: Any, tmp_path: Path) -> None:

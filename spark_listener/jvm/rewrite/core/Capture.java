@@ -30,6 +30,7 @@ import org.apache.spark.sql.internal.SQLConf;
 
 /** The capture of one query, on the driver: what the rewriter decided, and what the tasks report. */
 public final class Capture implements SessionOptions {
+    private static final ObjectMapper JSON = new ObjectMapper(); // making one takes longer than what is written with it
     private static final int MOST_BELOW = 64;
 
     public final String id = UUID.randomUUID().toString();
@@ -119,7 +120,7 @@ public final class Capture implements SessionOptions {
     /** Where the rows of a boundary go. Its columns must be complete. */
     public TapSink sink(Boundary boundary) {
         try {
-            String columns = new ObjectMapper().writeValueAsString(boundary.columns);
+            String columns = JSON.writeValueAsString(boundary.columns);
             return new TapSink(new SegmentSpec(id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, reports, this));
         } catch (java.io.IOException impossible) {
             throw new IllegalStateException(impossible);
