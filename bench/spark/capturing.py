@@ -27,11 +27,13 @@ def capturing(spark: SparkSession, mode: str, home: Path) -> Iterator[SpoolWatch
     from headwater.spark_listener.invocation import this_invocation
     from headwater.spark_listener.rdd import Origins
     from headwater.spark_listener.settings import load_settings
+    from headwater.spark_listener.spark_conf import SparkConf
 
     settings = load_settings({}, mode=mode, home=str(home), quiet=True, exit_wait=0, spool_bytes=_ROOM)
     breaker = Breaker()
     with without_rules(spark):
-        application = Application(spark.sparkContext, settings, this_invocation(), breaker, Origins())
+        context = spark.sparkContext
+        application = Application(context, settings, this_invocation(), breaker, Origins(), SparkConf.of(context))
         try:
             application.adopt(spark)
             watch = SpoolWatch(home)
