@@ -29,7 +29,7 @@ _POLL_SECONDS = 0.2
 _STILL_RUNNING_SECONDS = 120
 _TESTS_FAILED = 1  # what pytest exits with where that is all; else it was ended early, and tests of which nobody heard have not run
 _MOST_AGAIN = 3  # failed tests of a step: more than these are no chance
-_UNIT = "not (spark or cluster or neo4j or e2e or slow)"
+_UNIT = "not (spark or cluster or neo4j or lake or e2e or slow)"
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,17 @@ STEPS = (
     Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
     Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json", waits=True),
     Step("neo4j-install", '[ -n "${{NEO4J_URI:-}}" ] || .venv/bin/python -m tests.neo4j_server', waits=True),
+    Step("lake-install", ".venv/bin/python -m tests.lake", waits=True),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
-    _tests("spark", "spark and not (slow or cluster or e2e)", "--timeout=1200", after=("quick-spark",)),
+    _tests("spark", "spark and not (slow or cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),
     _tests("e2e", "e2e", "--timeout=1800", after=("page-build", "quick-spark")),
-    _tests("programs", "spark and slow and not (cluster or e2e)", "--timeout=1200", after=("quick-spark",)),
+    _tests("programs", "spark and slow and not (cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),
     _tests("unit", _UNIT, "-n 2"),
-    _tests("neo4j", "neo4j and not (spark or cluster or e2e)", after=("neo4j-install",)),
-    _tests("cluster", "cluster and not e2e", "--timeout=1200", after=("quick-spark",)),
-    _tests("slow", "slow and not (spark or cluster or neo4j or e2e)", "--timeout=1200"),
+    _tests("neo4j", "neo4j and not (spark or cluster or lake or e2e)", after=("neo4j-install",)),
+    _tests("cluster", "cluster and not (lake or e2e)", "--timeout=1200", after=("quick-spark",)),
+    _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "quick-spark")),
+    _tests("slow", "slow and not (spark or cluster or neo4j or lake or e2e)", "--timeout=1200"),
     Step(
         "page-unit",
         "scripts/npm run --silent test -- --reporter=default --reporter=junit --outputFile.junit={junit}",

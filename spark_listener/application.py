@@ -99,7 +99,9 @@ class Application:
 
         mode = self._settings.mode if self._obstacle is None else Mode.COARSE
         segments = self._settings.segments or str(self.folder.segments)
-        self._bridge = Bridge.listen(self.context, mode=str(mode), segments=segments, budget=self._settings.derivation_budget)
+        self._bridge = Bridge.listen(
+            self.context, mode=str(mode), segments=segments, budget=self._settings.derivation_budget, readable=self._settings.readable
+        )
         self._listener.drain_from(self._bridge)
 
     @property

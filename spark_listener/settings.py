@@ -7,6 +7,7 @@ user's job through `attach`; `headwater run` reports it before the job starts.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -53,6 +54,7 @@ class Settings:
     url: str | None = None  # HEADWATER_URL: the service; none: the home folder
     api_key: str | None = None  # HEADWATER_API_KEY
     segments: str | None = None  # HEADWATER_SEGMENTS
+    readable: tuple[str, ...] = ()  # HEADWATER_READABLE: URIs of remote storage below which the service reads data too
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
     rdd_records: bool = True  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too
@@ -92,6 +94,7 @@ def load_settings(environ: Mapping[str, str] | None = None, **options: Any) -> S
     return Settings(**{field: parsed(field, value) for field, value in given.items()}, chosen=set_by_user)
 
 
+_URI = re.compile(r"[a-z0-9]+://[A-Za-z0-9][A-Za-z0-9._:@-]*(/[^\x00-\x20%?#]*)?")
 _VARIABLES = {
     "mode": "HEADWATER_MODE",
     "trace_budget": "HEADWATER_TRACE_BUDGET",
@@ -101,6 +104,7 @@ _VARIABLES = {
     "url": "HEADWATER_URL",
     "api_key": "HEADWATER_API_KEY",
     "segments": "HEADWATER_SEGMENTS",
+    "readable": "HEADWATER_READABLE",
     "exit_wait": "HEADWATER_EXIT_WAIT",
     "spool_bytes": "HEADWATER_SPOOL_BYTES",
     "rdd_records": "HEADWATER_RDD_RECORDS",
@@ -142,6 +146,13 @@ def _names(value: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
 
 
+def _uris(value: str | Iterable[str]) -> tuple[str, ...]:
+    uris = _names(value)
+    if odd := next((uri for uri in uris if not _URI.fullmatch(uri)), None):
+        raise ValueError(f"{odd!r} is no URI of a folder, such as s3://lake/data")
+    return uris
+
+
 def _left_out(value: str | Iterable[str]) -> tuple[LeaveOut, ...]:
     return tuple(LeaveOut(name) for name in _names(value) if name != "nothing")
 
@@ -161,4 +172,5 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "environment": _names,
     "leave_out": _left_out,
     "url": _url,
+    "readable": _uris,
 }

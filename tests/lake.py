@@ -16,9 +16,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyspark
@@ -71,7 +72,9 @@ def s3(folder: Path) -> Iterator[S3Server]:
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
     env = os.environ | {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}
-    with _running([str(gateway()), "--port", f"127.0.0.1:{port}", "posix", str(folder)], folder.with_suffix(".log"), port, env):
+    with _running(
+        [str(gateway()), "--port", f"127.0.0.1:{port}", "posix", str(folder)], folder.with_suffix(".log"), partial(_answers, port), env
+    ):
         yield S3Server(f"http://127.0.0.1:{port}", folder)
 
 
@@ -83,7 +86,8 @@ def hdfs(folder: Path) -> Iterator[str]:
     classes = f"{jars}/*:{Path(pyspark.__file__).parent / 'jars'}/*"
     (folder / "Mini.java").write_text(_MINI)
     command = ["java", "-Xmx384m", *QUICK, "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", classes, str(folder / "Mini.java")]
-    with _running([*command, str(folder / "data"), str(port)], folder / "hdfs.log", port, dict(os.environ)):
+    ready = folder / "ready"
+    with _running([*command, str(folder / "data"), str(port), str(ready)], folder / "hdfs.log", ready.exists, dict(os.environ)):
         yield f"hdfs://127.0.0.1:{port}"
 
 
@@ -115,6 +119,8 @@ def hdfs_jars() -> Path:
 
 _MINI = """
 import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 
@@ -123,7 +129,9 @@ public class Mini {
         Configuration configuration = new Configuration();
         configuration.set("dfs.permissions.enabled", "false");
         configuration.set("dfs.namenode.http-address", "127.0.0.1:0");
-        new MiniDFSCluster.Builder(configuration, new File(given[0])).nameNodePort(Integer.parseInt(given[1])).numDataNodes(1).build();
+        MiniDFSCluster.Builder cluster = new MiniDFSCluster.Builder(configuration, new File(given[0]));
+        cluster.nameNodePort(Integer.parseInt(given[1])).numDataNodes(1).build().waitActive();
+        Files.createFile(Path.of(given[2]));
         Thread.currentThread().join();
     }
 }
@@ -161,12 +169,12 @@ def _once(folder: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def _running(command: Sequence[str], log: Path, port: int, env: dict[str, str]) -> Iterator[None]:
+def _running(command: Sequence[str], log: Path, is_up: Callable[[], bool], env: dict[str, str]) -> Iterator[None]:
     with log.open("wb") as said:
         process = subprocess.Popen(command, env=env, stdout=said, stderr=said, preexec_fn=_die_with_parent)  # noqa: PLW1509 - one call of C
     try:
         until = time.monotonic() + _UP_SECONDS
-        while not _answers(port):
+        while not is_up():
             if process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"{command[0]} did not come up:\n{log.read_text()[-4000:]}")
             time.sleep(0.1)

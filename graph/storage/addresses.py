@@ -38,6 +38,12 @@ def is_remote(uri: str) -> bool:
     return uri.partition("://")[0] in SCHEMES
 
 
+def other_spellings(uri: str) -> list[str]:
+    """The URIs that name the same place with another scheme of Hadoop's."""
+    scheme, _, rest = uri.partition("://")
+    return [f"{other}://{rest}" for other, known in SCHEMES.items() if rest and other != scheme and known == SCHEMES.get(scheme)]
+
+
 def address_of(uri: str) -> Address:
     """The place that a URI names, literally: `%20` in it is three characters.
 

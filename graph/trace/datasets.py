@@ -18,6 +18,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.records import KnownDataset, uri_of
 from headwater.graph.records.known import KnownDatasets
+from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
@@ -138,6 +139,8 @@ def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Datase
     wanted = text.rstrip("/") or text
     absolute, end = uri_of(Path(os.path.abspath(wanted))), f"/{wanted}"
     found = _distinct([*map(_known, catalog.called(tenant, wanted)), *(dataset for dataset in others if _named(dataset, wanted))])
+    for other in other_spellings(wanted):
+        found = found or _distinct(map(_known, catalog.at(tenant, other)))
     found = found or _distinct([*map(_known, catalog.at(tenant, absolute)), *(dataset for dataset in others if dataset.path == absolute)])
     found = found or _distinct([
         *map(_known, catalog.ending(tenant, end)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,37 +31,41 @@ class Bridge:
         self._in_executors = not records or str(context.master).partition("[")[0] == "local"
 
     @classmethod
-    def install(cls, spark: Any, *, mode: str, segments: str, budget: float = 0.0) -> Bridge:
+    def install(cls, spark: Any, *, mode: str, segments: str, budget: float = 0.0, readable: Sequence[str] = ()) -> Bridge:
         """Install into a session and its context: `listen`, then `adopt`."""
-        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget)
+        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget, readable=readable)
         bridge.adopt(spark)
         return bridge
 
     @classmethod
-    def listen(cls, context: Any, *, mode: str, segments: str, budget: float = 0.0) -> Bridge:
+    def listen(cls, context: Any, *, mode: str, segments: str, budget: float = 0.0, readable: Sequence[str] = ()) -> Bridge:
         """Listen to a context, which need not have a session.
 
         `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
-        seconds that a trace may take to find the records of a group again; where it would take longer, they are written.
+        seconds that a trace may take to find the records of a group again; where it would take longer, they are written, and so
+        they are where the source lies neither on a local disk nor below a `readable` URI.
 
         Raises:
             CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
         """
         try:
-            return cls._listen(context, mode, segments, budget)
+            return cls._listen(context, mode, segments, budget, readable)
         except CaptureUnavailableError:
             raise
         except Exception as error:
             raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {_first_line(error)}.") from error
 
     @classmethod
-    def _listen(cls, context: Any, mode: str, segments: str, budget: float) -> Bridge:
+    def _listen(cls, context: Any, mode: str, segments: str, budget: float, readable: Sequence[str]) -> Bridge:
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
         file_system = location.getFileSystem(_java_context(context).hadoopConfiguration())
         place = file_system.makeQualified(location).toString()
         records = Mode(mode).records
-        java = java_object(context, _ENTRY, _java_context(context).sc(), records, place, float(budget), in_executors=False)
+        roots = jvm.java.util.ArrayList()
+        for root in readable:
+            roots.add(root)
+        java = java_object(context, _ENTRY, _java_context(context).sc(), records, place, float(budget), roots, in_executors=False)
         return cls(java, context, records=records)
 
     def adopt(self, spark: Any) -> None:

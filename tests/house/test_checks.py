@@ -23,7 +23,7 @@ def checks(root: Path) -> ModuleType:
 
 def test_every_combination_of_marks_is_in_exactly_one_step(checks: ModuleType):
     expressions = {step.name: Expression.compile(marks[1]) for step in checks.STEPS if (marks := re.search(r'-m "(.*?)"', step.command))}
-    names = ("spark", "cluster", "neo4j", "e2e", "slow")
+    names = ("spark", "cluster", "neo4j", "lake", "e2e", "slow")
     for chosen in (set(some) for count in range(len(names) + 1) for some in itertools.combinations(names, count)):
         steps = [name for name, expression in expressions.items() if expression.evaluate(lambda mark, chosen=chosen, **_: mark in chosen)]
         assert len(steps) == 1, f"a test marked {chosen or 'with nothing'} is in {steps}"

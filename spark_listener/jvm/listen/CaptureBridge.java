@@ -5,6 +5,7 @@ import headwater.describe.PlanDescription;
 import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Captures;
+import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
 import headwater.source.HadoopFiles;
@@ -34,8 +35,9 @@ public final class CaptureBridge {
     private long describingNanos; // of processor time
 
     /** Listens to the context; the queries of a session are rewritten once it is adopted. */
-    public CaptureBridge(SparkContext context, boolean records, String segments, double budget) {
+    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable) {
         this.context = context;
+        ReadableRoots.state(new ArrayList(readable));
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
         rule = records ? new CaptureRule(captures) : null;

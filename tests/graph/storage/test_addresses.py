@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.storage import Remote
-from headwater.graph.storage.addresses import Address, address_of, is_remote, spellings_of
+from headwater.graph.storage.addresses import Address, address_of, is_remote, other_spellings, spellings_of
 from headwater.graph.storage.settings import RootSettings
 
 
@@ -57,6 +57,11 @@ def test_what_is_not_plain_is_refused(uri: str) -> None:
     with pytest.raises(UnsupportedError):
         address_of(uri)
     assert not Remote([RootSettings(Address("s3", "lake", ""))]).covers(uri)
+
+
+def test_a_place_has_other_spellings_where_hadoop_has_several_schemes() -> None:
+    assert set(other_spellings("s3://lake/a")) == {"s3a://lake/a", "s3n://lake/a"}
+    assert other_spellings("hdfs://name/a") == other_spellings("/data/a") == other_spellings("data/a") == []
 
 
 def test_a_refusal_shows_no_secret() -> None:

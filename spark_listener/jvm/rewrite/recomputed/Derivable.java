@@ -1,6 +1,7 @@
 package headwater.rewrite.recomputed;
 
 import headwater.rewrite.core.Inputs;
+import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.keys.ComparedValue;
 import headwater.rewrite.keys.KeyHash;
 import headwater.rewrite.keys.SameValues;
@@ -195,11 +196,11 @@ public final class Derivable {
         return relation.fileFormat().getClass() == ParquetFileFormat.class && isReadAgain(relation) && isPlain(relation);
     }
 
-    /** Whether whoever traces can read the files: of local ones alone, so far. What was left unwritten of others, nobody could find again. */
+    /** Whether whoever traces can read the files. What was left unwritten of others, nobody could find again. */
     private static boolean isReadAgain(HadoopFsRelation relation) {
         List roots = Scala.list(relation.location().rootPaths());
         for (int i = 0; i < roots.size(); i++) {
-            if (!"file".equals(((Path) roots.get(i)).toUri().getScheme())) {
+            if (!ReadableRoots.cover((Path) roots.get(i))) {
                 return false;
             }
         }

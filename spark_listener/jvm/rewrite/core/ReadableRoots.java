@@ -1,0 +1,43 @@
+package headwater.rewrite.core;
+
+import java.net.URI;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * Where whoever traces can read what a query reads: on local disks, and below the roots that the program's settings name. What was left
+ * unwritten of data elsewhere nobody could find again. An application has one set of them.
+ */
+public final class ReadableRoots {
+    private static final List AMAZON = Arrays.asList("s3", "s3a", "s3n");
+
+    private static volatile List roots = Arrays.asList(); // of String, scheme://authority/path
+
+    private ReadableRoots() {}
+
+    public static void state(List given) {
+        roots = given;
+    }
+
+    /** Whether a path lies below one. */
+    public static boolean cover(Path path) {
+        URI uri = path.toUri();
+        if ("file".equals(uri.getScheme())) {
+            return true;
+        }
+        for (int i = 0; i < roots.size(); i++) {
+            URI root = new Path((String) roots.get(i)).toUri();
+            boolean same = scheme(root).equals(scheme(uri)) && String.valueOf(root.getAuthority()).equals(String.valueOf(uri.getAuthority()));
+            String folder = root.getPath().endsWith("/") ? root.getPath() : root.getPath() + "/";
+            if (same && (uri.getPath() + "/").startsWith(folder)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static String scheme(URI uri) {
+        return AMAZON.contains(uri.getScheme()) ? "s3" : String.valueOf(uri.getScheme());
+    }
+}

@@ -1,0 +1,110 @@
+"""What remote storage may do to us: a store of the test's own shows what no server can be brought to do."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from headwater.errors import SourceUnavailableError
+from headwater.graph.storage import Remote
+from headwater.graph.storage import remote as module
+from headwater.graph.storage.addresses import Address
+from headwater.graph.storage.protocol import Stat
+from headwater.graph.storage.settings import RootSettings
+
+ROOT = RootSettings(Address("s3", "lake", "data"), seconds=0.5)
+
+
+class Store:
+    """Every path is a file of `length` bytes; folders never end."""
+
+    def __init__(self, length: int = 1 << 40) -> None:
+        self.length, self.asked, self.names = length, list[tuple[int, int]](), list[str]()
+
+    def stat(self, path: str) -> Stat:
+        return Stat(self.length, 0, "tag")
+
+    def files(self, path: str) -> Iterator[list[tuple[str, Stat]]]:
+        if self.names:
+            yield [(name, Stat(1, 0, "tag")) for name in self.names]
+            return
+        for page in itertools.count():
+            time.sleep(0.01)
+            yield [(f"data/{page}-{number}", Stat(1, 0, "tag")) for number in range(1000)]
+
+    def read(self, path: str, stat: Stat, offset: int, length: int) -> bytes:
+        self.asked.append((offset, length))
+        return bytes(length)
+
+
+def over(store: Store) -> Remote:
+    remote = Remote([ROOT])
+    remote._stores[0] = store
+    return remote
+
+
+def test_a_list_without_an_end_is_given_up() -> None:
+    began = time.monotonic()
+    with pytest.raises(SourceUnavailableError, match="more than"):
+        over(Store()).files("s3://lake/data/x")
+    assert time.monotonic() - began < 10
+
+
+def test_a_list_with_names_that_no_path_has_gives_those_that_are_paths() -> None:
+    store = Store()
+    store.names = ["data/a", "data/../../etc/passwd", "data//b", "data/./c", "data/d\n", "data/e/", "data/f", "data/f/g", "data/h%2fi"]
+    assert [file.uri for file in over(store).files("s3a://lake/data")] == [
+        "s3a://lake/data/a", "s3a://lake/data/f/g", "s3a://lake/data/h%2fi",
+    ]  # fmt: skip
+
+
+def test_a_footer_that_says_it_is_gigantic_is_not_fetched() -> None:
+    store = Store()
+    file = over(store).file("s3://lake/data/x")
+    assert file is not None
+    with pytest.raises(SourceUnavailableError, match="is damaged"):
+        file.read(0, 1 << 39)
+    assert store.asked == []
+    with pytest.raises(SourceUnavailableError, match="too large"):
+        file.content()
+
+
+def test_large_reads_go_in_parts_and_small_ones_at_the_end_at_once() -> None:
+    store = Store(100 << 20)
+    file = over(store).file("s3://lake/data/x")
+    assert file is not None
+    assert len(file.read(0, 40 << 20)) == 40 << 20
+    assert sorted(store.asked) == [(0, 16 << 20), (16 << 20, 16 << 20), (32 << 20, 8 << 20)]
+    store.asked.clear()
+    for offset in (8, 100, 5000):
+        file.read((100 << 20) - offset, 8)
+    assert len(store.asked) == 1
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_REMEMBERED", 1000)
+    store = Store(1 << 30)
+    remote = over(store)
+    file = remote.file("s3://lake/data/x")
+    assert file is not None
+    for offset in range(0, 10_000, 300):
+        file.read(offset, 300)
+    assert sum(map(len, remote._ranges.values())) <= 1000
+    assert remote._remembered == sum(map(len, remote._ranges.values()))
+
+
+def test_several_threads_count_and_remember_together() -> None:
+    store = Store(1 << 30)
+    remote = over(store)
+    file = remote.file("s3://lake/data/x")
+    assert file is not None
+    threads = [threading.Thread(target=lambda n=n: [file.read(1000 * (n * 50 + i), 1000) for i in range(50)]) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert remote.traffic == (401, 400_000)

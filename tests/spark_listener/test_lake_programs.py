@@ -1,0 +1,140 @@
+"""A whole pipeline on an object store: data and segments on `s3a:`, executors that share no disk with the driver, traces that read S3."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+from obstore.store import S3Store
+
+from tests.jvm import submit
+from tests.lake import KEY, SECRET, S3Server, s3
+
+pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("s3a")]
+
+ROWS = [(n, n % 7, n * 3 % 101) for n in range(400)]
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+
+base, spark = sys.argv[1], SparkSession.builder.getOrCreate()
+raw = spark.read.option("header", "true").schema("id int, k int, v int").csv(f"{base}/raw")
+raw.filter("v > 20").repartition(3).write.parquet(f"{base}/kept")
+kept = spark.read.parquet(f"{base}/kept")
+kept.groupBy("k").agg(F.sum("v").alias("s")).write.parquet(f"{base}/sums")
+kept.filter("k = 2").write.partitionBy("v").parquet(f"{base}/split")
+"""
+
+
+class Lake:
+    """A server, a home that may read it, and what a program left there."""
+
+    def __init__(self, server: S3Server, folder: Path) -> None:
+        self.server, self.folder, self.home = server, folder, folder / "home"
+        self.home.mkdir(mode=0o700)
+        (self.home / "storage.toml").write_text(server.root("s3://lake"))
+        self.bucket = S3Store(
+            "lake", endpoint=server.endpoint, access_key_id=KEY, secret_access_key=SECRET, region="us-east-1",
+            client_options={"allow_http": True},
+        )  # fmt: skip
+
+    def headwater(self, *arguments: str, **environment: str) -> str:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "headwater"), *arguments],
+            env={**env, "HEADWATER_HOME": str(self.home), **environment}, capture_output=True, text=True, timeout=600,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+        self.said = done.stderr
+        return done.stdout
+
+    def trace(self, *arguments: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.headwater("trace", *arguments, "--format", "json"))
+        return found
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    folder = tmp_path_factory.mktemp("lake")
+    with s3(folder / "s3") as server:
+        (folder / "s3" / "lake").mkdir()
+        lake = Lake(server, folder)
+        for part in range(2):
+            lines = [f"{i},{k},{v}" for i, k, v in ROWS[part * 200 : part * 200 + 200]]
+            obstore.put(lake.bucket, f"data/raw/part-{part}.csv", "\n".join(["id,k,v", *lines, ""]).encode())
+        (folder / "job.py").write_text(PROGRAM)
+        options = " ".join(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in server.spark.items())
+        lake.headwater(
+            "run", "--mode", "lazy", str(folder / "job.py"), "s3a://lake/data",
+            PYSPARK_SUBMIT_ARGS=submit(f"--master local-cluster[2,1,1024] --conf spark.ui.enabled=false {options}"),
+            HEADWATER_SEGMENTS="s3a://lake/segments", HEADWATER_READABLE="s3://lake/data",
+        )  # fmt: skip
+        yield lake
+
+
+def sources(found: dict[str, Any]) -> set[int]:
+    """The ids of the raw records that an answer has, by what was read of them and where they are said to be."""
+    ids = set()
+    for record in found["records"]:
+        number = int(record["values"]["id"])
+        assert (record["file"].rpartition("/")[2], record["row"]) == (f"part-{number // 200}.csv", number % 200)
+        ids.add(number)
+    return ids
+
+
+def test_a_group_on_s3_is_found_again_to_the_lines_of_the_csv(lake: Lake) -> None:
+    found = lake.trace("s3://lake/data/sums", "--where", "k = 3")
+    assert (found["exact"], found["incomplete"]) == (True, [])
+    assert sources(found) == {i for i, k, v in ROWS if k == 3 and v > 20}
+    assert len(found["found_again"]) == 1, "nothing of it was written"
+    assert 0 < found["storage"]["requests"] <= 30
+    assert any(lake.server.folder.glob("lake/segments/*/*.seg"))
+
+
+def test_records_are_followed_forward_and_into_folders_of_partitions(lake: Lake) -> None:
+    (i, _, v) = next(row for row in ROWS if row[1] == 2 and row[2] > 20)
+    found = lake.trace("data/raw", "--where", f"id = {i}", "--forward", "--to", "data/split")
+    ((record),) = found["records"]
+    assert found["exact"]
+    assert (record["values"]["id"], int(record["values"]["v"])) == (i, v)
+    assert f"/split/v={v}/" in record["file"]
+
+
+def test_nothing_of_what_is_kept_or_said_holds_a_secret(lake: Lake) -> None:
+    assert SECRET not in lake.said
+    kept = [path for path in lake.home.rglob("*") if path.is_file() and path.name != "storage.toml"]
+    assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_without_the_root_ids_and_paths_are_answered_and_what_to_set_is_said(lake: Lake) -> None:
+    elsewhere = lake.home / "storage.toml"
+    stated = elsewhere.read_text()
+    elsewhere.write_text(lake.server.root("s3://lake/segments"))
+    try:
+        file = next(path for path in lake.server.folder.glob("lake/data/split/*/*.parquet"))
+        uri = f"s3a://{file.relative_to(lake.server.folder)}"
+        found = lake.trace("data/split", "--row", f"{uri}:0")
+    finally:
+        elsewhere.write_text(stated)
+    assert found["records"][0]["file"].rpartition("/")[2].startswith("part-")
+    assert any("storage.toml" in entry["reason"] for entry in found["incomplete"])
+    assert all(entry["effect"] == "unreadable" for entry in found["incomplete"])
+
+
+def test_a_source_that_was_replaced_is_said_and_gives_no_record(lake: Lake) -> None:
+    path = next(lake.server.folder.glob("lake/data/kept/part-00000*"))
+    key = str(path.relative_to(lake.server.folder / "lake"))
+    content = path.read_bytes()
+    obstore.put(lake.bucket, key, content[:-1])
+    found = lake.trace("data/sums", "--where", "k = 3")
+    assert not found["exact"]
+    assert any("changed since the run" in entry["reason"] for entry in found["incomplete"])
+    assert found["records"] == []
