@@ -22,8 +22,8 @@ _log = logging.getLogger("headwater")
 # Settings by `spark.headwater.NAME`. Those of the process as a whole (quiet) may be there, too.
 _OURS = {
     "mode": "mode", "traceBudget": "trace_budget", "home": "home", "namespace": "namespace", "name": "name", "url": "url",
-    "apiKey": "api_key", "segments": "segments", "exitWait": "exit_wait", "spoolBytes": "spool_bytes", "recordEnv": "environment",
-    "leaveOut": "leave_out", "quiet": "quiet",
+    "apiKey": "api_key", "segments": "segments", "readable": "readable", "exitWait": "exit_wait", "spoolBytes": "spool_bytes",
+    "recordEnv": "environment", "leaveOut": "leave_out", "quiet": "quiet",
 }  # fmt: skip
 _THEIRS = {"namespace": "namespace", "appName": "name"}
 _PARENTS = {

@@ -47,3 +47,11 @@ def test_the_key_is_not_shown() -> None:
 def test_every_variable_is_documented(root: Path) -> None:
     page = (root / "docs" / "reference" / "spark-side.md").read_text(encoding="utf-8")
     assert [variable for variable in _VARIABLES.values() if f"`{variable}`" not in page] == []
+
+
+def test_roots_that_the_service_reads_are_uris_of_folders(tmp_path: Path) -> None:
+    settings = load_settings({"HEADWATER_READABLE": "s3://lake/data, hdfs://name:8020/warehouse"}, home=tmp_path)
+    assert settings.readable == ("s3://lake/data", "hdfs://name:8020/warehouse")
+    for odd in ("lake/data", "s3:/lake", "s3://lake/a b", "s3://lake/a?b", "/data", "s3://"):
+        with pytest.raises(ConfigurationError, match="HEADWATER_READABLE"):
+            load_settings({"HEADWATER_READABLE": odd}, home=tmp_path)
