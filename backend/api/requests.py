@@ -18,6 +18,7 @@ from headwater.backend.api.metrics import Metrics
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+_CLIENT_GONE = 499  # as proxies write it: no answer began, since nobody is there to read it
 _log = structlog.get_logger("headwater.request")
 
 
@@ -35,7 +36,7 @@ class RequestLog:
         stated = Headers(scope=scope).get("x-request-id", "")
         request_id = stated if _ID.fullmatch(stated) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        status, began = 500, time.perf_counter()
+        status, began = _CLIENT_GONE, time.perf_counter()
 
         async def with_id(message: Message) -> None:
             nonlocal status
@@ -47,6 +48,9 @@ class RequestLog:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self._app(scope, receive, with_id)
+            except Exception:
+                status = 500 if status == _CLIENT_GONE else status
+                raise
             finally:
                 self._note(scope, status, time.perf_counter() - began)
 
