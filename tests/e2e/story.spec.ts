@@ -180,3 +180,20 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await check();
   });
 }
+
+test('in a session that was opened for it, the report is made again without the record', async ({ page }) => {
+  test.setTimeout(600_000); // the jobs run again, in Spark
+  await page.goto(process.env.HEADWATER_E2E_WRITE_LINK ?? '');
+  await traceTheWrongNumber(page);
+  await page.getByRole('button', { name: 'Run again without this record' }).click();
+  const replays = page.getByRole('region', { name: 'Replays' });
+  await expect(replays.getByText('running').or(replays.getByText('complete')).first()).toBeVisible();
+  const report = replays.getByRole('table', { name: 'A row of report, before and after' }).first();
+  await expect(report).toContainText('31.07106', { timeout: 580_000 });
+});
+
+test('a session that reads offers no replay', async ({ page }) => {
+  await traceTheWrongNumber(page);
+  await expect(page.getByText('weather.csv, line 1011')).toBeVisible();
+  await expect(page.getByRole('button', { name: /^Run again/ })).toHaveCount(0);
+});

@@ -18,6 +18,7 @@ import pytest
 
 from bench.graphs.lake import Lake
 from bench.page import fill
+from headwater.backend.api.credentials import SESSION_SCOPES
 from headwater.backend.logs import configure
 from headwater.backend.serving import LocalService
 from headwater.backend.settings import load_settings
@@ -58,6 +59,7 @@ def browse(story: str, service: LocalService, folder: Path, **more: str) -> None
     environment = os.environ | {
         "HEADWATER_E2E_SERVICE": service.url,
         "HEADWATER_E2E_LINK": service.link(),
+        "HEADWATER_E2E_WRITE_LINK": service.link(SESSION_SCOPES),
         "HEADWATER_E2E_SESSION": str(folder / "session.json"),
     }
     environment |= more

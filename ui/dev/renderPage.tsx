@@ -6,16 +6,21 @@ import { App } from '../src/components/App/App';
 import { createFixture } from './schema';
 
 /** The whole page over the development world, at an address. Questions go through `fetch` to the fixture's GraphQL, as they would to the service. */
-export function renderPage(address: string, options: { empty?: boolean } = {}) {
+export function renderPage(address: string, options: { empty?: boolean; scopes?: string[] } = {}) {
   const fixture = createFixture(options);
-  vi.stubGlobal('fetch', (url: URL, init: RequestInit) => fixture.fetch(url, { ...init, signal: null }));
+  const session = { scopes: options.scopes ?? ['read'], token: 'token-of-the-page' };
+  const answer = vi.fn((url: URL, init: RequestInit) =>
+    url.pathname.endsWith('/api/v1/session') ? Response.json(session) : fixture.fetch(url, { ...init, signal: null }),
+  );
+  vi.stubGlobal('fetch', answer);
   history.replaceState(null, '', address);
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  return render(
+  const rendered = render(
     <QueryClientProvider client={client}>
       <App />
     </QueryClientProvider>,
   );
+  return { ...rendered, fetch: answer };
 }
 
 export const REPORT = 'dataset:file:/demo/out/report';

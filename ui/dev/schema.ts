@@ -179,6 +179,7 @@ export function createFixture({ empty = false } = {}) {
           replay: (_: unknown, { id }: { id: string }) => REPLAYS.find((replay) => replay.id === id) ?? null,
           replays: () => (empty ? [] : REPLAYS),
         },
+        Mutation: { startReplay: () => REPLAYS[0] },
         Node: {
           containers: ({ id }: WorldNode) => ancestors(id),
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {

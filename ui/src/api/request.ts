@@ -34,16 +34,22 @@ const ENDPOINT = 'graphql';
 
 /**
  * Ask the service. The key travels in the cookie that came with the page; the header shows that the request is the page's own,
- * since no other origin may set it.
+ * since no other origin may set it. What changes something needs the session's token, too.
  */
 export async function request<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
   signal?: AbortSignal,
+  token?: string | null,
 ): Promise<Result> {
   const response = await fetch(new URL(ENDPOINT, globalThis.document.baseURI), {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', 'x-headwater-page': '1' },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'x-headwater-page': '1',
+      ...(token ? { 'x-headwater-token': token } : {}),
+    },
     credentials: 'same-origin',
     body: JSON.stringify({ query: document.toString(), variables }),
     ...(signal ? { signal } : {}),

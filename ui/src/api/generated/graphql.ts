@@ -211,6 +211,15 @@ export type ViewLinkQueryVariables = Exact<{
 
 export type ViewLinkQuery = { viewLink: { total: number, maskedTotal: number, withheld: number, pairs: Array<{ src: string, dst: string }>, masked: Array<{ id: string, kind: NodeKind, name: string }> } };
 
+export type StartReplayMutationVariables = Exact<{
+  dataset: string;
+  rows?: Array<RowRef> | RowRef | null | undefined;
+  output?: string | null | undefined;
+}>;
+
+
+export type StartReplayMutation = { startReplay: { id: string } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -495,3 +504,10 @@ export const ViewLinkDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ViewLinkQuery, ViewLinkQueryVariables>;
+export const StartReplayDocument = new TypedDocumentString(`
+    mutation StartReplay($dataset: String!, $rows: [RowRef!], $output: String) {
+  startReplay(dataset: $dataset, rows: $rows, output: $output) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<StartReplayMutation, StartReplayMutationVariables>;

@@ -231,3 +231,20 @@ test('the rows of all pages are sorted, and Back leaves them as they were', asyn
   history.back();
   await waitFor(() => expect(first()).not.toHaveTextContent('1048.36058'));
 });
+
+test('in a session that was opened for it, the jobs run again without the record that was found', async () => {
+  const user = userEvent.setup();
+  const { fetch } = renderPage(traceOf(1, 'max_wind_mph'), { scopes: ['read', 'replay'] });
+  await user.click(await screen.findByRole('button', { name: 'Run again without this record' }));
+  expect(await screen.findByRole('heading', { name: 'Replays' })).toBeVisible();
+  const started = fetch.mock.calls.find(([, init]) => String(init.body).includes('startReplay'));
+  expect(started?.[1].headers).toMatchObject({ 'x-headwater-token': 'token-of-the-page' });
+  const { variables } = JSON.parse(String(started?.[1].body));
+  expect(variables).toMatchObject({ output: REPORT, rows: [{ row: expect.any(Number) }] });
+});
+
+test('a session that reads offers no replay', async () => {
+  renderPage(traceOf(1, 'max_wind_mph'));
+  expect(await screen.findByRole('region', { name: 'Lineage graph' })).toBeVisible();
+  expect(screen.queryByRole('button', { name: /^Run again/ })).toBeNull();
+});

@@ -18,6 +18,7 @@ import { Breadcrumb } from '../Breadcrumb/Breadcrumb';
 import { LineageGraph } from '../Graphs/Graphs';
 import { ErrorNote, Note } from '../Note/Note';
 import { Records } from '../Records/Records';
+import { ReplayButton } from '../ReplayButton/ReplayButton';
 import { SegmentedControl } from '../SegmentedControl/SegmentedControl';
 import { SharePanel } from '../SharePanel/SharePanel';
 import { Skeleton } from '../Skeleton/Skeleton';
@@ -183,6 +184,7 @@ function Answer({ trace, location, dataset, around }: AnswerProps) {
           onChange={(extent) => navigate({ ...location, around: extent === 'all' })}
         />
       </LineageGraph>
+      {direction === 'backward' && trace.exact && <ReplayButton groups={groups} output={dataset} />}
       <Records
         direction={direction}
         selected={trace.selected}
