@@ -71,12 +71,23 @@ class Unmoved:
 
     def save_ended(self, token: Any, error: BaseException | None) -> None: ...
 
+    def program(self, context: Any) -> Program | None: ...
+
+    def rdd_fault(self, doing: str, error: Exception) -> None: ...
+
 
 class _Told:
     """Who is told now: PySpark's classes are hooked once a process, and keep to this."""
 
     def __init__(self) -> None:
         self.to: Watcher = Unmoved()
+
+    # Handed on as functions, once: they ask who is told at the time.
+    def program(self, context: Any) -> Program | None:
+        return self.to.program(context)
+
+    def rdd_fault(self, doing: str, error: Exception) -> None:
+        self.to.rdd_fault(doing, error)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.to, name)

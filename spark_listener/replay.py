@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from headwater.errors import ConfigurationError, UnsupportedError
+from headwater.spark_listener.hooks import Unmoved
 
 VARIABLE = "HEADWATER_REPLAY"
 _ENTRY = "headwater.replay.ReplayBridge"
@@ -146,10 +147,10 @@ def lead_paths(order: ReplayOrder) -> None:
         _refuse(DataStreamWriter, method)
 
 
-class Replayer:
+class Replayer(Unmoved):
     """Told by the hooks of each session that the program makes; has the JVM leave records out there. A fault of it ends the program.
 
-    It is a `hooks.Watcher` that looks at nothing else.
+    It watches nothing else.
     """
 
     watching = True
@@ -168,22 +169,6 @@ class Replayer:
             excluded = json.dumps({file: list(rows) for file, rows in self._order.exclude.items()})
             self._bridge = java_object(self._context, _ENTRY, self._order.shadow, excluded, in_executors=True)
         self._bridge.adopt(session._jsparkSession)  # noqa: SLF001  # PySpark has no public name for it
-
-    def context_started(self, context: Any) -> None: ...
-
-    def context_stopped(self, context: Any) -> None: ...
-
-    def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
-
-    def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
-
-    def checkpoint_begins(self, frame: Any) -> None: ...
-
-    def frame_checkpointed(self, frame: Any, checkpoint: Any, token: Any) -> None: ...
-
-    def save_begins(self, rdd: Any, method: str, arguments: dict[str, Any]) -> None: ...
-
-    def save_ended(self, token: Any, error: BaseException | None) -> None: ...
 
 
 def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:
