@@ -13,7 +13,9 @@ from headwater.graph.dataflow import LinkKind
 from headwater.graph.model import Node
 from headwater.graph.model.descriptions import descriptions_of
 
-strawberry.enum(LinkKind, description="What a link between actors is known from: a declaration, data that both touched, or their types.")
+strawberry.enum(
+    LinkKind, description="How a link between actors is known: from a declaration, from data that both touched, or from their types."
+)
 
 
 class DeclarationService(Protocol):
@@ -23,7 +25,7 @@ class DeclarationService(Protocol):
         """Take a document; its offset in the log, once it is durable."""
 
 
-@strawberry.type(description="What users and producers say of a node.")
+@strawberry.type(description="Descriptions of a node that users and producers stated.")
 class Descriptions:
     """Names are in order."""
 
@@ -85,7 +87,7 @@ class DataflowLink:
     via: list[str]
 
 
-@strawberry.type(description="Actors that feed one another; `runs` are their runs in the order in which they went.")
+@strawberry.type(description="Actors that feed one another in a cycle; `runs` are their runs in order of time.")
 class DataflowCycle:
     """A job that overwrites its input is one alone."""
 

@@ -14,7 +14,7 @@ strawberry.enum(domain.AccessKind, description="What a job did with a column.")
 strawberry.enum(domain.Way, name="TagWay", description="DIRECT: values flow there. MASKED: hidden on the way. INDIRECT: they only decide.")
 
 
-@strawberry.type(description="A job's access to a column, between `first` and `last`. `ways` are OpenLineage's words for how it is read.")
+@strawberry.type(description="A job's access to a column, between `first` and `last`. `ways` are OpenLineage's transformation subtypes.")
 class FieldAccess:
     """`decidesOnly`: it never became a value of the result.
 

@@ -51,13 +51,13 @@ class Query(ViewQuery):
             pending=await context.pending(),
         )
 
-    @strawberry.field(description="A node by its id; null where there is none.")
+    @strawberry.field(description="A node by its id; null if there is none.")
     async def node(self, info: Info, id: strawberry.ID) -> Node | None:
         """Batched with the other nodes of the request."""
         node = await info.context.loaders.node.load(id)
         return Node.of(node) if node else None
 
-    @strawberry.field(description="Nodes whose name holds the text, whatever its case; all nodes where it is empty.")
+    @strawberry.field(description="Nodes whose name contains the text, in any case. An empty text finds all nodes.")
     async def search(
         self, info: Info, text: str = "", kinds: list[NodeKind] | None = UNSET, first: int = 20, after: str | None = UNSET
     ) -> NodePage:
@@ -68,7 +68,7 @@ class Query(ViewQuery):
         context.loaders.budget.spend(len(page.nodes))
         return NodePage.of(page)
 
-    @strawberry.field(description="What lies around the focus, nearest first. Without `kinds`: by READS and WRITES.")
+    @strawberry.field(description="The nodes around the focus, nearest first. Without `kinds`, READS and WRITES are followed.")
     async def lineage(
         self,
         info: Info,
@@ -128,7 +128,7 @@ class Query(ViewQuery):
             act.records = len(page.rows)
         return RowPage.of(page)
 
-    @strawberry.field(description="Where records came from, or went. They are those that the predicate selects, or `rows`.")
+    @strawberry.field(description="Trace the records that the predicate selects, or `rows`: where they came from, or went.")
     async def trace(
         self,
         info: Info,
@@ -161,7 +161,7 @@ class Query(ViewQuery):
         context.loaders.budget.spend(len(answer.records) + len(answer.selected))
         return Trace.of(answer, column=request.column, forward=forward)
 
-    @strawberry.field(description="A replay as it stands; null where there is none of that id.")
+    @strawberry.field(description="The current state of a replay; null if there is none with this id.")
     async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
         """Of the tenant."""
         found = await replay_service(info).get(info.context.tenant, id)

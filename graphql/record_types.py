@@ -21,7 +21,7 @@ from headwater.graphql.limits import MAX_ROWS
 from headwater.graphql.types import Info, LineageGraph
 
 strawberry.enum(Semantics, description="INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again.")
-strawberry.enum(Grain, description="How finely an entry of an answer is known. Anything but RECORD makes the answer inexact.")
+strawberry.enum(Grain, description="The grain of an entry of an answer. Any grain but RECORD makes the answer inexact.")
 
 
 @strawberry.type(description="A column of a dataset, with its type as the reader of the rows sees it.")
@@ -49,7 +49,7 @@ class Row:
         return cls(file=row.file, row=row.row, line=row.line, values=JSON(list(row.values)))
 
 
-@strawberry.type(description="Rows of a dataset, read now from its current files.")
+@strawberry.type(description="A page of rows of a dataset, read from its current files.")
 class RowPage:
     """`note` says what one must know about the rows (changed since the run, say)."""
 
@@ -111,7 +111,9 @@ class MadeColumn:
     expression: str
 
 
-@strawberry.type(description="What an operator does: the columns it makes, and what it decides `by` (a condition, keys, an order).")
+@strawberry.type(
+    description="One operator on a path: the columns that it computes, and what it decides `by` (a condition, keys, an order)."
+)
 class Step:
     """Expressions as Spark writes them."""
 
@@ -155,7 +157,7 @@ class Hop:
         )
 
 
-@strawberry.type(description="What an answer lacks or overstates: `effect` is superset, missing or unreadable.")
+@strawberry.type(description="A reason why an answer is not exact: `effect` is superset, missing or unreadable.")
 class Incomplete:
     """`what` is an operator, a file or a run."""
 
@@ -165,7 +167,7 @@ class Incomplete:
 
 
 @strawberry.type(
-    description="Records that no run wrote, and that this trace found in the sources: how long that was estimated to take, and took."
+    description="Lineage that no run recorded and that this trace recomputed from the sources: the estimated and the actual time."
 )
 class FoundAgain:
     """Of an operator of a capture."""
@@ -176,7 +178,7 @@ class FoundAgain:
     took_ms: float
 
 
-@strawberry.type(description="Where records came from, or where they went. Says what it means, whether it is exact, and what is missing.")
+@strawberry.type(description="The records that records came from, or went into; whether the answer is exact, and what is missing.")
 class Trace:
     """`total` counts the records before the limit cut the list; `selected` are those that the trace began with."""
 

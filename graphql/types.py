@@ -43,17 +43,17 @@ class Node:
         """Read only when asked for: a dataset's are a kilobyte of JSON."""
         return JSON(dict(self.node.properties))
 
-    @strawberry.field(description="What users and producers say of this node.")
+    @strawberry.field(description="Owners, tags, terms and other descriptions that users and producers stated.")
     def descriptions(self) -> Descriptions:
         """From its properties."""
         return Descriptions.of(self.node)
 
-    @strawberry.field(description="What contains this node, innermost first.")
+    @strawberry.field(description="The containers of this node, innermost first.")
     async def containers(self, info: Info) -> list[Node]:
         """One query for all nodes of a level."""
         return [Node.of(node) for node in await info.context.loaders.containers.load(self.id)]
 
-    @strawberry.field(description="What this node contains directly, by name.")
+    @strawberry.field(description="The direct children of this node, by name.")
     async def children(self, info: Info, kinds: list[NodeKind] | None = UNSET, first: int = 100, after: str | None = UNSET) -> NodePage:
         """One page."""
         key = ChildrenKey(self.id, tuple(dict.fromkeys(kinds or ())), bounded(first, "first", low=1, high=MAX_PAGE), after or None)
@@ -110,7 +110,7 @@ class LineageGraph:
         return cls(nodes=[Node.of(node) for node in graph.nodes], edges=[Edge.of(edge) for edge in graph.edges], truncated=graph.truncated)
 
 
-@strawberry.type(description="The state of the service. `pending` counts what was taken in and is not in the graph yet.")
+@strawberry.type(description="The state of the service. `pending` counts accepted entries that are not in the graph yet.")
 class Service:
     """Counts of the caller's tenant."""
 

@@ -42,7 +42,7 @@ class BetweenInput:
     to: list[strawberry.ID]
 
 
-@strawberry.input(description="What is shown: focus, direction, levels, masks and time.")
+@strawberry.input(description="A view: focus, direction, levels, masks and time.")
 class ViewInput:
     """See docs/guide/views.md for what each means, and the laws."""
 

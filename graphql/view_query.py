@@ -22,14 +22,16 @@ from headwater.graphql.view_types import LineageView, LinkMembers, ViewDifferenc
 class ViewQuery:
     """The questions of views; the root query inherits them."""
 
-    @strawberry.field(description="Lineage around a focus, zoomed to levels and masked; what leads to what stays as it is in the graph.")
+    @strawberry.field(
+        description="Lineage around a focus, zoomed to levels and masked; zooming and masking never change which nodes lead to which."
+    )
     async def view(self, info: Info, view: ViewInput, first: int = 2000, edges: int = 20_000, after: str | None = UNSET) -> LineageView:
         """One page."""
         size = bounded(first, "first", low=1, high=MAX_NODES)
         links = bounded(edges, "edges", low=1, high=MAX_EDGES)
         return await LineageView.of(info, view.request(first=size, edges=links, after=after or None))
 
-    @strawberry.field(description="What one link of a view stands for: its members, and the masked nodes between.")
+    @strawberry.field(description="The members of one link of a view, and the masked nodes between.")
     async def view_link(
         self, info: Info, view: ViewInput, src: strawberry.ID, dst: strawberry.ID, first: int = 100, after: str | None = UNSET
     ) -> LinkMembers:

@@ -26,7 +26,9 @@ class ViewNode:
     downstream: bool
     made: strawberry.Private[domain.View]
 
-    @strawberry.field(description="Whether what enters it leaves it by every link; a path through such nodes is one of data.")
+    @strawberry.field(
+        description="Whether all data that enters the node leaves it by every link. A path through such nodes is a path of data."
+    )
     async def wholly(self) -> bool:
         """Worked out only when asked for."""
         return self.made.wholly(self.node.id)
@@ -40,7 +42,7 @@ class MemberPair:
     dst: strawberry.ID
 
 
-@strawberry.type(description="What a link stands for. `withheld` counts the masked nodes that the asker may not know.")
+@strawberry.type(description="The members of a link. `withheld` counts the masked nodes that the asker may not know.")
 class LinkMembers:
     """One page of pairs, and as many of the masked nodes; `maskedTotal` counts those of the whole link."""
 
@@ -115,7 +117,7 @@ class LineageView:
     notes: list[str]
     made: strawberry.Private[domain.View]
 
-    @strawberry.field(description="The levels that there are to choose from.")
+    @strawberry.field(description="The levels that can be chosen.")
     async def levels(self) -> ViewLevels:
         """Worked out only when asked for."""
         found = await self.made.levels()
@@ -159,7 +161,9 @@ class LineageView:
         )
 
 
-@strawberry.type(description="What the later of two instants adds to a view, and takes away. `kept` counts the links that both have.")
+@strawberry.type(
+    description="The difference of a view between two instants: added and removed nodes and links. `kept` counts the links in both."
+)
 class ViewDifference:
     """Instants are ISO 8601, UTC."""
 

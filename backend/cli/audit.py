@@ -26,7 +26,7 @@ def _asked(what: str) -> typer.models.OptionInfo:
 
 @app.command()
 def audit(
-    last: Annotated[int, typer.Option("--last", "-n", min=1, help="How many lines, at most.")] = 50,
+    last: Annotated[int, typer.Option("--last", "-n", min=1, help="Maximum number of lines.")] = 50,
     who: Annotated[Text, _asked("Only of this key or session, or part of its name: key:3f…, session:…, nobody.")] = None,
     dataset: Annotated[Text, _asked("Only about this dataset or node: part of its id, name or path.")] = None,
     decision: Annotated[Text, _asked("Only what was allowed, refused or failed.")] = None,

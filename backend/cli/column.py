@@ -18,7 +18,9 @@ from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, bare_name, node_id, parse_id
 from headwater.graph.stores import Direction
 
-app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Look at a column.")
+app = typer.Typer(
+    cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Show who touched a column, where it comes from, and its tags."
+)
 
 _ACCESS = """query ($column: ID!, $since: String, $until: String) { fieldAccess(column: $column, since: $since, until: $until) {
   job kind ways decidesOnly first last runs certain } }"""
@@ -36,7 +38,7 @@ Column = Annotated[str | None, typer.Argument(metavar="[COLUMN]", help="The colu
 
 @app.callback()
 def _group() -> None:
-    """Look at a column: who touched it, what it is made of, which tags reach it."""
+    """Show who touched a column, where it comes from, and which tags reach it."""
 
 
 @app.command()
@@ -76,12 +78,12 @@ def lineage(
     direction: Annotated[
         Direction, typer.Option(help="upstream: what it is made of; downstream: what is made of it.")
     ] = Direction.UPSTREAM,
-    detailed: Annotated[bool, typer.Option("--detailed", help="Every step, instead of the ends with the operations between.")] = False,
-    depth: Annotated[int, typer.Option(min=1, max=100, help="How many columns deep.")] = 50,
+    detailed: Annotated[bool, typer.Option("--detailed", help="Show every step, not only the first and last columns.")] = False,
+    depth: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of columns to follow.")] = 50,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
-    """List the columns that a column comes from in the end, with the operations on the way; or every step.
+    """List the source columns of a column, with the operations on the way. With --detailed, list every step.
 
     The way is direct where values flow, masked where an operation hides them, indirect where they only decide (a filter, a join).
 
@@ -126,7 +128,7 @@ _NO_TAGS = "No tag reaches it. `headwater describe DATASET --column COLUMN --tag
 
 @app.command()
 def tags(dataset: Dataset, column: Column = None, format: OutputFormat = Format.TABLE, home: Home = None) -> None:
-    """List the tags that a column bears, and those that reach it along its lineage: direct, masked, or indirect.
+    """List the tags of a column, and those that reach it along its lineage: direct, masked or indirect.
 
     For example:
 

@@ -24,7 +24,7 @@ def declare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A declaration as JSON; - reads standard input.")],
     home: Home = None,
 ) -> None:
-    """State types, instances, containment, links and descriptions out of a file: docs/reference/declarations.md.
+    """Declare types, instances, containment, links and descriptions from a file: docs/reference/declarations.md.
 
     It goes through the log like every event. What breaks a rule is refused whole, with the path of what is wrong. Prints the log's offset.
 

@@ -35,13 +35,13 @@ _MADE = {"raw", "out", "home", "logs", _DONE, _EXPORT}  # in its folder
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo keeps its data, its own home and its results.")] = Path("headwater-demo"),
-    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Keep serving the page when the story is told.")] = True,
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Keep the page running after the demo has finished.")] = True,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget an earlier demo in this folder and begin again.")] = False,
     port: Annotated[
         int | None, typer.Option(help="Port of the page; 8765 or the next free one by default, 0 any.", show_default=False)
     ] = None,
 ) -> None:
-    """Run five PySpark jobs over New York's flights and weather of 2013, find where a wrong number came from, and mend the report."""
+    """Run five PySpark jobs over New York's flights and weather of 2013, find where a wrong number came from, and repair the report."""
     screen = Console(highlight=False)
     folder = folder.absolute()
     if fresh:

@@ -33,21 +33,22 @@ def _several(what: str) -> Any:
 @app.command()
 def describe(
     target: Annotated[str, typer.Argument(metavar="NAME", help="A path, a name or an id: of a dataset, job, pipeline, column.")],
-    column: Annotated[str | None, typer.Option(help="A column of it, instead.", show_default=False)] = None,
+    column: Annotated[str | None, typer.Option(help="Describe this column of the dataset.", show_default=False)] = None,
     owner: Annotated[Names, _several("an owner")] = None,
     steward: Annotated[Names, _several("a steward")] = None,
     tag: Annotated[Names, _several("a tag")] = None,
     term: Annotated[Names, _several("a term of the glossary")] = None,
-    description: Annotated[str | None, typer.Option(help="Say what it is.", show_default=False)] = None,
-    retention: Annotated[str | None, typer.Option(help="How long it is kept, say P7Y.", show_default=False)] = None,
+    description: Annotated[str | None, typer.Option(help="Set the description.", show_default=False)] = None,
+    retention: Annotated[str | None, typer.Option(help="Set the retention period, for example P7Y.", show_default=False)] = None,
     legal_hold: Annotated[str | None, typer.Option(help="Why it must not be erased.", show_default=False)] = None,
     remove: Annotated[
-        Names, typer.Option(metavar="ASPECT=VALUE", help="Take one back: tag=pii, owner=ann, retention. Repeatable.", show_default=False)
+        Names,
+        typer.Option(metavar="ASPECT=VALUE", help="Remove a description: tag=pii, owner=ann, retention. Repeatable.", show_default=False),
     ] = None,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
-    """State owners, tags, terms, retention or legal hold of a dataset, job or column; then, or without any, show what describes it.
+    """Set owners, tags, terms, retention or legal hold of a dataset, job or column, and show what describes it.
 
     A word of yours stands beside those of programs and goes before them: a tag that you remove stays removed, whatever events say later.
 

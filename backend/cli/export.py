@@ -41,7 +41,7 @@ app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, h
 
 @app.callback()
 def _group() -> None:
-    """Write what is known, for other tools."""
+    """Write provenance for other tools."""
 
 
 @app.command()
@@ -50,14 +50,14 @@ def prov(
         str | None, typer.Argument(metavar="[NAME]", help="A path, a name or an id: of a dataset, run, column, job.", show_default=False)
     ] = None,
     where: Annotated[
-        str | None, typer.Option(help="Export the trace of these records: DuckDB SQL over the columns.", show_default=False)
+        str | None, typer.Option(help="Export the trace of the records that this SQL predicate (DuckDB) selects.", show_default=False)
     ] = None,
     column: Annotated[str | None, typer.Option(help="The column to explain; narrows a witness.", show_default=False)] = None,
     semantics: Annotated[Semantics, typer.Option(help="influence: all that had a part; witness: what suffices.")] = Semantics.INFLUENCE,
-    forward: Annotated[bool, typer.Option("--forward", help="Export what was made of the records.")] = False,
+    forward: Annotated[bool, typer.Option("--forward", help="Trace downstream: export what was made from the records.")] = False,
     to: Annotated[str | None, typer.Option(metavar="DATASET", help="Stop the trace at this dataset.", show_default=False)] = None,
     view: Annotated[bool, typer.Option("--view", help="Export the view around it; any option of a view asks for that too.")] = False,
-    direction: Annotated[Direction | None, typer.Option(help="Of the view.", show_default="both")] = None,
+    direction: Annotated[Direction | None, typer.Option(help="Direction of the view.", show_default="both")] = None,
     depth: Annotated[int | None, Depth] = None,
     level: Levels = None,
     open: Opened = None,
@@ -67,8 +67,8 @@ def prov(
     as_of: AsOf = None,
     since: Since = None,
     until: Until = None,
-    format: Annotated[ProvFormat, typer.Option("--format", "-f", help="The notation.")] = ProvFormat.JSON,
-    check: Annotated[bool, typer.Option("--check", help="See that it satisfies PROV-CONSTRAINTS before anything is written.")] = False,
+    format: Annotated[ProvFormat, typer.Option("--format", "-f", help="Notation to write.")] = ProvFormat.JSON,
+    check: Annotated[bool, typer.Option("--check", help="Check the export against PROV-CONSTRAINTS before writing it.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; standard output if not given.", show_default=False)
     ] = None,

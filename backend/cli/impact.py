@@ -30,9 +30,9 @@ def impact(
     target: Annotated[str, typer.Argument(metavar="NAME", help="A path, a name or an id: of a dataset, job, column, version, run.")],
     direction: Annotated[Direction, typer.Option(help="downstream: the impact; upstream: the causes.")] = Direction.DOWNSTREAM,
     where: Annotated[
-        str | None, typer.Option(help="Of these records of the dataset: DuckDB SQL over the columns.", show_default=False)
+        str | None, typer.Option(help="Only the impact of the records that this SQL predicate (DuckDB) selects.", show_default=False)
     ] = None,
-    depth: Annotated[int, typer.Option(min=1, max=100, help="How many hops; with --where as far as the trace goes.")] = 100,
+    depth: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of hops. With --where, the whole trace is followed.")] = 100,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:

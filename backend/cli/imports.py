@@ -15,12 +15,12 @@ from headwater.backend.cli.output import emit_json, note
 from headwater.backend.cli.prov import Notation, contents
 from headwater.graph.prov import ProvFormat
 
-app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Take in what other tools wrote.")
+app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Import lineage that other tools wrote.")
 
 
 @app.callback()
 def _group() -> None:
-    """Take in lineage that other tools wrote."""
+    """Import lineage that other tools wrote."""
 
 
 @app.command()
@@ -29,7 +29,7 @@ def prov(
     notation: Notation = None,
     home: Home = None,
 ) -> None:
-    """Take a PROV document in: entities as datasets and versions, activities as runs of jobs, agents as applications and owners.
+    """Import a PROV document: entities as datasets and versions, activities as runs of jobs, agents as applications and owners.
 
     It goes through the log like every event: durable when acknowledged, once however often it is sent, there again after a rebuild. A
     document that is malformed or breaks a constraint is refused with its line and clause, and kept as a dead letter. Prints what it states

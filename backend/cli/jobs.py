@@ -68,7 +68,7 @@ def register(
 
 @app.command("list")
 def list_jobs(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
-    """List what is registered, by job. What an operator registered is run for every run of its job; the rest for the runs that did it."""
+    """List the registered programs by job. A program that you registered replays every run of its job; others replay their own runs."""
     rows = [
         {
             "id": program.id, "namespace": program.namespace, "job": program.job, "by": "operator" if program.operator else "run",

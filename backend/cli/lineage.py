@@ -49,12 +49,12 @@ def lineage(
     until: Until = None,
     changes: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="FROM TO", help="What changed between two instants or dates, instead.", show_default=False),
+        typer.Option(metavar="FROM TO", help="Show what changed between two instants or dates.", show_default=False),
     ] = None,
     format: Annotated[LineageFormat, typer.Option("--format", "-f", help="How to print the answer.")] = LineageFormat.TREE,
     home: Home = None,
 ) -> None:
-    """Show what is around a dataset, a job or a column. Of a pipeline, around its jobs together.
+    """Show the lineage around a dataset, a job or a column; of a pipeline, around all of its jobs.
 
     Masked nodes keep what they join: a link says via how many.
 

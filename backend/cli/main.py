@@ -20,21 +20,21 @@ _COMMANDS = {
     "run": LazyCommand("headwater.backend.cli.run", "Run a PySpark program and capture its lineage.", extra=None),
     "serve": LazyCommand("headwater.backend.cli.serve", "Start the service and the page on one home folder."),
     "demo": LazyCommand("headwater.backend.cli.demo", "Run the flight-delay pipeline and trace a wrong number to its record."),
-    "trace": LazyCommand("headwater.backend.cli.trace", "Find the records behind a record, or those that it touched."),
+    "trace": LazyCommand("headwater.backend.cli.trace", "Find the records that a record came from, or went into."),
     "lineage": LazyCommand("headwater.backend.cli.lineage", "Show the jobs and datasets around one of them."),
     "impact": LazyCommand("headwater.backend.cli.impact", "List what is affected by something, or its causes."),
-    "column": LazyCommand("headwater.backend.cli.column", "Look at a column: who touched it, what it is made of, its tags.", group=True),
+    "column": LazyCommand("headwater.backend.cli.column", "Show who touched a column, where it comes from, and its tags.", group=True),
     "describe": LazyCommand("headwater.backend.cli.describe", "Show and state owners, tags, terms, retention, legal hold."),
-    "declare": LazyCommand("headwater.backend.cli.declare", "State types, containment, links and descriptions out of a file."),
+    "declare": LazyCommand("headwater.backend.cli.declare", "Declare types, containment, links and descriptions from a file."),
     "export": LazyCommand("headwater.backend.cli.export", "Write provenance as W3C PROV.", group=True),
-    "import": LazyCommand("headwater.backend.cli.imports", "Take in lineage that other tools wrote as W3C PROV.", group=True),
+    "import": LazyCommand("headwater.backend.cli.imports", "Import lineage that other tools wrote as W3C PROV.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),
-    "jobs": LazyCommand("headwater.backend.cli.jobs", "Register programs for replay: nothing else is run again.", group=True),
+    "jobs": LazyCommand("headwater.backend.cli.jobs", "Register programs for replay. Nothing else is ever replayed.", group=True),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
     "store": LazyCommand(
-        "headwater.backend.cli.store", "Keep the graph: migrate, check, rebuild, back up, restore, export, import.", group=True
+        "headwater.backend.cli.store", "Maintain the store: migrate, check, rebuild, back up, restore, export, import.", group=True
     ),
 }
 

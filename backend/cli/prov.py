@@ -16,13 +16,13 @@ from headwater.graph.prov import ProvFormat
 app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Check PROV documents.")
 
 Notation = Annotated[
-    ProvFormat | None, typer.Option("--notation", help="The notation; that which it looks like if not given.", show_default=False)
+    ProvFormat | None, typer.Option("--notation", help="Notation of the document; detected if not given.", show_default=False)
 ]
 
 
 @app.callback()
 def _group() -> None:
-    """Look at PROV documents, whoever wrote them."""
+    """Check PROV documents, whoever wrote them."""
 
 
 @app.command()
@@ -34,7 +34,7 @@ def check(
     notation: Notation = None,
     format: OutputFormat = Format.TABLE,
 ) -> None:
-    """Hold a PROV document against every constraint of PROV-CONSTRAINTS, and list those that it breaks with their lines.
+    """Check a PROV document against PROV-CONSTRAINTS, and list each broken constraint with its line.
 
     Exits with 1 if it breaks any, with 2 if it is malformed. It is held in memory.
 

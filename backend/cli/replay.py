@@ -28,7 +28,9 @@ def replay(
     without: Annotated[
         str | None, typer.Option(metavar="DATASET", help="The dataset of the records to leave out.", show_default=False)
     ] = None,
-    where: Annotated[str | None, typer.Option(help="Which of its records: DuckDB SQL over the columns.", show_default=False)] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Leave out the records that this SQL predicate (DuckDB) selects.", show_default=False)
+    ] = None,
     row: Annotated[list[str] | None, typer.Option(help="A record as FILE:N, N from 0; may be repeated.", show_default=False)] = None,
     show: Annotated[str | None, typer.Option(metavar="ID", help="Show an earlier replay.", show_default=False)] = None,
     earlier: Annotated[bool, typer.Option("--list", help="List earlier replays.")] = False,

@@ -24,13 +24,15 @@ def run(
         ),
     ] = None,
     trace_budget: Annotated[
-        float | None, typer.Option(help="Mode auto: seconds that a trace may take for what was not written.  [default: 1]")
+        float | None, typer.Option(help="In mode auto: seconds that a trace may spend on recomputing what was not written.  [default: 1]")
     ] = None,
     home: Annotated[Path | None, typer.Option(help="Folder where lineage is kept without a service.  [default: ~/.headwater]")] = None,
     namespace: Annotated[str | None, typer.Option(help="OpenLineage namespace of the jobs.  [default: default]")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the pipeline, instead of Spark's application name.")] = None,
     url: Annotated[str | None, typer.Option(help="Service to send to; its key is read from HEADWATER_API_KEY.")] = None,
-    segments: Annotated[str | None, typer.Option(help="On a cluster: folder or URI that executors and service both reach.")] = None,
+    segments: Annotated[
+        str | None, typer.Option(help="On a cluster: a folder or URI that both the executors and the service can reach.")
+    ] = None,
     exit_wait: Annotated[
         float | None, typer.Option(help="Seconds that the end of the program may wait for delivery.  [default: 5]")
     ] = None,

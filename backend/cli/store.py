@@ -26,7 +26,7 @@ app = typer.Typer(
     cls=NamingGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Keep the graph: migrate, check, repair, rebuild, back up, restore, export, import.",
+    help="Maintain the store: migrate, check, repair, rebuild, back up, restore, export, import.",
 )
 
 

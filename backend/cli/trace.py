@@ -22,14 +22,16 @@ _PLACE = ("dataset", "file", "row", "line", "grain")
 
 @app.command()
 def trace(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="A path that a job read or wrote, a name or an id.")],
-    where: Annotated[str | None, typer.Option(help="Which records: DuckDB SQL over the columns.", show_default=False)] = None,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset: a path that a job read or wrote, a name or an id.")],
+    where: Annotated[
+        str | None, typer.Option(help="Trace the records that this SQL predicate (DuckDB) selects.", show_default=False)
+    ] = None,
     row: Annotated[list[str] | None, typer.Option(help="A record as FILE:N, N from 0; may be repeated.", show_default=False)] = None,
     column: Annotated[
-        str | None, typer.Option(help="The column to explain; narrows a witness, never an influence.", show_default=False)
+        str | None, typer.Option(help="The column to explain. Narrows a witness, never an influence.", show_default=False)
     ] = None,
     semantics: Annotated[Semantics, typer.Option(help="influence: all that had a part; witness: what suffices.")] = Semantics.INFLUENCE,
-    forward: Annotated[bool, typer.Option("--forward", help="Follow the records to what was made of them.")] = False,
+    forward: Annotated[bool, typer.Option("--forward", help="Trace downstream: find what was made from the records.")] = False,
     to: Annotated[
         str | None, typer.Option(metavar="DATASET", help="Stop at this dataset, which need not be a source.", show_default=False)
     ] = None,

@@ -41,12 +41,17 @@ Levels = Annotated[
         parser=level_called,
         metavar="LEVEL",
         show_default=False,
-        help="Zoom: a level of data, of actors, or one of each (twice).",
+        help="Level to zoom to, of data or of jobs; give the option twice for one of each.",
     ),
 ]
 Opened = Annotated[
     list[str] | None,
-    typer.Option("--open", metavar="NAME=LEVEL", help="Show what one container holds: report=column.", show_default=False),
+    typer.Option(
+        "--open",
+        metavar="NAME=LEVEL",
+        help="Show the content of one container at a finer level, for example report=column.",
+        show_default=False,
+    ),
 ]
 Masks = Annotated[
     list[str] | None,
@@ -54,22 +59,28 @@ Masks = Annotated[
         "--mask", help="Hide kind=, name=, namespace=, tag=, layer= or node=…; != hides all others. Repeatable.", show_default=False
     ),
 ]
-Ends = Annotated[bool, typer.Option("--ends", help="Hide all but what the lineage begins and ends with.")]
+Ends = Annotated[bool, typer.Option("--ends", help="Show only the nodes where the lineage begins and ends.")]
 Between = Annotated[
-    tuple[str, str] | None, typer.Option("--between", metavar="A B", help="Keep what lies on a way between two.", show_default=False)
+    tuple[str, str] | None,
+    typer.Option("--between", metavar="A B", help="Show only what lies on a path between two nodes.", show_default=False),
 ]
 AsOf = Annotated[
     str | None,
-    typer.Option(parser=local_end, metavar="WHEN", help="As it stood at an instant, or at the end of a date.", show_default=False),
+    typer.Option(parser=local_end, metavar="WHEN", help="Show the lineage as of an instant, or the end of a date.", show_default=False),
 ]
 Since = Annotated[
-    str | None, typer.Option(parser=local_begin, metavar="WHEN", help="What was stated from an instant, or a date, on.", show_default=False)
+    str | None,
+    typer.Option(parser=local_begin, metavar="WHEN", help="Show only what was reported from an instant or date on.", show_default=False),
 ]
 Until = Annotated[
     str | None,
-    typer.Option(parser=local_end, metavar="WHEN", help="What was stated up to an instant, or the end of a date.", show_default=False),
+    typer.Option(
+        parser=local_end, metavar="WHEN", help="Show only what was reported up to an instant, or the end of a date.", show_default=False
+    ),
 ]
-Depth = typer.Option(min=1, max=1_000, help="How many hops, alike at every level: from dataset to dataset it takes two.", show_default="20")
+Depth = typer.Option(
+    min=1, max=1_000, help="Maximum number of hops, the same at every level. One dataset to the next takes two.", show_default="20"
+)
 
 
 async def find_target(answers: Answers, text: str) -> Node:

@@ -58,9 +58,9 @@ def say_problems(session: Session, capture: Capture) -> None:
             session.say(operator.label, "which rows of its input a row is made of is not told; all that may be are given", "superset")
 
 
-def _is_end(operator: Operator) -> bool:
-    """Whether an operator only reads or writes."""
-    return operator.behaviour is Behaviour.SOURCE or bool(operator.written)
+def _is_end(capture: Capture, operator: Operator) -> bool:
+    """Whether an operator only reads a source or writes the output: the root of a plan that writes."""
+    return operator.behaviour is Behaviour.SOURCE or (operator is capture.manifest.operators[0] and capture.manifest.sink is not None)
 
 
 def _hop(session: Session, visit: Visit, names: Names) -> Hop:
@@ -73,7 +73,7 @@ def _hop(session: Session, visit: Visit, names: Names) -> Hop:
         run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
-        operations=[readable(operator.label) for operator in operators if not _is_end(operator)],
+        operations=[readable(operator.label) for operator in operators if not _is_end(visit.capture, operator)],
         records=session.count(session.united(visit.records, ["file", "row"])),
         grain=Grain.RECORD,
         expressions=steps_of(visit.capture, operators, names),

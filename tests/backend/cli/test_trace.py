@@ -65,6 +65,7 @@ def test_json_has_the_form_that_scripts_rely_on():
         ],
         "incomplete": [],
         "found_again": [{"operator": "Aggregate [shop], sum(price)", "estimated_ms": 12.3, "took_ms": 40.0}],
+        "storage": {"requests": 0, "bytes": 0},
     }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ export type EdgeKind =
   | 'REPLAYS'
   | 'WRITES';
 
-/** How finely an entry of an answer is known. Anything but RECORD makes the answer inexact. */
+/** The grain of an entry of an answer. Any grain but RECORD makes the answer inexact. */
 export type Grain =
   | 'DATASET'
   | 'PARTITION'
@@ -103,7 +103,7 @@ export type Semantics =
   | 'INFLUENCE'
   | 'WITNESS';
 
-/** What is shown: focus, direction, levels, masks and time. */
+/** A view: focus, direction, levels, masks and time. */
 export type ViewInput = {
   actors?: NodeKind;
   asOf?: string | null | undefined;
