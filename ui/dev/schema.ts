@@ -115,7 +115,7 @@ function rows({ dataset, where, order, first, offset }: RowsArguments) {
     hasRecordLineage,
     note: hasRecordLineage
       ? null
-      : 'The run that wrote it was captured coarsely: traces of its records say which datasets, not which records.',
+      : 'The run that wrote it was captured without its records: traces name datasets, not records.',
   };
 }
 

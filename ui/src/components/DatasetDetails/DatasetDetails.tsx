@@ -30,7 +30,7 @@ export function DatasetDetails({ dataset, tracedColumns }: DatasetDetailsProps) 
   return (
     <>
       <PanelSection title={`${columns.length} columns`}>
-        {columns.length === 0 && <p className={styles.hint}>No run has stated its schema.</p>}
+        {columns.length === 0 && <p className={styles.hint}>No run has told its columns.</p>}
         <div className={styles.columns}>
           {columns.map(({ name, type }) => (
             <button
@@ -66,7 +66,7 @@ function ColumnLineage({ column }: { column: string }) {
   if (!data) return <p className={styles.hint}>Loading …</p>;
   const from = others(columnTrail(data, column, 'backward'), column);
   const to = others(columnTrail(data, column, 'forward'), column);
-  if (from.length + to.length === 0) return <p className={styles.hint}>No run has stated what it was made from.</p>;
+  if (from.length + to.length === 0) return <p className={styles.hint}>No run has told what it was made from.</p>;
   return (
     <ul className={styles.chain}>
       {from.map((id) => (

@@ -88,7 +88,7 @@ function Failure({ dataset }: { dataset: string }) {
   const run = useLastRun(dataset);
   if (!run || !hasFailed(run)) return null;
   return (
-    <Badge tone="bad" title={run.error ?? 'The run gave no reason. What stands here is from before it.'}>
+    <Badge tone="bad" title={run.error ?? 'The run gave no reason. The rows shown here are older.'}>
       last run failed
     </Badge>
   );

@@ -12,7 +12,7 @@ export function Legend({ links }: LegendProps) {
   return (
     <p className={styles.legend}>
       {flows.some((link) => link.state === 'traced' && !link.coarse) && <span>traced record by record</span>}
-      {flows.some((link) => link.coarse) && <span className={styles.coarse}>known only coarsely</span>}
+      {flows.some((link) => link.coarse) && <span className={styles.coarse}>known by dataset only</span>}
       {flows.length < links.length && <span className={styles.column}>from column to column</span>}
     </p>
   );

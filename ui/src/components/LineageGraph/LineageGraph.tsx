@@ -143,7 +143,7 @@ function Canvas({
 function wordsOf(item: SceneNode, short: ReadonlyMap<string, string>, captions: ReadonlyMap<string, string>) {
   if (item.node.kind === 'DATASET')
     return { title: short.get(item.id) ?? item.node.name, caption: captions.get(item.id) ?? 'dataset' };
-  return jobWords(jobTitle(item.node.name), item.coarse ? 'job, coarse' : 'job');
+  return jobWords(jobTitle(item.node.name), item.coarse ? 'job, by dataset only' : 'job');
 }
 
 const LONG = 18;

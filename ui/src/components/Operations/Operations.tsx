@@ -18,7 +18,7 @@ interface OperationsProps {
 
 /** What happened between the records on the left and those on the right, in the order in which data passed it. */
 export function Operations({ hops, nameOf, behindColumn = false }: OperationsProps) {
-  if (hops.length === 0) return <Note>No job stands between: the record is a source’s own.</Note>;
+  if (hops.length === 0) return <Note>No job is in between: this is a record of the source itself.</Note>;
   return (
     <ol className={styles.list}>
       {inDataOrder(hops).map((hop) => (

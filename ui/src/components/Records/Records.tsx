@@ -128,7 +128,7 @@ function CoarseEntry({ entry, name }: { entry: ReachedRecord; name: string }) {
         <Badge tone="coarse">{entry.grain.toLowerCase()} grain</Badge> {name}: {WHOLE[entry.grain] ?? 'a part of it'}
         {entry.file && `, ${placeOf(entry)}`}
       </p>
-      <p>A job on the way was captured coarsely, so which records is not known.</p>
+      <p>A job on the way was captured without its records, so only the dataset is known.</p>
     </div>
   );
 }

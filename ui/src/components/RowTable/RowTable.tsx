@@ -32,7 +32,7 @@ export function RowTable({ asked, onSort, onTrace }: RowTableProps) {
   if (first.isError && !first.data)
     return asked.where ? null : <ErrorNote error={first.error} onRetry={() => first.refetch()} />;
   const page = first.data;
-  if (total === 0) return <Note>{asked.where ? 'No row meets the predicate.' : 'There are no rows to show.'}</Note>;
+  if (total === 0) return <Note>{asked.where ? 'No row fits the condition.' : 'There are no rows to show.'}</Note>;
   return (
     <Grid
       page={page}

@@ -81,7 +81,7 @@ function Canvas({ scene, view }: { scene: ViewScene; view: ViewInput }) {
 const linesOf = (item: ViewBox) => item.lines.map((line) => [line.key, line.text] as const);
 
 function edgeOf(link: ViewLine, titleOf: (id: string) => string): Edge {
-  const said = link.label ? `, ${link.label}` : '';
+  const label = link.label ? `, ${link.label}` : '';
   // Between columns a job always stands hidden: to say so at each of hundreds of links would say nothing.
   const isOfColumns = link.src !== link.srcBox && link.dst !== link.dstBox;
   return {
@@ -90,7 +90,7 @@ function edgeOf(link: ViewLine, titleOf: (id: string) => string): Edge {
     target: link.dstBox,
     sourceHandle: handleId('out', link.src === link.srcBox ? '' : link.src),
     targetHandle: handleId('in', link.dst === link.dstBox ? '' : link.dst),
-    ariaLabel: `${titleOf(link.src)} flows into ${titleOf(link.dst)}${said}`,
+    ariaLabel: `${titleOf(link.src)} flows into ${titleOf(link.dst)}${label}`,
     ...(link.label && !isOfColumns ? { label: link.label } : {}),
     ...(link.hidden && !isOfColumns ? { className: 'hidden' } : {}),
   };
