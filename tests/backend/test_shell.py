@@ -186,8 +186,8 @@ def test_a_source_that_changed_since_is_not_read(spark: SparkSession, tmp_path: 
 
 def test_what_cannot_be_followed_is_refused_by_name_and_nothing_stays(spark: SparkSession, tables: Path, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.json").write_text('{"shop": 1}')
-    frame = spark.read.json(str(tmp_path / "in"))
+    (tmp_path / "in" / "a.xml").write_text("<shops>\n<row><shop>1</shop></row>\n</shops>\n")
+    frame = spark.read.schema("shop long").xml(str(tmp_path / "in"), rowTag="row", multiLine=False)
     with pytest.raises(UnsupportedError, match="cannot be followed"):
         headwater.lineage(frame.groupBy("shop").count(), folder=tmp_path / "kept")
     assert not list((tmp_path / "kept").iterdir())
