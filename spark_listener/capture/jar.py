@@ -24,6 +24,8 @@ from headwater.errors import CaptureUnavailableError
 
 _PACKAGE = "headwater.spark_listener.jvm"
 _PREFIX = "headwater"
+_LINES = "shim/v"  # folders below which something is for one line of Spark alone
+_TRIED = ("v41",)  # lines whose captures are tested; another gets the newest, and refuses capture where that does not compile
 
 
 def compiled_jar(jvm: Any, spark_version: str) -> Path:
@@ -32,7 +34,7 @@ def compiled_jar(jvm: Any, spark_version: str) -> Path:
     Raises:
         CaptureUnavailableError: the sources do not compile against this Spark.
     """
-    sources = java_sources()
+    sources = java_sources(spark_version)
     java_version = str(jvm.java.lang.System.getProperty("java.version"))
     digest = hashlib.sha256(repr((sorted(sources.items()), spark_version, java_version)).encode()).hexdigest()[:20]
     jar = _cache() / f"headwater-{digest}.jar"
@@ -41,9 +43,19 @@ def compiled_jar(jvm: Any, spark_version: str) -> Path:
     return jar
 
 
-def java_sources() -> Mapping[str, str]:
-    """Our Java sources by the name of their resource (`headwater/tap/Tap.java`)."""
-    return {f"{_PREFIX}/{name}": text for name, text in _walk(files(_PACKAGE), "")}
+def java_sources(spark_version: str) -> Mapping[str, str]:
+    """Our Java sources for a version of Spark, by the name of their resource (`headwater/tap/Tap.java`).
+
+    What differs between versions lies in a folder a line, `shim/v41`; of these one is taken, in the place of `shim`.
+    """
+    line = "v" + "".join(spark_version.split(".")[:2])
+    everything = dict(_walk(files(_PACKAGE), ""))
+    taken = f"shim/{line if line in _TRIED else max(_TRIED)}/"
+    return {
+        f"{_PREFIX}/{name.replace(taken, 'shim/', 1)}": text
+        for name, text in everything.items()
+        if name.startswith(taken) or not name.startswith(_LINES)
+    }
 
 
 def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
 package headwater.describe;
 
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,9 +50,7 @@ final class EqualPlans {
             for (int i = 0; i < keys.size(); i++) {
                 keys.set(i, placed((Expression) keys.get(i), Scala.list(pruning.buildQuery().output())));
             }
-            return pruning.copy(
-                pruning.pruningKey(), placed(pruning.buildQuery()), Scala.seq(keys), pruning.broadcastKeyIndices(), pruning.onlyInBroadcast(),
-                pruning.exprId(), pruning.hint());
+            return Nodes.pruning(pruning, placed(pruning.buildQuery()), Scala.seq(keys));
         }
         List children = Scala.list(part.children());
         for (int i = 0; i < children.size(); i++) {

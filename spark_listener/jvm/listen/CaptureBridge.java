@@ -2,8 +2,8 @@ package headwater.listen;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.describe.PlanDescription;
-import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Captures;
 import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.kept.Checkpoint;
@@ -16,9 +16,9 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 

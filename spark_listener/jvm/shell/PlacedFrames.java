@@ -1,5 +1,7 @@
 package headwater.shell;
 
+import headwater.shim.Frames;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.source.NumberedParquet;
 import headwater.source.PlacedFiles;
@@ -7,6 +9,8 @@ import headwater.source.WantedRows;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -18,9 +22,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.Dataset$;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.DataType;
@@ -43,16 +44,14 @@ public final class PlacedFrames {
      * number there. `labels` are by path; files without one are left out. `wanted` has the only records to be given; null: all.
      */
     public Dataset of(Dataset frame, String file, String row, Map labels, Map wanted) {
-        LogicalRelation scan = (LogicalRelation) frame.logicalPlan();
+        LogicalRelation scan = (LogicalRelation) Frames.plan(frame);
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         StructType partition = relation.partitionSchema().add(LABEL, DataTypes.StringType, false);
         StructType data = relation.dataSchema().add(NumberedParquet.ROW_INDEX, DataTypes.LongType, true);
         Attribute label = column(LABEL, DataTypes.StringType, false);
         Attribute position = column(NumberedParquet.ROW_INDEX, DataTypes.LongType, true);
         NumberedParquet format = new NumberedParquet(0, null, wanted == null ? null : new WantedRows(wanted));
-        HadoopFsRelation placed = relation.copy(
-            new PlacedFiles(relation.location(), partition, labels), partition, data, relation.bucketSpec(), format, relation.options(),
-            relation.sparkSession());
+        HadoopFsRelation placed = Nodes.relation(relation, new PlacedFiles(relation.location(), partition, labels), partition, data, format);
         List output = Scala.list(scan.output());
         List columns = new ArrayList();
         columns.add(named(label, file));
@@ -60,12 +59,12 @@ public final class PlacedFrames {
         columns.addAll(output);
         output.add(position);
         output.add(label);
-        LogicalPlan plan = scan.copy(placed, Scala.seq(output), scan.catalogTable(), scan.isStreaming(), scan.stream());
+        LogicalPlan plan = Nodes.scan(scan, placed, Scala.seq(output));
         if (wanted != null) {
             Expression zero = new Literal(Long.valueOf(0L), DataTypes.LongType);
             plan = new Filter(new GreaterThanOrEqual(position, zero), plan); // what is not wanted has less
         }
-        return Dataset$.MODULE$.ofRows(session, new Project(Scala.seq(columns), plan));
+        return Frames.of(session, new Project(Scala.seq(columns), plan));
     }
 
     private static Alias named(Expression expression, String name) {

@@ -1,5 +1,6 @@
 package headwater.source;
 
+import headwater.shim.Differences;
 import headwater.shim.Scala;
 import headwater.tap.Reports;
 import java.util.ArrayList;
@@ -115,7 +116,7 @@ public final class RankedFormat implements FileFormat, DataSourceRegister, java.
     }
 
     public boolean supportReadDataType(DataType type) {
-        return original.supportReadDataType(type);
+        return Differences.supportsRead(original, type);
     }
 
     public boolean supportFieldName(String name) {

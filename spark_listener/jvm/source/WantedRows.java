@@ -1,5 +1,6 @@
 package headwater.source;
 
+import headwater.shim.Nodes;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -94,8 +95,7 @@ public final class WantedRows implements java.io.Serializable {
     }
 
     private static PartitionedFile part(PartitionedFile split, long from, long to) {
-        return split.copy(split.partitionValues(), split.filePath(), from, to - from, split.locations(), split.modificationTime(),
-            split.fileSize(), split.otherConstantMetadataColumnValues());
+        return Nodes.part(split, from, to - from);
     }
 
     private static List whole(PartitionedFile split) {

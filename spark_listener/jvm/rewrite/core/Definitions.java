@@ -1,6 +1,7 @@
 package headwater.rewrite.core;
 
 import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Differences;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -45,9 +46,7 @@ public final class Definitions {
     /** What refers to a definition puts out its hidden columns too, as the same attributes: Spark then puts the plan itself there. */
     public Rewritten of(CTERelationRef reference) {
         Rewritten definition = (Rewritten) known.get(Long.valueOf(reference.cteId()));
-        LogicalPlan renewed = definition == null ? null : reference.copy(
-            reference.cteId(), reference._resolved(), definition.plan.output(), reference.isStreaming(), reference.statsOpt(),
-            reference.recursive(), reference.maxRows(), reference.isUnlimitedRecursion());
+        LogicalPlan renewed = definition == null ? null : Differences.reference(reference, definition.plan.output());
         if (renewed == null || reference.output().size() + definition.hidden.size() != renewed.output().size()
             || !reference.outputSet().subsetOf(renewed.outputSet())) {
             throw new Refused("CTERelationRef", "records are not followed into this common table expression");

@@ -4,6 +4,7 @@ import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
@@ -15,7 +16,6 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Generator;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -36,8 +36,7 @@ public final class GenerateFamily extends Family {
             throw new Refused("Generate", "whether " + generator + " makes its rows of one row each is not known");
         }
         Rewritten child = rewriter.rewrite(generate.child());
-        Generate renewed = generate.copy(
-            (Generator) generate.generator(), unrequired(generate, child), generate.outer(), generate.qualifier(), generate.generatorOutput(), child.plan);
+        Generate renewed = Nodes.generate(generate, unrequired(generate, child), child.plan);
         return new Rewritten(renewed, child.hidden);
     }
 

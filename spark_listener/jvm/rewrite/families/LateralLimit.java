@@ -1,6 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Capture;
+import headwater.shim.Differences;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -73,7 +74,7 @@ final class LateralLimit {
         if (expression instanceof SubqueryExpression) {
             SubqueryExpression subquery = (SubqueryExpression) expression;
             LogicalPlan plan = (LogicalPlan) subquery.plan();
-            if ((!subquery.getOuterAttrs().isEmpty() && hasLimit(plan)) || limitsForEachRow(plan)) {
+            if ((!Differences.outerAttributes(subquery).isEmpty() && hasLimit(plan)) || limitsForEachRow(plan)) {
                 return true;
             }
         }

@@ -5,6 +5,7 @@ import headwater.rewrite.core.Hidden;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -14,7 +15,6 @@ import org.apache.spark.Dependency;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.SQLExecutionRDD;
 
@@ -47,10 +47,7 @@ public final class MemoryFamily extends Family {
 
     /** A relation with other columns, over other rows, of which the same is said. */
     public static LogicalRDD copy(LogicalRDD relation, List output, RDD rows) {
-        SparkSession session = (SparkSession) relation.otherCopyArgs().apply(0); // it has no other way out
-        return relation.copy(
-            Scala.seq(output), rows, relation.outputPartitioning(), relation.outputOrdering(), relation.isStreaming(), relation.stream(),
-            session, Scala.some(relation.stats()), Scala.none());
+        return Nodes.rows(relation, output, rows);
     }
 
     private static void check(RDD rdd, Map seen) {

@@ -1,6 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Capture;
+import headwater.shim.Differences;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -110,7 +111,7 @@ final class OuterValues {
     }
 
     private static void addOuter(Expression expression, Set outer) {
-        List read = expression instanceof SubqueryExpression ? Scala.list(((SubqueryExpression) expression).getOuterAttrs()) : new ArrayList();
+        List read = expression instanceof SubqueryExpression ? Differences.outerAttributes((SubqueryExpression) expression) : new ArrayList();
         for (int i = 0; i < read.size(); i++) {
             outer.add(read.get(i) instanceof NamedExpression ? (Object) ((NamedExpression) read.get(i)).exprId() : read.get(i));
         }

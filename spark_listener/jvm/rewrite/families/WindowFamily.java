@@ -7,6 +7,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.KeyHash;
 import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.tap.RowReference;
 import headwater.tap.SegmentSpec;
@@ -71,8 +72,8 @@ public final class WindowFamily extends Family {
             if (frame.frameType() != org.apache.spark.sql.catalyst.expressions.RangeFrame$.MODULE$) {
                 continue;
             }
-            SpecifiedWindowFrame toEnd = frame.copy(
-                frame.frameType(), org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$, frame.upper());
+            SpecifiedWindowFrame toEnd = Nodes.frame(
+                frame, org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$, frame.upper());
             values.add(counted(window, toEnd, expressions));
             boundary.column("frame_end", "frame", i);
             if (frame.lower() != org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$.MODULE$) {
@@ -98,7 +99,7 @@ public final class WindowFamily extends Family {
             values.add(GroupLimitFamily.hash(Scala.list(window.partitionSpec()), rewriter.capture));
             boundary.column("partition", "operator", limit);
         }
-        LogicalPlan counting = window.copy(Scala.seq(expressions), window.partitionSpec(), window.orderSpec(), child.plan, window.hint());
+        LogicalPlan counting = Nodes.window(window, Scala.seq(expressions), child.plan);
         Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(boundary)), "window");
         List columns = Scala.list(node.output());
         columns.add(reference);

@@ -1,14 +1,16 @@
 package headwater.rewrite.kept;
 
 import headwater.rewrite.core.Capture;
+import headwater.shim.Frames;
+import headwater.shim.PlannedQuery;
 import headwater.shim.Scala;
 import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -36,7 +38,7 @@ public final class Checkpoint {
 
     /** Of a frame. Nothing has run when this returns. Never throws. */
     public static Checkpoint of(Dataset frame) {
-        Checkpoint checkpoint = new Checkpoint(frame.logicalPlan());
+        Checkpoint checkpoint = new Checkpoint(Frames.plan(frame));
         if (frame.isStreaming()) {
             checkpoint.reason = "streams are not captured yet";
         } else if (frame.queryExecution().tracker().phases().contains("optimization")) {
@@ -55,7 +57,7 @@ public final class Checkpoint {
     }
 
     private void plan(Dataset frame) {
-        SparkSession session = (SparkSession) frame.sparkSession();
+        SparkSession session = frame.sparkSession();
         QueryExecution tapped = session.sessionState().executePlan(written, QueryExecution.$lessinit$greater$default$4());
         tracker = tapped.tracker();
         UNDER_WAY.set(this);
@@ -65,7 +67,7 @@ public final class Checkpoint {
             UNDER_WAY.remove();
         }
         if (capture != null) {
-            this.frame = new Dataset(new Tapped(session, written, optimized, tapped), frame.encoder());
+            this.frame = Frames.of(new Tapped(session, written, optimized, tapped), frame);
         }
     }
 
@@ -114,21 +116,19 @@ public final class Checkpoint {
 
     /** The program got this frame. */
     public void made(Dataset result) {
-        List leaves = Scala.list(result.logicalPlan().collectLeaves());
+        List leaves = Scala.list(Frames.plan(result).collectLeaves());
         if (leaves.size() == 1 && leaves.get(0) instanceof LogicalRDD) {
             Checkpoints.remember((LogicalRDD) leaves.get(0), capture, reason == null ? "it was checkpointed without capture" : reason);
         }
     }
 
     /** Runs the plan with taps, and tells the size and the constraints of the one without. */
-    private static final class Tapped extends QueryExecution {
+    private static final class Tapped extends PlannedQuery {
         private final transient LogicalPlan optimized;
         private final transient QueryExecution tapped;
 
         Tapped(SparkSession session, LogicalPlan plan, LogicalPlan optimized, QueryExecution tapped) {
-            super(
-                session, plan, QueryExecution.$lessinit$greater$default$3(), QueryExecution.$lessinit$greater$default$4(),
-                QueryExecution.$lessinit$greater$default$5(), QueryExecution.$lessinit$greater$default$6());
+            super(session, plan);
             this.optimized = optimized;
             this.tapped = tapped;
         }

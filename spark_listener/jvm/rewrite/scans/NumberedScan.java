@@ -3,6 +3,7 @@ package headwater.rewrite.scans;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.rewrite.scans.formats.RecordFormat;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.source.NumberedParquet;
 import headwater.source.OrdinalFileIndex;
@@ -56,14 +57,13 @@ public final class NumberedScan {
         StructType data = relation.dataSchema().add(name, DataTypes.LongType, index);
         AttributeReference position = column(name, DataTypes.LongType, index);
         OrdinalFileIndex listed = new OrdinalFileIndex(relation, files, partition);
-        HadoopFsRelation numbered = relation.copy(
-            listed, partition, data, relation.bucketSpec(), format.numbered(relation, files, reports, splits), relation.options(), relation.sparkSession());
+        HadoopFsRelation numbered = Nodes.relation(relation, listed, partition, data, format.numbered(relation, files, reports, splits));
 
         List output = Scala.list(scan.output());
         List columns = new ArrayList(output);
         output.add(position);
         output.add(ordinal);
-        LogicalPlan renewed = scan.copy(numbered, Scala.seq(output), scan.catalogTable(), scan.isStreaming(), scan.stream());
+        LogicalPlan renewed = Nodes.scan(scan, numbered, Scala.seq(output));
         Alias reference = Rewriter.alias(index ? packed(ordinal, position) : position, "row");
         columns.add(reference);
         return new NumberedScan(new HiddenProject(Scala.seq(columns), renewed, scan), reference.toAttribute());
@@ -72,10 +72,8 @@ public final class NumberedScan {
     /** The scan as it is, but that the files are remembered which it reads. */
     public static LogicalPlan listed(LogicalRelation scan, HadoopFsRelation relation, SourceFiles files) {
         OrdinalFileIndex index = new OrdinalFileIndex(relation, files, relation.partitionSchema());
-        HadoopFsRelation renewed = relation.copy(
-            index, relation.partitionSchema(), relation.dataSchema(), relation.bucketSpec(), relation.fileFormat(), relation.options(),
-            relation.sparkSession());
-        return scan.copy(renewed, scan.output(), scan.catalogTable(), scan.isStreaming(), scan.stream());
+        HadoopFsRelation renewed = Nodes.relation(relation, index, relation.partitionSchema(), relation.dataSchema(), relation.fileFormat());
+        return Nodes.scan(scan, renewed, scan.output());
     }
 
     private static Expression packed(AttributeReference ordinal, AttributeReference position) {

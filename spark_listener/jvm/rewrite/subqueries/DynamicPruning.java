@@ -3,6 +3,7 @@ package headwater.rewrite.subqueries;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,9 +23,7 @@ public final class DynamicPruning {
             DynamicPruningSubquery pruning = (DynamicPruningSubquery) expression;
             try {
                 Rewritten build = rewriter.withoutTaps().rewrite(pruning.buildQuery());
-                return pruning.copy(
-                    pruning.pruningKey(), build.plan, pruning.buildKeys(), pruning.broadcastKeyIndices(), pruning.onlyInBroadcast(),
-                    pruning.exprId(), pruning.hint());
+                return Nodes.pruning(pruning, build.plan, pruning.buildKeys());
             } catch (Refused tapped) {
                 return pruning;
             }

@@ -1,0 +1,70 @@
+package headwater.shim;
+
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Generator;
+import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+
+/**
+ * Copies of Spark's plan nodes with some parts renewed. A case class gets a new member now and then, and with it another `copy`: what differs
+ * between the versions of Spark that are told apart moves from here into their folders (Differences).
+ */
+public final class Nodes {
+    private Nodes() {}
+
+    public static HadoopFsRelation relation(HadoopFsRelation of, FileIndex files, StructType partition, StructType data, FileFormat format) {
+        return of.copy(files, partition, data, of.bucketSpec(), format, of.options(), of.sparkSession());
+    }
+
+    public static LogicalRelation scan(LogicalRelation of, HadoopFsRelation relation, Seq output) {
+        return of.copy(relation, output, of.catalogTable(), of.isStreaming(), of.stream());
+    }
+
+    /** Other rows in the place of an RDD's; the statistics stay. */
+    public static LogicalRDD rows(LogicalRDD of, List output, RDD rows) {
+        org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) session(of);
+        return of.copy(
+            Scala.seq(output), rows, of.outputPartitioning(), of.outputOrdering(), of.isStreaming(), of.stream(), session,
+            Scala.some(of.stats()), Scala.none());
+    }
+
+    public static SparkSession session(LogicalRDD of) {
+        return (SparkSession) of.otherCopyArgs().apply(0); // it has no other way out
+    }
+
+    public static Generate generate(Generate of, Seq unrequired, LogicalPlan child) {
+        return of.copy((Generator) of.generator(), unrequired, of.outer(), of.qualifier(), of.generatorOutput(), child);
+    }
+
+    public static Window window(Window of, Seq expressions, LogicalPlan child) {
+        return of.copy(expressions, of.partitionSpec(), of.orderSpec(), child, of.hint());
+    }
+
+    public static SpecifiedWindowFrame frame(SpecifiedWindowFrame of, Expression lower, Expression upper) {
+        return of.copy(of.frameType(), lower, upper);
+    }
+
+    public static DynamicPruningSubquery pruning(DynamicPruningSubquery of, LogicalPlan build, Seq keys) {
+        return of.copy(of.pruningKey(), build, keys, of.broadcastKeyIndices(), of.onlyInBroadcast(), of.exprId(), of.hint());
+    }
+
+    public static PartitionedFile part(PartitionedFile of, long start, long length) {
+        return of.copy(
+            of.partitionValues(), of.filePath(), start, length, of.locations(), of.modificationTime(), of.fileSize(),
+            of.otherConstantMetadataColumnValues());
+    }
+}

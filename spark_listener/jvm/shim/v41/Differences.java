@@ -1,0 +1,28 @@
+package headwater.shim;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.types.DataType;
+import scala.collection.immutable.Seq;
+
+/** What is otherwise in other versions of Spark: 4.1. */
+public final class Differences {
+    private Differences() {}
+
+    /** A reference to a common table expression with another output. */
+    public static CTERelationRef reference(CTERelationRef of, Seq output) {
+        return of.copy(
+            of.cteId(), of._resolved(), output, of.isStreaming(), of.statsOpt(), of.recursive(), of.maxRows(), of.isUnlimitedRecursion());
+    }
+
+    /** What a subquery reads of the row that it stands in. */
+    public static List outerAttributes(SubqueryExpression of) {
+        return Scala.list(of.getOuterAttrs());
+    }
+
+    public static boolean supportsRead(FileFormat format, DataType type) {
+        return format.supportReadDataType(type);
+    }
+}
