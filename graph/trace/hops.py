@@ -1,4 +1,4 @@
-"""The path of a trace: for each capture that it went through, what was written from what, and the operations between."""
+"""The path of a trace: for each capture on it, the output, the inputs and the operations between."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Hops:
         self._visits: dict[str, Visit] = {}
 
     def add(self, capture: Capture, records: str, scans: Iterable[int]) -> None:
-        """The trace went through a capture, for the records of a table with columns `file` and `row`."""
+        """Add a capture to the path, for the records of a table with columns `file` and `row`."""
         visit = self._visits.setdefault(capture.id, Visit(capture))
         visit.records.append(records)
         visit.scans.update(scans)
@@ -45,7 +45,7 @@ class Hops:
 
 
 def say_problems(session: Session, capture: Capture) -> None:
-    """Say what a capture lacks by its own word, and which of its operators tell too little, for a capture that the trace goes through."""
+    """Add to the answer what a capture says that it lacks, and which of its operators do not tell what they do."""
     for problem in capture.manifest.problems:
         effect = "superset" if problem.kind == "superset" else "missing"
         session.say(problem.operator or f"capture {capture.id}", problem.reason, effect)

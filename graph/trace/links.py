@@ -1,4 +1,4 @@
-"""Between captures: which one wrote or read a file block, and which columns are needed on the other side.
+"""The links between captures: which of them wrote or read a file block, and which columns are needed there.
 
 Nothing is linked by time or by name alone: a file that was overwritten since is another block.
 """
@@ -39,7 +39,7 @@ def unread(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
 
 
 def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
-    """A file without a writer whose path a capture wrote before `reader` read it: someone unknown wrote it again between."""
+    """Report a file that a capture wrote and that an unknown program overwrote before `reader` read it."""
     if session.store.catalog.was_written(session.tenant, file.block, reader.manifest.started):
         job = reader.manifest.run.job
         reason = f"it was written by a known run, and changed before job {job} read it; where that content came from is not known"
@@ -47,7 +47,7 @@ def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
 
 
 def say_read_before(session: Session, file: KnownFile) -> None:
-    """A file that nobody read as it is, and a capture as it was before: what became of its records then is not told by those of now.
+    """Report a file that has changed since a capture read it: what became of its earlier records is not known.
 
     Not of one that a known run wrote as it is: its records are that run's, and nobody has read them.
     """
@@ -100,7 +100,7 @@ def counts_alike(sink: Sink, source: Source) -> bool:
 
 
 def say_counted_otherwise(session: Session, file: KnownFile, reader: str) -> None:
-    """Say that the way ends at a file whose records the writer and the reader number differently."""
+    """Report that the trace ends at a file whose records the writer and the reader number differently."""
     session.say(
         str(file.block.path), f"capture {reader} numbers its records otherwise than they were written (a header, a comment)", "missing"
     )

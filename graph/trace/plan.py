@@ -1,4 +1,4 @@
-"""A captured plan as a trace walks it: operators by id, boundaries by operator, and which columns each operator must give.
+"""The plan of a capture, for traces: operators by id, boundaries by operator, and the columns that each operator must give.
 
 C, the chosen columns of a witness (docs: semantics), is carried down here; None stands for all columns. An opaque operator passes None
 down: a larger witness, never too small a one.
@@ -53,33 +53,33 @@ class Plan:
         return next((boundary for boundary in self.manifest.boundaries if boundary.boundary == number), None)
 
     def boundary(self, operator: Operator) -> Boundary | None:
-        """The boundary of what has rows of its own: a group, a window, a match with a condition."""
+        """Return the boundary of an operator that has rows of its own: a group, a window, a match with a condition."""
         found = (self._boundaries.get((kind, operator.id)) for kind in _ROW_KINDS)
         return next((boundary for boundary in found if boundary is not None), None)
 
     def match(self, operator: Operator) -> Boundary | None:
-        """The boundary of the rows that a row refers to beside its own: of a semi-join's right side, of a subquery."""
+        """Return the boundary of the rows that join a row: those of a semi-join's right side, or of a subquery."""
         return self._boundaries.get(("match", operator.id))
 
     def check(self, operator: Operator) -> Boundary | None:
-        """The boundary above an aggregate that has each group's two hashes, kept where groups share the first; or what tells its keys."""
+        """Return the boundary above an aggregate that has each group's second hash, or the values of its keys."""
         return self._boundaries.get(("check", operator.id))
 
     def knows_branches(self, operator: Operator) -> bool:
-        """Whether it was recorded of an existence join which rows need no match of it, since another branch of the condition holds."""
+        """Whether the capture records which rows pass an OR by another branch, and so need no match of this existence join."""
         return any(column.operator == operator.id for boundary in self.manifest.boundaries for column in branches(boundary))
 
     def has_own_rows(self, operator: Operator) -> bool:
-        """Whether a reference to the operator names a row, or group of rows, that stands for itself; else it names what joins a row."""
+        """Whether a reference to the operator names a row or a group. Else it names matches, or a subquery's row."""
         own = operator.behaviour in {Behaviour.SOURCE, Behaviour.GROUP, Behaviour.WINDOW}
         return own or self.boundary(operator) is not None
 
     def children(self, operator: Operator) -> list[Operator]:
-        """The operators that feed it, left to right."""
+        """The children of an operator, left to right."""
         return [self.operators[child] for child in operator.children]
 
     def upstream(self, operator: Operator) -> Iterator[Operator]:
-        """The operator and all that feed it, each once, from above."""
+        """The operator and all operators that feed it, each once, the nearest first."""
         seen: set[int] = set()
         waiting = [operator.id]
         while waiting:
@@ -90,11 +90,11 @@ class Plan:
                 waiting.extend(reversed(self.operators[identifier].inputs))
 
     def scans(self, operator: Operator) -> list[Operator]:
-        """The sources that feed an operator, each once, from above."""
+        """The source operators that feed an operator, each once."""
         return [one for one in self.upstream(operator) if one.behaviour is Behaviour.SOURCE]
 
     def between_windows(self, operator: Operator) -> bool:
-        """Whether a window above asks for some columns of rows that windows below have made: peers of a rank, say, give no other."""
+        """Whether the operator stands between two windows. The one above may need only some columns of the one below."""
         above = (other for other in self.operators.values() if other.behaviour is Behaviour.WINDOW and other is not operator)
         over = any(one is operator for window in above for one in self.upstream(window))
         return over and any(one.behaviour is Behaviour.WINDOW for one in self.upstream(operator) if one is not operator)
@@ -108,7 +108,7 @@ class Plan:
         return None
 
     def above(self, scans: Iterable[int]) -> frozenset[int]:
-        """The operators that some of these scans feed, and the scans themselves."""
+        """The ids of the operators that some of these scans feed, and of the scans."""
         wanted = set(scans)
         return frozenset(o.id for o in self.operators.values() if any(one.id in wanted for one in self.upstream(o)))
 
@@ -123,7 +123,7 @@ class Plan:
         return frozenset({window.id, *(operator.id for operator in self._chain(window) if operator.behaviour is Behaviour.WINDOW)})
 
     def carried(self, operator: Operator, inputs: Needed, made: Made = ()) -> dict[int, Needed]:
-        """What each operator below must give, where `operator` needs `inputs` of what feeds it, for rows that were `made` so."""
+        """The columns that each operator below must give if `operator` needs the columns `inputs`, for rows that were `made` so."""
         key = (operator.id, inputs, made)
         if key not in self._carried:
             given: dict[int, Needed] = dict.fromkeys(operator.inputs, inputs)
@@ -148,7 +148,7 @@ class Plan:
             read = needs_of(operator, read)
 
     def _chain(self, window: Operator) -> Iterator[Operator]:
-        """What lies below a window, as far as only windows, projections and the like follow."""
+        """The operators below a window, down to the first that is neither a window nor row by row."""
         operator = window
         while len(operator.children) == 1:
             operator = self.operators[operator.children[0]]
@@ -165,7 +165,7 @@ class Plan:
 
 
 def references(boundary: Boundary) -> list[Column]:
-    """The `ref` columns of a boundary by the names that the kept table has."""
+    """The `ref` columns of a boundary, named as in the kept table."""
     named = (column for column in boundary.columns if column.role == "ref" and column.operator is not None)
     return [Column(f"r{index}", column.operator) for index, column in enumerate(named) if column.operator is not None]
 
@@ -219,7 +219,7 @@ def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Ne
 
 
 def picked(operator: Operator, given: Needed) -> list[Definition]:
-    """The definitions of an operator that are asked for."""
+    """The definitions of an operator for the attributes `given`."""
     return [definition for definition in operator.defines if given is None or definition.attr in given]
 
 
@@ -233,5 +233,5 @@ def _without_defined(operator: Operator, given: frozenset[int]) -> frozenset[int
 
 
 def window_reads(window: Operator, definitions: Iterable[Definition]) -> frozenset[int]:
-    """What a window reads for some of its results."""
+    """The attributes that a window reads for some of its results."""
     return attrs(d.expr for d in definitions) | attrs(window.partition) | attrs(ordering.expr for ordering in window.order)

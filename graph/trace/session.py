@@ -1,4 +1,4 @@
-"""One trace at work: its database, the files that it met, and what its answer will lack."""
+"""The state of one trace: its database, the files that it met, and what its answer will lack."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class KnownFile:
 
     @cached_property
     def problem(self) -> str | None:
-        """Why its records cannot be read as they were; None where they can."""
+        """The reason why its records cannot be read as they were; None if they can."""
         if unreadable := format_of(self.shape.format).unreadable:
             return unreadable
         if isinstance(self._now, str):
@@ -75,7 +75,7 @@ class KnownFile:
 
     @cached_property
     def changed(self) -> str | None:
-        """In which way the file is another than it was; None where it is not, or cannot be looked at."""
+        """How the file differs from the one that the run read; None if it does not, or cannot be looked at."""
         if isinstance(self._now, str) or self._now[1:] == self.block[1:]:
             return None
         then = f"{self.block.length} bytes, modified at {self.block.modified} ms"
@@ -164,11 +164,11 @@ class Session:
 
     @property
     def most(self) -> int:
-        """How many rows a table may have to be held in memory: none any more once much is held."""
+        """The number of rows up to which a table is kept in memory; 0 once all tables together are large."""
         return self._most if self._longs < _LONGS else 0
 
     def hold(self, columns: Columns) -> str:
-        """Hold a table in memory; its name."""
+        """Keep a table in memory, and return its name."""
         name = self.database.hold(columns)
         self._longs += in_memory.count(columns) * len(columns)
         self._counts[name] = in_memory.count(columns)
@@ -201,12 +201,12 @@ class Session:
         return found
 
     def name(self) -> str:
-        """A name for a table that nobody has."""
+        """Return a new name for a table."""
         self._tables += 1
         return f"t{self._tables}"
 
     def forget(self, kept: Collection[str | None]) -> None:
-        """Drop every table that was made, but for some."""
+        """Drop all tables but some."""
         for name in [name for name in self._made if name not in kept]:
             self.database.execute(f"DROP TABLE IF EXISTS {name}")
             self._made.remove(name)
@@ -219,12 +219,12 @@ class Session:
         return self._counts[table]
 
     def say(self, what: str, reason: str, effect: str) -> None:
-        """State something that the answer lacks or overstates, once."""
+        """Add a reason why the answer is not exact, once."""
         self.incomplete[Incomplete(what, reason, effect)] = None
 
     @property
     def is_whole(self) -> bool:
-        """Whether the lineage lacks and overstates nothing. Values that cannot be read do not change which records they are of."""
+        """Whether the lineage is exact. Values that cannot be read do not change which records are given."""
         return all(entry.effect == "unreadable" for entry in self.incomplete)
 
     def capture(self, identifier: str) -> Capture:
@@ -290,6 +290,6 @@ def places_among(session: Session, capture: Capture, numbers: Iterable[int]) -> 
 
 
 def mapped(value: str, values: Mapping[int, int | None]) -> str:
-    """SQL that maps an integer: a small CASE, which costs a query far less to plan than a join does."""
+    """SQL that maps an integer by a CASE, which DuckDB plans much faster than a join."""
     branches = " ".join(f"WHEN {key} THEN {'NULL' if mapped is None else mapped}" for key, mapped in values.items())
     return f"(CASE {value} {branches} END)::BIGINT" if branches else "NULL::BIGINT"

@@ -1,4 +1,4 @@
-"""What stays warm between traces of one store: a database, what is known of text files, and parsed plans."""
+"""The state that stays warm between traces of one store: a database, indexes of text files, and parsed plans."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tracer:
         self._sessions: set[Session] = set()
 
     def interrupt(self) -> None:
-        """End the statements that its sessions are at, from another thread: they raise."""
+        """Interrupt the statements of all sessions, from another thread. They raise."""
         for session in list(self._sessions):
             session.database.interrupt()
 

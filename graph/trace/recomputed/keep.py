@@ -30,11 +30,11 @@ Begun = Callable[[Callable[[], None]], None]  # is given what ends, from another
 
 
 def _alone(_: Callable[[], None]) -> None:
-    """Of nobody who would end it."""
+    """For a caller that never interrupts."""
 
 
 def keep_groups(store: AssociationStore, tenant: str, capture: str, *, begun: Begun = _alone) -> int:
-    """Keep what may get lost of one capture; the number of boundaries that were kept. Doing it again changes nothing.
+    """Keep the groups of a capture whose sources may change, and return the number of boundaries kept. Idempotent.
 
     What a trace may not find within the budget is asked for, as a trace would ask after it found it at length.
     """
@@ -50,7 +50,7 @@ def keep_groups(store: AssociationStore, tenant: str, capture: str, *, begun: Be
 
 
 def keep_wanted(store: AssociationStore, wanted: Wanted, *, begun: Begun = _alone) -> bool:
-    """Keep all rows of a boundary of which a trace found some at length, unless they take too much space; whether they are kept."""
+    """Keep all rows of a boundary that a trace took long to compute, unless they are too large. Return whether they are kept."""
     with sparing_session(store, wanted.tenant, memory=_MEMORY, max_temp_directory_size=_DISK) as session:
         begun(session.database.interrupt)
         known = session.capture(wanted.capture)
@@ -62,12 +62,12 @@ def keep_wanted(store: AssociationStore, wanted: Wanted, *, begun: Begun = _alon
 
 
 def _may_change(session: Session, capture: Capture, boundary: Boundary) -> bool:
-    """Whether a known run wrote what the groups are made of."""
+    """Whether a known run wrote the files that the groups are made of."""
     return bool(session.store.catalog.writers(session.tenant, _blocks(capture, boundary)))
 
 
 def _blocks(capture: Capture, boundary: Boundary) -> list[FileBlock]:
-    """The files that the groups are made of."""
+    """The source files of a boundary's groups."""
     sources = {scan.source for scan in capture.plan.scans(input_of(capture, boundary))}
     return [
         block_at(file.path, file.length, file.modified)

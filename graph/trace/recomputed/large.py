@@ -42,7 +42,7 @@ def beyond_budget(session: Session, capture: Capture) -> list[Boundary]:
 
 
 def _seconds(session: Session, capture: Capture, boundary: Boundary) -> float:
-    """How long a trace may take for one group, by the estimate and the rows of a group of average size."""
+    """The expected seconds for one group: the estimate, and the time for the rows of an average group."""
     assert boundary.recomputed is not None  # noqa: S101  # it is to be found again
     estimated = boundary.recomputed.estimate_ms / 1000
     others = [other for other in capture.manifest.boundaries for column in references(other) if column.operator == boundary.operator]
@@ -56,7 +56,7 @@ def _seconds(session: Session, capture: Capture, boundary: Boundary) -> float:
 
 
 def _rows(session: Session, capture: Capture, boundary: Boundary) -> int:
-    """How many records the scans below have."""
+    """The number of records in the scans below a boundary."""
     scans = capture.plan.scans(input_of(capture, boundary))
     files = [file.readable() for scan in scans for file in whole_scan(session, capture, scan, {}).files]
     return sum(footer.rows for footer in footers(session.database, files)) if files else 0

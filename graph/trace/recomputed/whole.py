@@ -1,4 +1,4 @@
-"""All records of a scan, from the files that it read, as they were."""
+"""Reads all records of a scan from the files that the job read, if they have not changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WholeScan:
     files: Sequence[KnownFile]
 
     def check(self) -> None:
-        """See that no file was written while it was read.
+        """Check that no file has changed while it was read.
 
         Raises:
             SourceChangedError: one was.
@@ -34,7 +34,7 @@ class WholeScan:
 
 
 def whole_scan(session: Session, capture: Capture, scan: Operator, needed: Mapping[int, str]) -> WholeScan:
-    """All records of a scan.
+    """Return all records of a scan.
 
     Raises:
         SourceChangedError: a file is not what it was.

@@ -1,4 +1,4 @@
-"""Where two keys have the same hash, what is said of one is said of both, and an answer must say so.
+"""Finds keys that share a hash: the records of both are given, and the answer says so.
 
 Groups, the partitions of a limit of ranks and the matches of semi-joins are recorded by 64-bit hashes of their keys. A second hash of each
 key was recorded beside (docs: capture format, role `check`); two keys of one hash differ in it, but for one chance in 2^64.
@@ -29,7 +29,7 @@ def collided(session: Session, capture: Capture, operator: Operator, rows: str) 
 
 
 def say_collided(session: Session, capture: Capture, operator: Operator, rows: str) -> bool:
-    """The same, and an answer will say so."""
+    """Like `collided`; adds to the answer that it is a superset."""
     found = collided(session, capture, operator, rows)
     if found:
         session.say(operator.label, "two of its keys have the same hash; the records of both are given", "superset")
@@ -37,7 +37,7 @@ def say_collided(session: Session, capture: Capture, operator: Operator, rows: s
 
 
 def _checked(capture: Capture, operator: Operator) -> Boundary | None:
-    """The boundary that has the second hashes: one of its own above an aggregate, else that of the rows themselves."""
+    """Return the boundary that has the second hashes: the check boundary of an aggregate, else that of the rows."""
     known = (capture.plan.match(operator), capture.plan.boundary(operator))
     own = (boundary for boundary in known if boundary and any(column.role == "check" for column in boundary.columns))
     return next(own, capture.plan.check(operator))

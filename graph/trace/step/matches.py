@@ -22,7 +22,7 @@ _KEYS = f"{ROW}.key = {MATCH}.key AND {ROW}.key <> {NONE}"  # a key that is null
 
 
 def matched(session: Session, capture: Capture, operator: Operator, make: Callable[[str], str]) -> str:
-    """What `make` makes of the condition, SQL over the kept tables `l` of the semi-join's rows and `m` of its right side."""
+    """Call `make` with the join condition, SQL over the kept tables `l` (rows of the semi-join) and `m` (its right side)."""
     try:
         return make(_condition(capture.plan, operator))
     except Untranslatable as reason:
@@ -33,7 +33,7 @@ def matched(session: Session, capture: Capture, operator: Operator, make: Callab
 
 
 def is_branch(plan: Plan, operator: Operator) -> bool:
-    """Whether an existence join decides together with something else (an OR, a CASE), so that a row may need no match of it."""
+    """Whether an existence join is part of an OR or a CASE, so that a row may need no match of it."""
     if operator.behaviour is not Behaviour.MATCH:
         return False  # a scalar subquery had a part wherever it stands
     found = {column.attr for column in operator.attributes}

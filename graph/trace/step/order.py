@@ -37,7 +37,7 @@ def order_of(session: Session, capture: Capture, columns: Sequence[Column], rows
 
 
 def placed(capture: Capture, columns: Sequence[Column]) -> list[Column]:
-    """The columns that name what a row is made of."""
+    """The columns that name rows, not matches or a subquery's row."""
     return [column for column in columns if capture.plan.has_own_rows(capture.plan.operators[column.operator])]
 
 
@@ -62,7 +62,7 @@ def _as_list(capture: Capture, column: Column, key: str) -> str:
 
 
 def order_in_memory(capture: Capture, columns: Sequence[Column], rows: Columns) -> list[Longs] | None:
-    """The same keys of rows in memory, where references tell them by themselves; None where they do not."""
+    """Like `order_of`, for rows in memory; None if references alone do not give the order."""
     keys: list[Longs] = []
     for column in placed(capture, columns):
         operator = capture.plan.operators[column.operator]

@@ -20,7 +20,7 @@ def is_set(operator: Operator) -> bool:
 
 
 def sides(plan: Plan, operator: Operator, boundary: Boundary) -> list[list[Column]]:
-    """The columns of each side that counts, by the branches of the union below."""
+    """The reference columns of each side that belongs to the lineage, by the branches of the union below."""
     union = next((one for one in plan.upstream(operator) if one.behaviour is Behaviour.UNION), None)
     columns = references(boundary)
     if union is None:
