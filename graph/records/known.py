@@ -167,7 +167,8 @@ def uses_of(manifest: Manifest) -> list[Use]:
     for source in manifest.sources:
         names, is_scanned = (source.dataset.namespace, source.dataset.name), source.source in scanned
         known = found.get((*names, "source"))
-        found[(*names, "source")] = Use(*names, uri_of(source.path), "source", True, is_scanned or (known is not None and known.scanned))
+        shaped, is_scanned = bool(source.columns), is_scanned or (known is not None and known.scanned)
+        found[(*names, "source")] = Use(*names, uri_of(source.path), "source", shaped or (known is not None and known.shaped), is_scanned)
     if (sink := manifest.sink) is not None:
         names = sink.dataset.namespace, sink.dataset.name
         found[(*names, "sink")] = Use(*names, uri_of(sink.path), "sink", bool(sink.columns), False)

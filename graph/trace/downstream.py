@@ -6,9 +6,9 @@ The inverse of the walk upstream for influence. Where nothing further is reached
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
-from headwater.graph.associations import Operator
+from headwater.graph.associations import Operator, Source
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
@@ -19,7 +19,9 @@ from headwater.graph.trace.hops import Hops, say_problems
 from headwater.graph.trace.links import (
     counts_alike,
     datasets_of,
+    numbered_alike,
     readers,
+    renumbered,
     say_counted_otherwise,
     say_read_before,
     scans_of,
@@ -110,7 +112,14 @@ class Downstream:
 
     def _references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
         """What a scan calls these records: a table `origin, ref`."""
-        ranges = [entry for number in self._followed(capture, scan, files) for entry in self._ranges(capture, scan, number)]
+        session, source = self._session, capture.source(scan.source)
+        followed = self._followed(capture, scan, files)
+        otherwise = [number for number in followed if not numbered_alike(session.files[number].shape, source)]
+        if otherwise:
+            kept = f"(SELECT origin, file, row FROM {table} WHERE file NOT IN ({', '.join(map(str, otherwise))}))"
+            parts = [kept, *self._renumbered(capture, source, table, otherwise)]
+            table = session.united(parts, ["origin", "file", "row"])
+        ranges = [entry for number in followed for entry in self._ranges(capture, scan, number)]
         if not ranges:
             return None
         known = self._session.columns(table)
@@ -121,6 +130,16 @@ class Downstream:
             f"SELECT DISTINCT t.origin, (m.ordinal::BIGINT << 40) | (t.row - m.low) AS ref FROM {table} t "
             f"JOIN (VALUES {values}) m(file, ordinal, low, high) ON m.file = t.file AND t.row >= m.low AND t.row < m.high"
         )
+
+    def _renumbered(self, capture: Capture, source: Source, table: str, files: Sequence[int]) -> Iterator[str]:
+        """The records of files that the reader numbers otherwise, by its numbers; where those are not known it is said."""
+        for number in files:
+            file = self._session.files[number]
+            found = renumbered(self._session, table, file, source)
+            if found is None:
+                say_counted_otherwise(self._session, file, capture.id)
+            else:
+                yield found
 
     def _followed(self, capture: Capture, scan: Operator, files: set[int]) -> list[int]:
         """Those files whose n-th record is the scan's n-th, as far as it is known who wrote them."""

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from headwater.errors import UnsupportedError
+import numpy as np
+
+from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Behaviour, Operator, Sink, Source
 from headwater.graph.model import NodeKind, node_id
+from headwater.graph.trace.database.in_memory import taken
 from headwater.graph.trace.files.formats import format_of
+from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.plan import Needed
 from headwater.graph.trace.session import Capture, KnownFile, Session
 
@@ -97,6 +101,40 @@ def counts_alike(sink: Sink, source: Source) -> bool:
         return format_of(sink.format).numbering(sink.options) == format_of(source.format).numbering(source.options)
     except UnsupportedError:
         return False
+
+
+def numbered_alike(shape: Shape, source: Source) -> bool:
+    """Whether the n-th record of a file in one shape is the reader's n-th."""
+    read = Shape.of_source(source)
+    if (shape.format, shape.options) == (read.format, read.options):
+        return True
+    try:
+        return format_of(shape.format).numbering(dict(shape.options)) == format_of(source.format).numbering(source.options)
+    except UnsupportedError:
+        return False
+
+
+def renumbered(session: Session, table: str, file: KnownFile, source: Source) -> str | None:
+    """The records `origin, file, row` of a file that its reader numbers otherwise, by its numbers; None where those are not known.
+
+    A header, or lines that one of them drops, tell the two apart: records of one line are one record.
+    """
+    of_file = session.table(f"SELECT origin, file, row FROM {table} WHERE file = {file.number}")
+    session.count(of_file)
+    rows = session.columns(of_file)
+    if rows is None:
+        return None
+    shape = Shape.of_source(source)
+    try:
+        ours = format_of(file.shape.format).line_numbers(session.reader, file.readable(), file.shape)
+        theirs = format_of(shape.format).line_numbers(session.reader, file.readable(), shape)
+    except (SourceChangedError, UnsupportedError, OSError):
+        return None
+    if ours is None or theirs is None or not len(theirs):
+        return None
+    lines = ours[rows["row"]]
+    found = np.minimum(np.searchsorted(theirs, lines), len(theirs) - 1)
+    return session.hold(taken({**rows, "row": found.astype(np.int64)}, theirs[found] == lines))
 
 
 def say_counted_otherwise(session: Session, file: KnownFile, reader: str) -> None:

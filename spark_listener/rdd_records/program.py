@@ -145,9 +145,10 @@ class Program:
             files, splits = _files_and_splits(found)
             if len({file["path"] for file in files}) < len(files):
                 self.recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
+            # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
             self.recording.source(
-                scan, path=found.get("path") or "", format="text", options={}, columns=[{"name": "value", "type": "string"}],
-                partition_columns=[], files=files, splits=splits,
+                scan, path=found.get("path") or "", format="text", options={}, columns=[], partition_columns=[],
+                files=files, splits=splits,
             )  # fmt: skip
 
     # what transformations make

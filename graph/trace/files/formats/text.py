@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -37,6 +38,8 @@ class Text(LineFormat):
         wanted: Wanted | None = None,
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
+        if not shape.columns:  # an RDD of lines has none of its own
+            shape = replace(shape, columns=(("value", "string"),))
         if not _of_files(dict(shape.options)):
             return super().query(reader, database, shape, files, wanted, columns)
 
