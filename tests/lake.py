@@ -109,6 +109,17 @@ def s3a_jars() -> Path:
     return _jars(f"s3a-{_HADOOP}", [("org.apache.hadoop", "hadoop-aws", _HADOOP, _BARE), *sdk])
 
 
+def table_jars() -> Path:
+    """The folder of the jars of Delta and Iceberg, for Spark 4.1."""
+    return _jars("tables-4.1", [
+        *(("io.delta", name, "4.4.0", _BARE) for name in (
+            "delta-spark_4.1_2.13", "delta-storage", "delta-kernel-api", "delta-kernel-defaults", "delta-kernel-unitycatalog",
+        )),
+        *(("io.unitycatalog", name, "0.6.0", _BARE) for name in ("unitycatalog-client", "unitycatalog-hadoop")),
+        ("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0", _BARE),
+    ])  # fmt: skip
+
+
 def hdfs_jars() -> Path:
     """The folder of jars of the mini cluster, beside those of Spark."""
     return _jars(f"hdfs-{_HADOOP}", [
@@ -199,3 +210,4 @@ if __name__ == "__main__":
     gateway()
     s3a_jars()
     hdfs_jars()
+    table_jars()

@@ -120,6 +120,8 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
         facets["schema"] = facet("schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1)])
     if described.get("table") and described.get("path"):
         facets["symlinks"] = facet("symlinks", identifiers=[_table_name(str(described["table"]), described.get("catalog"))])
+    if described.get("version"):
+        facets["version"] = facet("version", datasetVersion=str(described["version"]))
     if described.get("format"):
         facets["storage"] = facet("storage", storageLayer=namespace.split(":", 1)[0], fileFormat=str(described["format"]))
     return facets

@@ -39,6 +39,7 @@ _STANDARD = {
     "symlinks": ("1-0-1", "SymlinksDatasetFacet"),
     "tags": ("1-0-0", "TagsJobFacet"),
     "run_tags": ("1-0-0", "TagsRunFacet"),  # its key in an event is `tags`, too
+    "version": ("1-0-1", "DatasetVersionDatasetFacet"),
 }
 SCHEMAS: Mapping[str, str] = {
     **{key: f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _STANDARD.items()},

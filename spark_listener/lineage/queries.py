@@ -48,14 +48,14 @@ class QueryContext:
 
 
 def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
-    """The query that ended; None if it read and wrote nothing that has a name, and did not fail.
+    """The query that ended; None if it did not fail, and read and wrote nothing that has a name or only read a table format's own log.
 
     `segments`: local folder to look for its segments in.
     """
     plan = event.get("plan") or {}
     failure = _failure(event.get("error"))
     inputs, output = inputs_of(plan), output_of(plan, _metrics(event), changed=failure is None)
-    if not inputs and output is None and failure is None:
+    if failure is None and _is_nothing(inputs, output):
         return None
     run = _run_of(plan, output, context, run_id)
     ended = instant(event["time"])
@@ -74,7 +74,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
 def running_of(plan: Mapping[str, Any], stages: Mapping[str, Any] | None, started: str, context: QueryContext, run_id: str) -> Work | None:
     """A query that has not ended; None if it reads and writes nothing that has a name."""
     inputs, output = inputs_of(plan), output_of(plan, None, changed=False)
-    if not inputs and output is None:
+    if _is_nothing(inputs, output):
         return None
     return Work(
         run=_run_of(plan, output, context, run_id), started=started, ended="", kind="COMMAND" if output else "QUERY", inputs=inputs,
@@ -98,7 +98,7 @@ def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, contex
         problems.append(_problem(context.obstacle))
     if manifest is None:
         if writes and not problems and not event.get("error"):
-            problems.append({"operator": None, "reason": "the query was not seen by the capture", "kind": "missing"})
+            problems.append(_unseen((event.get("plan") or {}).get("command")))
         return Ledger(status="refused" if writes else "off", mode=context.mode, problems=problems)
     return ledger_of(manifest, context.mode, problems)
 
@@ -116,6 +116,14 @@ def ledger_of(manifest: Mapping[str, Any], mode: Mode, problems: list[dict[str, 
         arrived=arrived,
         cost=cost,
     )
+
+
+def _unseen(command: Any) -> dict[str, Any]:
+    """Why nothing is known of the records of a query that wrote."""
+    if command in (None, _WRITE):
+        return {"operator": None, "reason": "the query was not seen by the capture", "kind": "missing"}
+    operator = str(command).removeprefix("execute ")
+    return {"operator": operator, "reason": "records that this command writes are not followed yet", "kind": "refused"}
 
 
 def manifest_of(
@@ -158,6 +166,11 @@ def _named(described: Mapping[str, Any]) -> dict[str, Any]:
     namespace, name = (source_datasets(described) or [("local", str(described["path"]).removeprefix("local:"))])[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
     return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
+
+
+def _is_nothing(inputs: Sequence[Dataset], output: Dataset | None) -> bool:
+    """Whether a query is nobody's: it has no dataset, or is a look that commands and scans of a Delta table take at the table's own log."""
+    return output is None and all("/_delta_log/" in dataset.name for dataset in inputs)
 
 
 def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,7 +6,10 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.collection.immutable.Seq;
 
-/** The queries that a command without children runs: Spark keeps some commands' queries as inner children, so as not to optimise them. */
+/**
+ * The queries that a command without children runs: Spark keeps some commands' queries as inner children, so as not to optimise them.
+ * MERGE of Delta keeps its two in fields alone.
+ */
 final class CommandQueries {
     private CommandQueries() {}
 
@@ -18,6 +21,16 @@ final class CommandQueries {
                 result.add(inner.get(i));
             }
         }
+        if (result.isEmpty() && command.getClass().getName().startsWith("org.apache.spark.sql.delta.commands.")) {
+            add(TableText.accessor(command, "source"), result);
+            add(TableText.accessor(command, "target"), result);
+        }
         return Scala.seq(result);
+    }
+
+    private static void add(Object query, List to) {
+        if (query instanceof LogicalPlan) {
+            to.add(query);
+        }
     }
 }

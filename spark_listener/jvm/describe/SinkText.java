@@ -13,13 +13,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.command.DataWritingCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 
-/** What a command writes: fully for files, by its columns for other commands that write data; null for commands that write none. */
+/** What a command writes: fully for files, by place and columns for tables, by its columns for others; null for commands that write none. */
 final class SinkText {
     private SinkText() {}
 
     static Map describe(LogicalPlan command, Map operator) {
         if (!(command instanceof DataWritingCommand)) {
-            return null;
+            return TableSinks.describe(command);
         }
         DataWritingCommand write = (DataWritingCommand) command;
         operator.put("op", "Write");

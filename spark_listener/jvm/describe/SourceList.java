@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -65,10 +66,19 @@ final class SourceList implements LeafSources {
             return add(table.identifier(), described);
         }
         if (leaf instanceof DataSourceV2ScanRelation) {
-            Map described = new LinkedHashMap();
-            described.put("name", ((DataSourceV2ScanRelation) leaf).relation().name());
+            Map described = TableText.scanned((DataSourceV2ScanRelation) leaf);
+            if (described == null) {
+                return null;
+            }
             described.put("columns", columns(leaf.schema()));
-            return add(((DataSourceV2ScanRelation) leaf).relation().name(), described);
+            List key = new ArrayList(); // one table, as it was at two times, is two sources
+            key.add(described.get("name"));
+            key.add(described.get("version"));
+            return add(key, described);
+        }
+        if (leaf instanceof ResolvedTable) {
+            Map described = TableText.target(leaf);
+            return described == null ? null : add(described.get("name"), described);
         }
         return null;
     }
@@ -117,7 +127,11 @@ final class SourceList implements LeafSources {
         if (leaf.catalogTable().isDefined()) {
             Tables.name((CatalogTable) leaf.catalogTable().get(), result);
         }
-        result.put("format", format(relation.fileFormat()));
+        result.put("format", TableText.format(relation, format(relation.fileFormat())));
+        Object version = TableText.version(relation);
+        if (version != null) {
+            result.put("version", String.valueOf(version));
+        }
         Map options = options(relation.options());
         RecordFormat known = RecordFormats.of(relation.fileFormat());
         if (capture != null && known != null) {

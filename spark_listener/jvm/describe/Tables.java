@@ -58,7 +58,7 @@ final class Tables {
     }
 
     /** The metastore, else the folder of the warehouse, as OpenLineage names them; null where no session is at hand. */
-    private static String catalog() {
+    static String catalog() {
         Option active = SparkSession.getActiveSession();
         Option session = active.isDefined() ? active : SparkSession.getDefaultSession();
         if (!session.isDefined()) {

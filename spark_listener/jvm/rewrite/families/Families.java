@@ -9,7 +9,7 @@ public final class Families {
         new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
         new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
         new LocalFamily(), new CheckpointFamily(), new MemoryFamily(), new OpaqueFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
-        new CacheFamily(),
+        new CacheFamily(), new MergeFamily(),
     };
 
     private Families() {}

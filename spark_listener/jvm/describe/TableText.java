@@ -1,0 +1,177 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.lang.reflect.Method;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.analysis.NamedRelation;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.StagedTable;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+
+/**
+ * Tables of table formats (Iceberg, Delta) as the manifest has datasets: where they lie, what a catalog calls them, which snapshot is read.
+ * Read through Spark's interfaces, and through accessors by name where a connector alone knows: its classes are other people's.
+ */
+final class TableText {
+    private static final String DELTA = "org.apache.spark.sql.delta.";
+    private static final String SESSION = "spark_catalog.";
+    private static final String REWRITTEN = "default_rewrite_catalog.";
+
+    private TableText() {}
+
+    /** What a scan reads. The snapshot is the one that the scan was planned on, not what the table has become since; null: not there yet. */
+    static Map scanned(DataSourceV2ScanRelation leaf) {
+        Map result = named(leaf.relation());
+        if (result != null) {
+            put(result, "version", accessor(leaf.scan(), "snapshotId"));
+        }
+        return result;
+    }
+
+    /** What a command writes to, or changes: a relation, or a table or name that it was resolved to; null where that is none of these. */
+    static Map target(LogicalPlan plan) {
+        if (plan instanceof NamedRelation) {
+            return named((NamedRelation) plan);
+        }
+        if (plan instanceof ResolvedTable) {
+            ResolvedTable table = (ResolvedTable) plan;
+            return table(table.table(), name(table.catalog(), table.identifier()));
+        }
+        if (plan instanceof ResolvedIdentifier) {
+            return created((ResolvedIdentifier) plan);
+        }
+        if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
+            HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) plan).relation();
+            List roots = Scala.list(files.location().rootPaths());
+            Map result = new LinkedHashMap();
+            result.put("path", roots.isEmpty() ? null : roots.get(0).toString());
+            result.put("format", format(files, SourceList.format(files.fileFormat())));
+            result.put("columns", SourceList.columns(files.schema()));
+            return result;
+        }
+        List below = Scala.list(plan.children());
+        return below.size() == 1 ? target((LogicalPlan) below.get(0)) : null;
+    }
+
+    /** The format of a relation of files, by whose list of files it is: a table's data files are no dataset of their own. */
+    static String format(HadoopFsRelation relation, String usual) {
+        return relation.location().getClass().getName().startsWith(DELTA) ? "delta" : usual;
+    }
+
+    /** The version of a table whose files a relation reads; null where the list of files is not of one version, or of none that is known. */
+    static Object version(HadoopFsRelation relation) {
+        Object files = relation.location();
+        if (!files.getClass().getName().startsWith(DELTA)) {
+            return null;
+        }
+        boolean isPrepared = files.getClass().getSimpleName().equals("PreparedDeltaFileIndex");
+        return isPrepared || Boolean.TRUE.equals(accessor(files, "isTimeTravelQuery")) ? accessor(files, "version") : null;
+    }
+
+    private static Map named(NamedRelation relation) {
+        if (!(relation instanceof DataSourceV2Relation)) {
+            Map result = new LinkedHashMap();
+            result.put("name", relation.name());
+            return result;
+        }
+        DataSourceV2Relation known = (DataSourceV2Relation) relation;
+        Object catalog = Scala.orNull(known.catalog());
+        Object identifier = Scala.orNull(known.identifier());
+        boolean isNamed = catalog != null && identifier != null;
+        return table(known.table(), isNamed ? name((CatalogPlugin) catalog, (Identifier) identifier) : relation.name());
+    }
+
+    private static Map table(Table given, String name) {
+        Table table = given instanceof RowLevelOperationTable ? ((RowLevelOperationTable) given).table() : given;
+        if (table instanceof StagedTable) {
+            return null; // not there yet: the command that creates it tells of it
+        }
+        Map result = new LinkedHashMap();
+        result.put("name", name);
+        result.put("columns", SourceList.columns(table.schema()));
+        if (isOfMetadata(table)) {
+            return result; // what it tells of a table is not the table's data
+        }
+        Object location = table.properties().get(TableCatalog.PROP_LOCATION);
+        if (location != null) {
+            result.put("path", location);
+            if (!name.startsWith(REWRITTEN) && name.indexOf('/') < 0) {
+                result.put("table", name); // no name that Iceberg gave it for a moment, and no path in the place of a name
+                if (name.startsWith(SESSION)) {
+                    put(result, "catalog", Tables.catalog());
+                }
+            }
+            put(result, "format", table.properties().get(TableCatalog.PROP_PROVIDER));
+        }
+        return result;
+    }
+
+    /** A table that the command makes: its catalog knows where, once it is made; null until then. */
+    private static Map created(ResolvedIdentifier made) {
+        String name = name(made.catalog(), made.identifier());
+        try {
+            return table(((TableCatalog) made.catalog()).loadTable(made.identifier()), name);
+        } catch (Throwable unknown) {
+            if (unknown instanceof NoSuchTableException || unknown instanceof NoSuchNamespaceException) {
+                return null;
+            }
+            Map result = new LinkedHashMap(); // the catalog is away
+            result.put("name", name);
+            return result;
+        }
+    }
+
+    private static String name(CatalogPlugin catalog, Identifier identifier) {
+        StringBuilder result = new StringBuilder(catalog.name());
+        String[] namespace = identifier.namespace();
+        for (int i = 0; i < namespace.length; i++) {
+            result.append('.').append(namespace[i]);
+        }
+        return result.append('.').append(identifier.name()).toString();
+    }
+
+    private static boolean isOfMetadata(Table table) {
+        Object inner = accessor(table, "table");
+        for (Class type = inner == null ? null : inner.getClass(); type != null; type = type.getSuperclass()) {
+            if (type.getName().equals("org.apache.iceberg.BaseMetadataTable")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** What a method without parameters gives, wherever it is declared; null if there is none, or it fails. */
+    static Object accessor(Object of, String name) {
+        for (Class type = of.getClass(); type != null; type = type.getSuperclass()) {
+            try {
+                Method method = type.getDeclaredMethod(name, new Class[0]);
+                method.setAccessible(true);
+                return method.invoke(of, new Object[0]);
+            } catch (NoSuchMethodException further) { // perhaps above
+            } catch (Throwable unreadable) {
+                return null;
+            }
+        }
+        return null;
+    }
+
+    private static void put(Map into, String name, Object value) {
+        if (value != null) {
+            into.put(name, String.valueOf(value));
+        }
+    }
+}
