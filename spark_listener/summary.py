@@ -82,7 +82,7 @@ def _milliseconds(seconds: float) -> str:
 
 def _command(tally: Tally, settings: Settings) -> str:
     namespace, name = tally.traceable or max(tally.outputs)
-    dataset = name if namespace == "file" else f"{namespace}/{name}"
+    dataset = name if namespace == "file" else f"{namespace}/{name.lstrip('/')}"
     if settings.url:
         return f"{settings.url}, or headwater trace {shlex.quote(dataset)} --where '…'"
     home = "" if str(settings.home).endswith("/.headwater") else f" --home {shlex.quote(str(settings.home))}"

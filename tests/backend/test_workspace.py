@@ -196,3 +196,22 @@ async def test_the_data_roots_that_are_set_stand_in_place_of_those_that_programs
     monkeypatch.setenv("HEADWATER_DATA_ROOTS", '["lake"]')
     with pytest.raises(ConfigurationError, match=r"lake is no whole path.*HEADWATER_DATA_ROOTS"):
         load_settings()
+
+
+async def test_remote_roots_are_those_of_the_home_or_of_the_file_that_is_set(monkeypatch, tmp_path: Path) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere.toml"
+
+    async def covered() -> list[str]:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            remote = workspace.records.sources.remote
+            return [uri for uri in ("s3://lake/a", "s3a://other/a") if remote.covers(uri)]
+
+    assert await covered() == []
+    (home / "storage.toml").write_text('[[root]]\nurl = "s3://lake"\n')
+    assert await covered() == ["s3://lake/a"]
+    elsewhere.write_text('[[root]]\nurl = "s3://other"\n')
+    monkeypatch.setenv("HEADWATER_STORAGE", str(elsewhere))
+    assert await covered() == ["s3a://other/a"]
+    elsewhere.unlink()
+    with pytest.raises(ConfigurationError, match="HEADWATER_STORAGE"):
+        await covered()

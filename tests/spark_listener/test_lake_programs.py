@@ -1,4 +1,4 @@
-"""A whole pipeline on an object store: data and segments on `s3a:`, executors that share no disk with the driver, traces that read S3."""
+"""Whole pipelines on an object store and on HDFS: data and segments there, no disk that executors and driver share, and traces."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from typing import Any
 
 import obstore
 import pytest
+from hdfs_native import Client
 from obstore.store import S3Store
 
 from tests.jvm import submit
-from tests.lake import KEY, SECRET, S3Server, s3
+from tests.lake import KEY, SECRET, S3Server, hdfs, s3
 
 pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("s3a")]
 
@@ -36,17 +37,14 @@ kept.filter("k = 2").write.partitionBy("v").parquet(f"{base}/split")
 """
 
 
-class Lake:
-    """A server, a home that may read it, and what a program left there."""
+class Home:
+    """A home that may read a root of remote storage."""
 
-    def __init__(self, server: S3Server, folder: Path) -> None:
-        self.server, self.folder, self.home = server, folder, folder / "home"
+    def __init__(self, folder: Path, root: str) -> None:
+        self.folder, self.home = folder, folder / "home"
         self.home.mkdir(mode=0o700)
-        (self.home / "storage.toml").write_text(server.root("s3://lake"))
-        self.bucket = S3Store(
-            "lake", endpoint=server.endpoint, access_key_id=KEY, secret_access_key=SECRET, region="us-east-1",
-            client_options={"allow_http": True},
-        )  # fmt: skip
+        (self.home / "storage.toml").write_text(root)
+        self.said = ""
 
     def headwater(self, *arguments: str, **environment: str) -> str:
         env = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -61,6 +59,18 @@ class Lake:
     def trace(self, *arguments: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.headwater("trace", *arguments, "--format", "json"))
         return found
+
+
+class Lake(Home):
+    """A server, a home that may read it, and what a program left there."""
+
+    def __init__(self, server: S3Server, folder: Path) -> None:
+        super().__init__(folder, server.root("s3://lake"))
+        self.server = server
+        self.bucket = S3Store(
+            "lake", endpoint=server.endpoint, access_key_id=KEY, secret_access_key=SECRET, region="us-east-1",
+            client_options={"allow_http": True},
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +168,22 @@ def test_a_source_that_was_replaced_is_said_and_gives_no_value(lake: Lake) -> No
     assert "changed since the run" in found["incomplete"][0]["reason"]
     values = {record["file"].rpartition("/")[2]: bool(record["values"]) for record in found["records"]}
     assert values == {"part-0.csv": False, "part-1.csv": True}
+
+
+def test_a_pipeline_on_hdfs_is_traced_to_the_lines_of_the_csv(tmp_path: Path) -> None:
+    with hdfs(tmp_path / "hdfs") as url:
+        here = Home(tmp_path, f'[[root]]\nurl = "{url}/"\n')
+        client = Client(url)
+        client.mkdirs("/data/raw", create_parent=True)
+        for part in range(2):
+            with client.create(f"/data/raw/part-{part}.csv") as file:
+                file.write("\n".join(["id,k,v", *(f"{i},{k},{v}" for i, k, v in ROWS[part * 200 : part * 200 + 200]), ""]).encode())
+        (tmp_path / "job.py").write_text(PROGRAM)
+        here.headwater(
+            "run", "--mode", "lazy", str(tmp_path / "job.py"), f"{url}/data",
+            PYSPARK_SUBMIT_ARGS=submit("--master local[2] --conf spark.ui.enabled=false"),
+            HEADWATER_SEGMENTS=f"{url}/segments", HEADWATER_READABLE=f"{url}/data",
+        )  # fmt: skip
+        found = here.trace(f"{url}/data/sums", "--where", "k = 3")
+    assert (found["exact"], found["incomplete"], len(found["found_again"])) == (True, [], 1)
+    assert sources(found) == {i for i, k, v in ROWS if k == 3 and v > 20}
