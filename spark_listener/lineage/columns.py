@@ -15,6 +15,9 @@ from typing import Any
 Field = tuple[str, str, str]  # namespace and name of the dataset, column
 _RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 _MASKING = {"count", "crc32", "hash", "hive_hash", "mask", "md5", "murmur3hash", "sha", "sha1", "sha2", "xxhash64", "approx_count_distinct"}
+_PASSING = {"alias", "literal", "union"}  # a column of a union is that of one branch or another, unchanged
+_RANKS = {"rank", "dense_rank", "percent_rank", "row_number", "cume_dist", "ntile"}  # made of the order alone: no value flows into them
+_FIRST_KNOWN = {"coalesce", "nvl", "ifnull"}
 _ROW_SUBTYPES = {"Filter": "FILTER", "Join": "JOIN", "Sort": "SORT"}
 
 
@@ -43,7 +46,10 @@ def column_lineage(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tuple
     operators = list(plan.get("operators") or ())
     known: dict[int, _Dependencies] = {}
     whole: _Dependencies = {}
+    by_id = {operator["id"]: operator for operator in operators}
     for operator in _children_first(operators):
+        if operator.get("op") == "CTERelationRef":
+            _refer(operator, by_id, known)
         _visit(operator, known, whole, sources)
     columns: dict[str, Mapping[Field, frozenset[Step]]] = {}
     for column in (plan.get("sink") or {}).get("columns") or ():
@@ -65,6 +71,15 @@ def column_accesses(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tupl
     return {field: frozenset(ways) for field, ways in sorted(accesses.items())}
 
 
+def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]], known: dict[int, _Dependencies]) -> None:
+    """The columns of a reference to a common table expression are those of its definition: each reference has attributes of its own."""
+    for child in reference.get("children") or ():
+        defined = by_id.get(child, {}).get("columns") or ()
+        for column, there in zip(reference.get("columns") or (), defined, strict=False):
+            if there["attr"] in known:
+                known.setdefault(column["attr"], known[there["attr"]])
+
+
 def _visit(
     operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, sources: Mapping[Any, Sequence[tuple[str, str]]]
 ) -> None:
@@ -76,7 +91,9 @@ def _visit(
     defined: dict[int, _Dependencies] = {}
     for definition in operator.get("defines") or ():
         found: _Dependencies = {}
-        _collect(definition.get("expr") or {}, "IDENTITY", False, None, known, found)
+        expression = definition.get("expr") or {}
+        ranks = operator.get("op") == "Window" and expression.get("fn") in _RANKS
+        _collect(expression, "IDENTITY", False, "WINDOW" if ranks else None, known, found)
         if operator.get("op") == "Window":
             for expression in [*(operator.get("partition") or ()), *((item.get("expr") or {}) for item in operator.get("order") or ())]:
                 _collect(expression, "IDENTITY", False, "WINDOW", known, found)
@@ -103,12 +120,15 @@ def _collect(
     if function == "attr":
         _add(known.get(expression["attr"], {}), subtype, masking, indirect, into)
         return
-    if function not in ("alias", "literal"):
+    if function not in _PASSING:
         subtype = "AGGREGATION" if expression.get("aggregate") else max(subtype, "TRANSFORMATION", key=_RANK.__getitem__)
     masking = masking or function in _MASKING
+    count = len(expression.get("args") or ())
     for position, argument in enumerate(_arguments(expression)):
-        decides = _is_condition(function, position, len(expression.get("args") or ()))
+        decides = _is_condition(function, position, count)
         _collect(argument, subtype, masking, indirect or ("CONDITIONAL" if decides else None), known, into)
+        if function in _FIRST_KNOWN and position < count - 1:  # whether it is null decides about those behind it
+            _collect(argument, subtype, masking, indirect or "CONDITIONAL", known, into)
     if isinstance(expression.get("filter"), Mapping):
         _collect(expression["filter"], subtype, masking, indirect or "CONDITIONAL", known, into)
 

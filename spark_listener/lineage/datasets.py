@@ -9,6 +9,7 @@ from typing import Any
 from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Step, column_accesses, column_lineage
 from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
 from headwater.spark_listener.lineage.names import dataset_name
+from headwater.spark_listener.lineage.nested import fields_of
 
 
 @dataclass(slots=True)
@@ -146,8 +147,9 @@ def _statistics(metrics: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _field(column: Mapping[str, Any], place: int) -> dict[str, Any]:
-    stated = {"name": column["name"], "ordinal_position": place, "fields": []}
-    return {**stated, "type": column["type"]} if column.get("type") else stated
+    kind = column.get("type")
+    stated = {"name": column["name"], "ordinal_position": place, "fields": fields_of(str(kind)) if kind else []}
+    return {**stated, "type": kind} if kind else stated
 
 
 def _column_lineage_facet(lineage: ColumnLineage) -> Facet:

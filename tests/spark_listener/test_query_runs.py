@@ -85,6 +85,9 @@ def test_every_query_is_told_once_and_as_it_ended(tmp_path: Path, root: Path) ->
     changes = {event["outputs"][0]["name"].rpartition("/")[2]: event["outputs"][0]["facets"] for event in ends if event["outputs"]}
     assert [name for name, facets in changes.items() if "lifecycleStateChange" in facets] == ["t"]  # the last write of data was refused
     assert all(Path(event["inputs"][0]["name"]).name in ("weather.csv", "data") for event in ends[:-1])
+    table = next(event for event in ends if event["job"]["name"] == f"{WRITE}.t")
+    assert table["job"]["facets"]["sql"]["query"] == "create table t using parquet as select * from w"
+    assert "sql" not in ends[0]["job"]["facets"]
     started = [event["run"]["runId"] for event in logged(home) if event["eventType"] == "START"]
     assert sorted(started) == sorted(event["run"]["runId"] for event in ends)
     assert not list(home.glob("spool/*/*")), json.dumps([str(path) for path in home.glob("spool/*/*")])

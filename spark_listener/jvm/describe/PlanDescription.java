@@ -127,6 +127,9 @@ public final class PlanDescription {
             command = "execute " + node.nodeName();
             sink = SinkText.describe(node, operator);
         }
+        if (node instanceof CTERelationDef) {
+            operator.put("columns", OperatorText.columns(node)); // what refers to it has columns of its own, in this order
+        }
         if (node instanceof CTERelationRef) {
             references.put(Integer.valueOf(id), Long.valueOf(((CTERelationRef) node).cteId()));
         }

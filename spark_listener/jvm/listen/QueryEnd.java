@@ -63,6 +63,7 @@ final class QueryEnd implements Described {
             return result;
         }
         result.put("plan", description.parts());
+        result.put("sql", sql());
         if (capture != null) {
             if (capture.rewritten && error == null) {
                 lost();
@@ -73,6 +74,14 @@ final class QueryEnd implements Described {
             result.put("metrics", metrics());
         }
         return result;
+    }
+
+    private String sql() {
+        try {
+            return SqlText.of(event.qe().analyzed());
+        } catch (Throwable none) {
+            return null; // it has no plan whose text could be told
+        }
     }
 
     private void lost() {

@@ -123,6 +123,42 @@ def test_a_window_lists_its_partition_and_order_with_the_column() -> None:
     assert found.columns["n"] == aside
 
 
+def test_a_union_passes_its_branches_through() -> None:
+    union = {
+        "id": 1, "op": "Union", "children": [2, 3], "defines": [{"attr": 11, "name": "hour", "expr": call("union", attr(1), attr(5))}],
+    }  # fmt: skip
+    found = column_lineage(plan(union, scan(2, 0, hour=1), scan(3, 1, hour=5), hour=11), SOURCES)
+    assert found.columns["hour"] == {(*FLIGHTS, "hour"): {IDENTITY}, (*WEATHER, "hour"): {IDENTITY}}
+
+
+def test_a_rank_is_made_of_its_order_alone() -> None:
+    window = {
+        "id": 1, "op": "Window", "children": [2], "partition": [attr(1)], "order": [{"expr": attr(2)}],
+        "defines": [{"attr": 11, "expr": call("rank", attr(2))}],
+    }  # fmt: skip
+    found = column_lineage(plan(window, scan(2, 1, origin=1, hour=2), place=11), SOURCES)
+    assert found.columns["place"] == {(*WEATHER, name): {Step("INDIRECT", "WINDOW")} for name in ("origin", "hour")}
+
+
+def test_what_may_be_null_decides_about_what_stands_in_for_it() -> None:
+    found = column_lineage(plan(project(1, 2, x=(11, call("coalesce", attr(1), attr(2)))), scan(2, 0, a=1, b=2), x=11), SOURCES)
+    assert found.columns["x"] == {
+        (*FLIGHTS, "a"): {TRANSFORMATION, Step("INDIRECT", "CONDITIONAL")},
+        (*FLIGHTS, "b"): {TRANSFORMATION},
+    }
+
+
+def test_both_references_of_a_common_table_expression_have_its_columns() -> None:
+    defined = {"id": 4, "op": "CTERelationDef", "children": [5], "columns": [{"attr": 1, "name": "a"}]}
+    references = [
+        {"id": number, "op": "CTERelationRef", "children": [4], "columns": [{"attr": attribute, "name": "a"}]}
+        for number, attribute in ((2, 21), (3, 31))
+    ]
+    join = {"id": 1, "op": "Join", "children": [2, 3], "reads": [21, 31]}
+    found = column_lineage(plan(join, *references, defined, scan(5, 0, a=1), left=21, right=31), SOURCES)
+    assert found.columns == {name: {(*FLIGHTS, "a"): {IDENTITY}} for name in ("left", "right")}
+
+
 def test_hashes_and_counts_mask_what_they_read() -> None:
     found = column_lineage(plan(project(1, 2, h=(11, call("sha2", attr(1)))), scan(2, 0, name=1), h=11), SOURCES)
     assert found.columns["h"] == {(*FLIGHTS, "name"): {Step("DIRECT", "TRANSFORMATION", masking=True)}}

@@ -1,0 +1,37 @@
+package headwater.listen;
+
+import headwater.shim.Scala;
+import java.util.ArrayDeque;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** The SQL that a query was written in, as its author gave it: what the parser notes beside each node. The texts of views are not the query's. */
+final class SqlText {
+    private static final int NODES = 2000;
+    private static final int LONGEST = 100000; // characters
+
+    private SqlText() {}
+
+    /** The texts in the plan, one after the other; null where it was not written in SQL. */
+    static String of(LogicalPlan plan) {
+        Set texts = new LinkedHashSet();
+        ArrayDeque waiting = new ArrayDeque();
+        waiting.add(plan);
+        for (int seen = 0; !waiting.isEmpty() && seen < NODES; seen++) {
+            LogicalPlan node = (LogicalPlan) waiting.poll();
+            Object text = Scala.orNull(node.origin().sqlText());
+            if (text != null && Scala.orNull(node.origin().objectType()) == null) {
+                texts.add(text);
+            }
+            waiting.addAll(Scala.list(node.children()));
+        }
+        StringBuilder result = new StringBuilder();
+        Iterator each = texts.iterator();
+        while (each.hasNext() && result.length() < LONGEST) {
+            result.append(result.length() == 0 ? "" : ";\n").append(each.next());
+        }
+        return result.length() == 0 ? null : result.substring(0, Math.min(result.length(), LONGEST));
+    }
+}
