@@ -1,5 +1,21 @@
 """The `headwater` command. Commands load when they are called, so that `run` needs no more than the light install."""
 
-from headwater.backend.cli.main import main
+import sys
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    if sys.argv[1:2] == ["run"]:
+        from headwater.errors import HeadwaterError
+
+        try:
+            from headwater.backend.cli.quick_run import quick_run
+
+            quick_run(sys.argv[1:])
+        except HeadwaterError:
+            pass  # the command says it in its own way
+    from headwater.backend.cli.main import main as command_line
+
+    command_line()

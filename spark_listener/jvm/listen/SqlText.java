@@ -6,6 +6,7 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.View;
 
 /** The SQL that a query was written in, as its author gave it: what the parser notes beside each node. The texts of views are not the query's. */
 final class SqlText {
@@ -22,10 +23,12 @@ final class SqlText {
         for (int seen = 0; !waiting.isEmpty() && seen < NODES; seen++) {
             LogicalPlan node = (LogicalPlan) waiting.poll();
             Object text = Scala.orNull(node.origin().sqlText());
-            if (text != null && Scala.orNull(node.origin().objectType()) == null) {
+            if (text != null && !(node instanceof View) && Scala.orNull(node.origin().objectType()) == null) {
                 texts.add(text);
             }
-            waiting.addAll(Scala.list(node.children()));
+            if (!(node instanceof View)) {
+                waiting.addAll(Scala.list(node.children()));
+            }
         }
         StringBuilder result = new StringBuilder();
         Iterator each = texts.iterator();
