@@ -110,8 +110,8 @@ class Scribe:
                 self._spool(self._events.work_runs(work, now()))
             else:
                 start = self._events.work_start(work)
+                self._folder.run_began(query.run_id, start)  # first: a START that is seen is one that somebody will end
                 self._spool(start, durable=True)
-                self._folder.run_began(query.run_id, start)
                 query.run_told = True
 
     def saved_rdd(self, saved: SavedRDD) -> None:

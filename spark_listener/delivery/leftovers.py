@@ -76,9 +76,11 @@ def state_end(folder: SpoolFolder) -> None:
         return
     if "start" in described:
         last = datetime.fromtimestamp((folder.path / "log").stat().st_mtime, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-        for start in [*folder.open_runs(), described["start"]]:
+        for start in list(folder.open_runs()):
+            folder.event(start)  # again: it may not have reached the log, and what is sent twice is one
             folder.event(_abort(start, last, folder.log.damaged), durable=True)
             folder.run_ended(str(start["run"]["runId"]))
+        folder.event(_abort(described["start"], last, folder.log.damaged), durable=True)
     folder.describe(ended=True)
 
 

@@ -95,7 +95,9 @@ class SpoolFolder:
         path = self._run_file(run_id)
         if path is not None and sum(1 for _ in self.open_runs()) < _MOST_OPEN:
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            path.write_text(json.dumps(start), encoding="utf-8")
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text(json.dumps(start), encoding="utf-8")
+            os.replace(temporary, path)
 
     def run_ended(self, run_id: str) -> None:
         """The end of a run is in the log."""

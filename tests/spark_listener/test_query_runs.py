@@ -46,7 +46,13 @@ PROGRAM = """
     weather.write.parquet("one/data")
     weather.write.parquet("two/data")
     boom = f.udf(lambda value: 1 // 0, "int")
-    slow = f.udf(lambda value: time.sleep(300), "int")
+
+    @f.udf("int")
+    def slow(value):
+        parent = os.getppid()
+        while os.getppid() == parent:  # as long as there is a Spark
+            time.sleep(0.1)
+
     tried(lambda: weather.select(boom("wind")).collect())
     tried(lambda: weather.filter(boom("wind") > 0).count())
     tried(lambda: weather.write.parquet("one/data"))
@@ -74,8 +80,9 @@ def test_every_query_is_told_once_and_as_it_ended(tmp_path: Path, root: Path) ->
     home = tmp_path / "home"
     env = environment(root, HEADWATER_HOME=str(home), HEADWATER_MODE="coarse")
     command = [sys.executable, "-m", "headwater", "run", "--quiet", "runs.py"]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=500, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stdout + done.stderr
+    with (tmp_path / "output").open("wb") as output:  # no pipe: what the killed program leaves running would hold it open
+        done = subprocess.run(command, cwd=tmp_path, env=env, stdout=output, stderr=output, timeout=500, check=False)
+    assert done.returncode == -signal.SIGKILL, (tmp_path / "output").read_text()
     ends = [event for event in logged(home) if event["eventType"] not in ("START", "RUNNING")]
     assert [(event["eventType"], event["job"]["name"]) for event in ends] == [
         ("COMPLETE", f"{WRITE}.data"), ("COMPLETE", f"{WRITE}.two_data"), ("FAIL", "runs.project"), ("FAIL", "runs.aggregate"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,10 @@ def test_a_query_that_a_killed_driver_left_is_aborted_by_who_finds_it(tmp_path: 
     found = SpoolFolder.take(told.folder.path)
     assert found is not None
     state_end(found)
-    kinds = [(item.body["eventType"], item.body["job"]["name"].rpartition(".")[2]) for item in found.pending()]
-    assert kinds == [("START", "report"), ("START", "report"), ("ABORT", "report"), ("ABORT", "report")]
+    pending = [item.body for item in found.pending()]
+    told_once = list({json.dumps(event): (event["eventType"], event["run"]["runId"]) for event in pending}.values())
+    application, query = (event["run"]["runId"] for event in pending[:2])
+    assert told_once == [("START", application), ("START", query), ("ABORT", query), ("ABORT", application)]
     assert list(found.open_runs()) == []
 
 
