@@ -122,10 +122,11 @@ def _check_objects(data: mmap | bytes, begins: Longs, ends: Longs) -> None:
     Raises:
         UnsupportedError: one is an array, or blank to us but not to JSON.
     """
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        if data[begin : begin + 1] == b"{":
-            continue
-        line = data[begin:end]
+    if not len(begins):
+        return
+    first = np.frombuffer(data, np.uint8)[np.minimum(begins, len(data) - 1)]
+    for index in np.flatnonzero((ends > begins) & (first != ord("{"))).tolist():
+        line = data[begins[index] : ends[index]]
         if line.lstrip(b" \t").startswith(b"["):
             raise UnsupportedError("A line is an array of JSON, of which Spark makes a record for each element: records are not lines.")
         if line.strip(b" \t") and not any(byte > _SPACE for byte in line):

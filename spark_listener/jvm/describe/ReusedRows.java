@@ -55,7 +55,7 @@ final class ReusedRows {
                 continue;
             }
             Boundary known = (Boundary) imposed.get(Integer.valueOf(boundary.number));
-            List others = known != null ? Collections.singletonList(known) : twins(boundary);
+            List others = known != null ? Collections.singletonList(known) : repeatedSides(boundary);
             for (int j = 0; j < others.size(); j++) {
                 copy((Boundary) others.get(j), boundary);
             }
@@ -69,7 +69,7 @@ final class ReusedRows {
      * The boundaries that ran in an equal subplan. By a key any of them gives the same rows. By the task, those that no task met together: of
      * others it could not be told which one a reference means, and none is given, so that a trace says that its rows are missing.
      */
-    private List twins(Boundary boundary) {
+    private List repeatedSides(Boundary boundary) {
         List result = new ArrayList();
         Set attempts = new HashSet();
         for (int i = 0; i < capture.boundaries.size(); i++) {

@@ -44,22 +44,22 @@ final class LostScans {
     }
 
     /** Those of the plans whose cached or checkpointed rows are read. */
-    static void say(LogicalPlan plan, Capture capture) {
+    static void report(LogicalPlan plan, Capture capture) {
         Capture made = Materialized.of(plan);
         if (made != null) {
-            say(Materialized.written(plan), made.original, capture);
-            LostWindows.say(Materialized.written(plan), made.original, capture);
-            say(made.original, capture);
+            report(Materialized.written(plan), made.original, capture);
+            LostWindows.report(Materialized.written(plan), made.original, capture);
+            report(made.original, capture);
         }
         List below = Scala.list(plan.children());
         below.addAll(Scala.list(plan.subqueries()));
         for (int i = 0; i < below.size(); i++) {
-            say((LogicalPlan) below.get(i), capture);
+            report((LogicalPlan) below.get(i), capture);
         }
     }
 
     /** Those of a plan as it was written that it lacks as it `ran`. */
-    static void say(LogicalPlan query, LogicalPlan ran, Capture capture) {
+    static void report(LogicalPlan query, LogicalPlan ran, Capture capture) {
         LostScans written = new LostScans(query);
         LostScans kept = new LostScans(ran);
         Set lost = new TreeSet();

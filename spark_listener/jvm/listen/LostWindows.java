@@ -24,7 +24,7 @@ final class LostWindows {
         visit(plan);
     }
 
-    static void say(LogicalPlan query, LogicalPlan ran, Capture capture) {
+    static void report(LogicalPlan query, LogicalPlan ran, Capture capture) {
         LostWindows written = new LostWindows(query);
         LostWindows kept = new LostWindows(ran);
         boolean fewer = !(written.repeats || kept.repeats) || kept.functions.size() < written.functions.size();

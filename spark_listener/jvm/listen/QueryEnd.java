@@ -86,9 +86,9 @@ final class QueryEnd implements Described {
 
     private void lost() {
         try {
-            LostScans.say(event.qe().analyzed(), capture.original, capture);
-            LostScans.say(capture.original, capture);
-            LostWindows.say(event.qe().analyzed(), capture.original, capture);
+            LostScans.report(event.qe().analyzed(), capture.original, capture);
+            LostScans.report(capture.original, capture);
+            LostWindows.report(event.qe().analyzed(), capture.original, capture);
         } catch (Throwable fault) {
             capture.problem("Scan", "whether the optimizer took something out could not be told: " + fault, "missing");
         }

@@ -12,6 +12,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
 from headwater.graph.storage import LocalFile
 from headwater.graph.trace.files.formats.csv import Csv
+from headwater.graph.trace.files.formats.json import JsonLines
 from headwater.graph.trace.files.lines import LineCache, LineRules, find_lines
 
 TEXTS = st.lists(st.sampled_from(["a,b", "", " ", "\t", "#c", "é", "\n", "\r", "\r\n", "x"]), max_size=25).map(
@@ -82,6 +83,14 @@ def test_a_byte_order_mark_is_no_part_of_the_first_record() -> None:
 def test_records_that_lines_do_not_tell_are_refused(options) -> None:
     with pytest.raises(UnsupportedError, match="cannot be located"):
         Csv("csv").rules(options)
+
+
+@pytest.mark.parametrize("line", [b'[{"a": 1}, {"a": 2}]', b" \t[]", b"\x01"])
+def test_lines_of_json_that_are_not_one_record_each_are_refused(line) -> None:
+    rules = JsonLines("json").rules({})
+    assert len(find_lines(b'{"a": 1}\n \n {"a": 2}\nbad\n', rules)) == 3
+    with pytest.raises(UnsupportedError, match="records"):
+        find_lines(b'{"a": 1}\n' + line + b'\n{"a": 2}\n', rules)
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])

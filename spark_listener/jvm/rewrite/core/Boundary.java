@@ -45,7 +45,7 @@ public final class Boundary {
     /** A column for each hidden one of the rows that are recorded here; adds their values. */
     public void hidden(Rewritten rows, List values) {
         for (int i = 0; i < rows.hidden.size(); i++) {
-            Hidden column = (Hidden) rows.hidden.get(i);
+            HiddenColumn column = (HiddenColumn) rows.hidden.get(i);
             values.add(column.attribute);
             column(column.role, "operator", column.operator);
         }

@@ -3,8 +3,8 @@ package headwater.rewrite.core;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.rewrite.kept.Checkpoints;
 import headwater.rewrite.kept.Materialized;
+import headwater.rewrite.recomputed.RepeatedSides;
 import headwater.rewrite.recomputed.TraceBudget;
-import headwater.rewrite.recomputed.Twins;
 import headwater.rewrite.scans.Listings;
 import headwater.rewrite.scans.formats.SessionOptions;
 import headwater.source.LocalRows;
@@ -52,7 +52,7 @@ public final class Capture implements SessionOptions {
     private final Map inMemory = new IdentityHashMap(); // leaf of the plan -> MemoryRelation
     private final Map numbered = new IdentityHashMap(); // RDD -> RDD
     private LocalRows localRows;
-    private Twins twins;
+    private RepeatedSides repeatedSides;
     private final Map shared = new LinkedHashMap(); // List {index, format, options} -> SourceFiles
 
     public String timeZone() {
@@ -87,11 +87,11 @@ public final class Capture implements SessionOptions {
     }
 
     /** The sides of joins of the query that stand in it more than once. */
-    public Twins twins() {
-        if (twins == null) {
-            twins = new Twins(this);
+    public RepeatedSides repeatedSides() {
+        if (repeatedSides == null) {
+            repeatedSides = new RepeatedSides(this);
         }
-        return twins;
+        return repeatedSides;
     }
 
     /** To be called before a plan with taps runs. */
@@ -177,7 +177,7 @@ public final class Capture implements SessionOptions {
     }
 
     /** Keeps of its plans what is looked at, and lets go of the rows of checkpoints. Nothing is rewritten after this. */
-    void letGo() {
+    void release() {
         IdentityHashMap renewed = new IdentityHashMap();
         original = Checkpoints.withoutRows(original, renewed);
         written = written == null ? null : Checkpoints.withoutRows(written, renewed);
@@ -187,7 +187,7 @@ public final class Capture implements SessionOptions {
         }
         numbered.clear();
         derived.clear();
-        twins = null;
+        repeatedSides = null;
     }
 
     /** A leaf whose rows are the program's own; `key` is the same for leaves of the same rows. */

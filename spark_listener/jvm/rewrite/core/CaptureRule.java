@@ -76,7 +76,7 @@ public final class CaptureRule extends Rule {
         try {
             LogicalPlan rewritten = CacheRewrite.rewrite(plan, capture);
             PlanCheck.complete(rewritten);
-            capture.letGo();
+            capture.release();
             capture.register(captures.context());
             capture.rewritten = true;
             if (checkpoint != null) {

@@ -195,7 +195,7 @@ public final class Rewriter {
 
     public static Alias alias(Expression expression, String name) {
         return new Alias(
-            expression, Hidden.PREFIX + name, NamedExpression$.MODULE$.newExprId(), Scala.empty(), Scala.none(), Scala.empty());
+            expression, HiddenColumn.PREFIX + name, NamedExpression$.MODULE$.newExprId(), Scala.empty(), Scala.none(), Scala.empty());
     }
 
     /** The columns of a plan without its hidden ones. */

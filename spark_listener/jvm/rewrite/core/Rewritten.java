@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 /** A rewritten plan and the hidden columns that it puts out beside the original's. */
 public final class Rewritten {
     public final LogicalPlan plan;
-    public final List hidden; // of Hidden
+    public final List hidden; // of HiddenColumn
 
     /** The hidden attributes are looked up in the plan's output: an outer join has made some of them nullable. */
     public Rewritten(LogicalPlan plan, List hidden) {
@@ -24,7 +24,7 @@ public final class Rewritten {
             output.put(Long.valueOf(attribute.exprId().id()), attribute);
         }
         for (int i = 0; i < hidden.size(); i++) {
-            Hidden column = (Hidden) hidden.get(i);
+            HiddenColumn column = (HiddenColumn) hidden.get(i);
             Attribute current = (Attribute) output.get(Long.valueOf(column.attribute.exprId().id()));
             if (current == null) {
                 throw new IllegalStateException(plan.nodeName() + " does not put out the hidden column of operator " + column.operator);
@@ -37,7 +37,7 @@ public final class Rewritten {
     public List attributes() {
         List result = new ArrayList();
         for (int i = 0; i < hidden.size(); i++) {
-            result.add(((Hidden) hidden.get(i)).attribute);
+            result.add(((HiddenColumn) hidden.get(i)).attribute);
         }
         return result;
     }

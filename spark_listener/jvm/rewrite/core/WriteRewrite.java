@@ -52,7 +52,7 @@ public final class WriteRewrite {
         boundary.hidden(child, values);
         if (values.isEmpty()) { // what is written comes from no record, which is its lineage
             values.add(new Literal(null, DataTypes.LongType));
-            boundary.column(Hidden.REF, "operator", 1);
+            boundary.column(HiddenColumn.REF, "operator", 1);
         }
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         LogicalPlan original = new HiddenProject(write.child().output(), tapped, write.child());

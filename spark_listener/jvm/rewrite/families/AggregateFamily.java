@@ -2,15 +2,15 @@ package headwater.rewrite.families;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.KeyHash;
 import headwater.rewrite.nodes.HiddenAggregate;
 import headwater.rewrite.nodes.HiddenProject;
-import headwater.rewrite.recomputed.Derivable;
-import headwater.rewrite.recomputed.DerivedGroups;
+import headwater.rewrite.recomputed.Recomputable;
+import headwater.rewrite.recomputed.RecomputedGroups;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
 import headwater.text.ExpressionText;
@@ -28,7 +28,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
  * Aggregates. Active: each input row is tapped with its group's hash; above, the hash is the reference of the group. What can be found
- * again is left to DerivedGroups. Nothing is collected.
+ * again is left to RecomputedGroups. Nothing is collected.
  */
 public final class AggregateFamily extends Family {
     public boolean takes(LogicalPlan node) {
@@ -43,9 +43,9 @@ public final class AggregateFamily extends Family {
             rewriter.unfollowed(aggregate.child());
             return new Rewritten(aggregate, new ArrayList());
         }
-        Derivable derivable = rewriter.capture.derived.of(aggregate);
+        Recomputable derivable = rewriter.capture.derived.of(aggregate);
         if (derivable != null) {
-            return new DerivedGroups(aggregate, operator, rewriter, derivable).rewrite();
+            return new RecomputedGroups(aggregate, operator, rewriter, derivable).rewrite();
         }
         Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate", rewriter.capture));
         Expression check = KeyHash.check(Scala.list(aggregate.groupingExpressions()), "Aggregate");
@@ -62,7 +62,7 @@ public final class AggregateFamily extends Family {
         List outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
         List hidden = new ArrayList();
-        hidden.add(new Hidden(reference.toAttribute(), operator));
+        hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         if (check == null) {
             LogicalPlan renewed = new HiddenAggregate(
                 aggregate.groupingExpressions(), Scala.seq(outputs), visible, aggregate.hint(), aggregate);

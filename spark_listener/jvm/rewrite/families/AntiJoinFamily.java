@@ -36,7 +36,7 @@ public final class AntiJoinFamily extends Family {
         Rewritten left = rewriter.rewriteHurried(join.left());
         List children = new ArrayList();
         children.add(left.plan);
-        children.add(rewriter.capture.twins().unfollowed(join.right(), rewriter));
+        children.add(rewriter.capture.repeatedSides().unfollowed(join.right(), rewriter));
         return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), left.hidden);
     }
 

@@ -2,7 +2,7 @@ package headwater.rewrite.families;
 
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -32,7 +32,7 @@ public final class CacheFamily extends Family {
             throw new Refused(node.nodeName(), Caches.reason(relation));
         }
         rewriter.capture.reads(node, cached);
-        Hidden row = Hidden.row(operator);
+        HiddenColumn row = HiddenColumn.row(operator);
         output.add(row.attribute);
         List hidden = new ArrayList();
         hidden.add(row);

@@ -2,7 +2,7 @@ package headwater.rewrite.families;
 
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -30,7 +30,7 @@ public final class CheckpointFamily extends Family {
             throw new Refused("Checkpoint", Checkpoints.reason(node));
         }
         rewriter.capture.reads(node, made);
-        Hidden row = Hidden.row(operator);
+        HiddenColumn row = HiddenColumn.row(operator);
         List output = Scala.list(relation.output());
         output.add(row.attribute);
         LogicalPlan whole = MemoryFamily.copy(relation, output, relation.rdd());

@@ -1,7 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenExpand;
@@ -50,7 +50,7 @@ public final class ExpandFamily extends Family {
         output.addAll(child.attributes());
         output.add(branch);
         List hidden = new ArrayList(child.hidden);
-        hidden.add(new Hidden(branch, operator, Hidden.BRANCH));
+        hidden.add(new HiddenColumn(branch, operator, HiddenColumn.BRANCH));
         return new Rewritten(new HiddenExpand(Scala.seq(renewed), Scala.seq(output), child.plan, expand), hidden);
     }
 

@@ -1,7 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -38,7 +38,7 @@ public final class LocalFamily extends Family {
             InternalRow reference = new GenericInternalRow(new Object[] {Long.valueOf(kept.ordinals[i])});
             numbered.add(new JoinedRow((InternalRow) rows.get(i), reference));
         }
-        Hidden row = Hidden.row(operator);
+        HiddenColumn row = HiddenColumn.row(operator);
         List output = Scala.list(relation.output());
         output.add(row.attribute);
         List hidden = new ArrayList();

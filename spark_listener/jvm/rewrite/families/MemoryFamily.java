@@ -1,7 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -36,7 +36,7 @@ public final class MemoryFamily extends Family {
         }
         check(relation.rdd(), new IdentityHashMap());
         rewriter.capture.inMemory(relation, "rdd " + relation.rdd().id(), relation.rdd().getNumPartitions());
-        Hidden row = Hidden.row(operator);
+        HiddenColumn row = HiddenColumn.row(operator);
         List output = Scala.list(relation.output());
         output.add(row.attribute);
         LogicalPlan numbered = copy(relation, output, rewriter.capture.numbered(relation.rdd()));

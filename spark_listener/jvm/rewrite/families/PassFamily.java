@@ -29,10 +29,10 @@ public final class PassFamily extends Family {
         Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
         if (node instanceof Filter) {
             Filter renewed = new Filter(DynamicPruning.rewrite(((Filter) node).condition(), rewriter), child.plan);
-            return ExistenceFilter.told((Filter) node, new Rewritten(renewed, child.hidden), rewriter);
+            return ExistenceFilter.marked((Filter) node, new Rewritten(renewed, child.hidden), rewriter);
         }
-        if (DealtRepartition.deals(node) && !child.hidden.isEmpty()) {
-            return new Rewritten(DealtRepartition.rewrite((Repartition) node, child), child.hidden);
+        if (RoundRobin.deals(node) && !child.hidden.isEmpty()) {
+            return new Rewritten(RoundRobin.rewrite((Repartition) node, child), child.hidden);
         }
         LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
         return new Rewritten(renewed, child.hidden);

@@ -1,7 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -33,7 +33,7 @@ public final class ScanFamily extends Family {
         SourceFiles files = rewriter.capture.source(relation, RecordFormats.unit(relation));
         NumberedScan numbered = NumberedScan.of(scan, relation, format, files, rewriter.capture.reports, true);
         List hidden = new ArrayList();
-        hidden.add(new Hidden(numbered.reference, operator));
+        hidden.add(new HiddenColumn(numbered.reference, operator));
         return new Rewritten(numbered.plan, hidden);
     }
 }

@@ -2,14 +2,14 @@ package headwater.rewrite.families;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.ComparedValue;
 import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.rewrite.nodes.HiddenProject;
-import headwater.rewrite.recomputed.Derivable;
-import headwater.rewrite.recomputed.DerivedInput;
+import headwater.rewrite.recomputed.Recomputable;
+import headwater.rewrite.recomputed.RecomputedInput;
 import headwater.shim.Scala;
 import headwater.tap.RowReference;
 import headwater.tap.SegmentSpec;
@@ -57,10 +57,10 @@ public final class SemiJoinFamily extends Family {
         }
         Rewritten left = rewriter.rewriteHurried(join.left());
         Boundary matches = rewriter.boundary(SegmentSpec.MATCH, operator, Boundary.keyed(keys.right, join.right()));
-        Derivable derivable = rewriter.capture.derived.of(join, keys);
+        Recomputable derivable = rewriter.capture.derived.of(join, keys);
         List children = new ArrayList();
         children.add(left.plan);
-        children.add(derivable == null ? tapped(keys, join.right(), matches, rewriter) : DerivedInput.matches(join, keys, matches, derivable, rewriter));
+        children.add(derivable == null ? tapped(keys, join.right(), matches, rewriter) : RecomputedInput.matches(join, keys, matches, derivable, rewriter));
         Join renewed = (Join) join.withNewChildren(Scala.seq(children));
 
         List columns = Scala.list(renewed.output());
@@ -84,7 +84,7 @@ public final class SemiJoinFamily extends Family {
             rewriter.existences.put(Integer.valueOf(operator), ((ExistenceJoin) join.joinType()).exists());
         }
         columns.add(reference);
-        hidden.add(new Hidden(reference.toAttribute(), operator));
+        hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, node), hidden);
     }
 

@@ -2,7 +2,7 @@ package headwater.rewrite.families;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
@@ -48,7 +48,7 @@ public final class TaskFunctionFamily extends Family {
         List columns = Scala.list(node.output());
         columns.add(reference);
         List hidden = new ArrayList();
-        hidden.add(new Hidden(reference.toAttribute(), operator));
+        hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         rewriter.capture.problem(
             node.nodeName(), "which rows of its task an output row was made of only the function knows; all of them are given", "superset");
         return new Rewritten(new HiddenProject(Scala.seq(columns), renewed, node), hidden);

@@ -1,7 +1,7 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
@@ -28,7 +28,7 @@ public final class UnionFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         List branches = Scala.list(node.children());
         List rewritten = new ArrayList();
-        List slots = new ArrayList(); // of Hidden, as the branches have them
+        List slots = new ArrayList(); // of HiddenColumn, as the branches have them
         for (int i = 0; i < branches.size(); i++) {
             Rewritten branch = rewriter.rewrite((LogicalPlan) branches.get(i));
             rewritten.add(branch);
@@ -43,7 +43,7 @@ public final class UnionFamily extends Family {
             int end = begin + branch.hidden.size();
             for (int slot = 0; slot < slots.size(); slot++) {
                 boolean own = slot >= begin && slot < end;
-                Object value = own ? ((Hidden) branch.hidden.get(slot - begin)).attribute : new Literal(null, DataTypes.LongType);
+                Object value = own ? ((HiddenColumn) branch.hidden.get(slot - begin)).attribute : new Literal(null, DataTypes.LongType);
                 columns.add(Rewriter.alias((org.apache.spark.sql.catalyst.expressions.Expression) value, "branch"));
             }
             begin = end;
@@ -54,7 +54,7 @@ public final class UnionFamily extends Family {
         List hidden = new ArrayList();
         int first = output.size() - slots.size();
         for (int slot = 0; slot < slots.size(); slot++) {
-            hidden.add(((Hidden) slots.get(slot)).as((Attribute) output.get(first + slot)));
+            hidden.add(((HiddenColumn) slots.get(slot)).as((Attribute) output.get(first + slot)));
         }
         return new Rewritten(union, hidden);
     }

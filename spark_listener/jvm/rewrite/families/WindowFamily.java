@@ -2,7 +2,7 @@ package headwater.rewrite.families;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.KeyHash;
@@ -104,7 +104,7 @@ public final class WindowFamily extends Family {
         List columns = Scala.list(node.output());
         columns.add(reference);
         List hidden = new ArrayList();
-        hidden.add(new Hidden(reference.toAttribute(), operator));
+        hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), counting, node), hidden);
     }
 

@@ -2,7 +2,7 @@ package headwater.rewrite.kept;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Capture;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
@@ -51,7 +51,7 @@ public final class CacheRewrite {
 
     private static boolean isRewritten(LogicalPlan plan) {
         List columns = Scala.list(plan.output());
-        return !columns.isEmpty() && ((Attribute) columns.get(columns.size() - 1)).name().startsWith(Hidden.PREFIX);
+        return !columns.isEmpty() && ((Attribute) columns.get(columns.size() - 1)).name().startsWith(HiddenColumn.PREFIX);
     }
 
     public static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
@@ -63,7 +63,7 @@ public final class CacheRewrite {
         boundary.hidden(child, values);
         if (values.isEmpty()) { // its rows come from no record
             values.add(new Literal(null, DataTypes.LongType));
-            boundary.column(Hidden.REF, "operator", 1);
+            boundary.column(HiddenColumn.REF, "operator", 1);
         }
         Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), capture.sink(boundary)), Caches.column(capture));
         List columns = Scala.list(plan.output());

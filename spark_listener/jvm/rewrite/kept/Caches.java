@@ -1,7 +1,7 @@
 package headwater.rewrite.kept;
 
 import headwater.rewrite.core.Capture;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.nodes.HiddenCache;
 import headwater.shim.Scala;
 import java.lang.ref.WeakReference;
@@ -40,7 +40,7 @@ public final class Caches {
         if (KNOWN.size() >= MOST) {
             return false;
         }
-        KNOWN.put(Hidden.PREFIX + column(capture), new WeakReference(capture));
+        KNOWN.put(HiddenColumn.PREFIX + column(capture), new WeakReference(capture));
         return true;
     }
 
@@ -76,7 +76,7 @@ public final class Caches {
     private static LogicalPlan resized(LogicalPlan node) {
         if (node instanceof InMemoryRelation) {
             InMemoryRelation relation = (InMemoryRelation) node;
-            boolean hides = !(relation instanceof HiddenCache) && last(relation).startsWith(Hidden.PREFIX + COLUMN);
+            boolean hides = !(relation instanceof HiddenCache) && last(relation).startsWith(HiddenColumn.PREFIX + COLUMN);
             return hides ? HiddenCache.of(relation, relation.output()) : node;
         }
         List children = Scala.list(node.children());

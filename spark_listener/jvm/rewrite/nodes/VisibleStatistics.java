@@ -1,6 +1,6 @@
 package headwater.rewrite.nodes;
 
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.shim.Scala;
 import java.math.BigInteger;
 import java.util.ArrayList;
@@ -70,7 +70,7 @@ final class VisibleStatistics {
     }
 
     private static boolean isHidden(Object column) {
-        return column instanceof NamedExpression && ((NamedExpression) column).name().startsWith(Hidden.PREFIX);
+        return column instanceof NamedExpression && ((NamedExpression) column).name().startsWith(HiddenColumn.PREFIX);
     }
 
     /** A stand-in for a plan: its columns and size without hidden columns. */

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 public final class TraceBudget {
     final boolean open; // whether anything is left to traces at all
     private double left; // seconds
-    private final Map known = new IdentityHashMap(); // Aggregate, or Join that is a semi-join -> Derivable or null
+    private final Map known = new IdentityHashMap(); // Aggregate, or Join that is a semi-join -> Recomputable or null
 
     public TraceBudget(double seconds) {
         this.open = seconds > 0.0;
@@ -18,19 +18,19 @@ public final class TraceBudget {
     }
 
     /** Null where the groups of an aggregate have to be written. */
-    public Derivable of(Aggregate aggregate) {
+    public Recomputable of(Aggregate aggregate) {
         if (open && !known.containsKey(aggregate)) {
-            known.put(aggregate, afforded(Derivable.of(aggregate)));
+            known.put(aggregate, afforded(Recomputable.of(aggregate)));
         }
-        return (Derivable) known.get(aggregate);
+        return (Recomputable) known.get(aggregate);
     }
 
     /** Null where what a semi-join finds has to be written. */
-    public Derivable of(Join join, SemiJoinKeys keys) {
+    public Recomputable of(Join join, SemiJoinKeys keys) {
         if (open && !known.containsKey(join)) {
-            known.put(join, afforded(Derivable.of(join, keys)));
+            known.put(join, afforded(Recomputable.of(join, keys)));
         }
-        return (Derivable) known.get(join);
+        return (Recomputable) known.get(join);
     }
 
     /** Lets go of the plans. */
@@ -38,7 +38,7 @@ public final class TraceBudget {
         known.clear();
     }
 
-    private Derivable afforded(Derivable found) {
+    private Recomputable afforded(Recomputable found) {
         if (found == null || found.seconds > left) {
             return null;
         }

@@ -1,6 +1,6 @@
 package headwater.rewrite.subqueries;
 
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
@@ -25,16 +25,16 @@ import org.apache.spark.sql.types.DataTypes;
 public final class ExistenceFilter {
     private ExistenceFilter() {}
 
-    public static Rewritten told(Filter filter, Rewritten rows, Rewriter rewriter) {
+    public static Rewritten marked(Filter filter, Rewritten rows, Rewriter rewriter) {
         Expression condition = filter.condition();
         if (rewriter.existences.isEmpty() || !condition.deterministic() || readsPlan(condition)) {
             return rows;
         }
         Rewritten result = rows;
         for (int i = 0; i < rows.hidden.size(); i++) {
-            Hidden match = (Hidden) rows.hidden.get(i);
+            HiddenColumn match = (HiddenColumn) rows.hidden.get(i);
             Attribute exists = (Attribute) rewriter.existences.get(Integer.valueOf(match.operator));
-            boolean asked = exists != null && match.role.equals(Hidden.REF) && condition.references().contains(exists);
+            boolean asked = exists != null && match.role.equals(HiddenColumn.REF) && condition.references().contains(exists);
             if (!asked || !ExistenceUse.isOnlyIn(exists, filter, rewriter.capture.original)) {
                 continue;
             }
@@ -43,7 +43,7 @@ public final class ExistenceFilter {
             List columns = Scala.list(result.plan.output());
             columns.add(passes);
             List hidden = new ArrayList(result.hidden);
-            hidden.add(new Hidden(passes.toAttribute(), match.operator, Hidden.BRANCH));
+            hidden.add(new HiddenColumn(passes.toAttribute(), match.operator, HiddenColumn.BRANCH));
             result = new Rewritten(new HiddenProject(Scala.seq(columns), result.plan, filter), hidden);
             condition = replaced(condition, exists, new And(exists, new EqualTo(passes.toAttribute(), number(0L))));
         }

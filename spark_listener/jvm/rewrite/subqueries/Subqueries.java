@@ -2,7 +2,7 @@ package headwater.rewrite.subqueries;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Capture;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Inputs;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -68,7 +68,7 @@ public final class Subqueries {
         for (int i = 0; i < operators.size(); i++) {
             Alias key = Rewriter.alias(new Literal(KEY, DataTypes.LongType), "subquery");
             columns.add(key);
-            hidden.add(new Hidden(key.toAttribute(), ((Integer) operators.get(i)).intValue()));
+            hidden.add(new HiddenColumn(key.toAttribute(), ((Integer) operators.get(i)).intValue()));
         }
         return new Rewritten(new HiddenProject(Scala.seq(columns), result.plan, original), hidden);
     }

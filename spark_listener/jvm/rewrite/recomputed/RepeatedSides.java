@@ -30,12 +30,12 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * another does not, as nobody asks for its records, they would not be equal, and it would do so twice. So the other carries them too, up to the
  * join. Such a side is a scan with filters and projections over it.
  */
-public final class Twins {
+public final class RepeatedSides {
     private final Capture capture;
     private final List followed = new ArrayList(); // of LogicalPlan: sides that carry references
     private final Map listed = new IdentityHashMap(); // HadoopFsRelation: of groups that are found again
 
-    public Twins(Capture capture) {
+    public RepeatedSides(Capture capture) {
         this.capture = capture;
         visit(capture.original);
     }
@@ -106,9 +106,9 @@ public final class Twins {
 
     /** Collects what is followed: the right sides of anti-joins, of semi-joins, and what is below groups that are found again are not. */
     private void visit(LogicalPlan node) {
-        Derivable derivable = node.getClass() == Aggregate.class ? capture.derived.of((Aggregate) node) : null;
+        Recomputable derivable = node.getClass() == Aggregate.class ? capture.derived.of((Aggregate) node) : null;
         if (derivable != null) {
-            list(((Aggregate) node).child(), derivable.telling(), 0);
+            list(((Aggregate) node).child(), derivable.keyScans(), 0);
             return;
         }
         List subqueries = Inputs.subqueries(node);
@@ -143,7 +143,7 @@ public final class Twins {
     }
 
     /** What is below a group that is found again: the scans that tell its key carry references. `place` is that of the node; gives the next one. */
-    private int list(LogicalPlan node, Set telling, int place) {
+    private int list(LogicalPlan node, Set keyScans, int place) {
         if (node instanceof LogicalRelation) {
             listed.put(((LogicalRelation) node).relation(), node);
         }
@@ -151,8 +151,8 @@ public final class Twins {
         List children = Scala.list(node.children());
         for (int i = 0; i < children.size(); i++) {
             LogicalPlan child = (LogicalPlan) children.get(i);
-            int after = list(child, telling, next);
-            if (node instanceof Join && scanOf(child) != null && telling.contains(Integer.valueOf(after - 1))) {
+            int after = list(child, keyScans, next);
+            if (node instanceof Join && scanOf(child) != null && keyScans.contains(Integer.valueOf(after - 1))) {
                 followed.add(child);
             }
             next = after;

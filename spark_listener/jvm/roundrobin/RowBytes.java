@@ -1,4 +1,4 @@
-package headwater.deal;
+package headwater.roundrobin;
 
 import java.nio.ByteBuffer;
 import org.apache.spark.sql.catalyst.expressions.Expression;

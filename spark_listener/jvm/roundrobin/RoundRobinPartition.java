@@ -1,4 +1,4 @@
-package headwater.deal;
+package headwater.roundrobin;
 
 import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
@@ -19,12 +19,12 @@ import org.apache.spark.util.random.XORShiftRandom;
  * The partition that the next row goes to: one after the other, each task beginning where Spark lets it begin. Without the name
  * `Unevaluable` the optimizer might evaluate it over a local relation while it plans, in no task.
  */
-public final class DealtPartition extends OwnExpression implements Unevaluable {
+public final class RoundRobinPartition extends OwnExpression implements Unevaluable {
     private final int partitions;
     private transient boolean begun; // of the interpreted form; each task has its own copy of the expression
     private transient int last;
 
-    public DealtPartition(int partitions) {
+    public RoundRobinPartition(int partitions) {
         this.partitions = partitions;
     }
 
@@ -65,6 +65,6 @@ public final class DealtPartition extends OwnExpression implements Unevaluable {
     }
 
     public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq children) {
-        return new DealtPartition(partitions);
+        return new RoundRobinPartition(partitions);
     }
 }

@@ -36,13 +36,13 @@ import org.apache.spark.sql.types.StructField;
  *
  * What is accepted here must be accepted by graph/trace/recomputed/spec.py; a test compares them.
  */
-public final class Derivable {
+public final class Recomputable {
     final double seconds; // that finding the records of one key again is estimated to take
     final List keys; // of Expression, over what the operator reads
     final boolean joined; // whether it reads more than one scan
     private final SameValues values;
 
-    private Derivable(double seconds, List keys, boolean joined, SameValues values) {
+    private Recomputable(double seconds, List keys, boolean joined, SameValues values) {
         this.seconds = seconds;
         this.keys = keys;
         this.joined = joined;
@@ -50,8 +50,8 @@ public final class Derivable {
     }
 
     /** Of the groups of an aggregate; null where they cannot be found again for sure. */
-    static Derivable of(Aggregate aggregate) {
-        Derivable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
+    static Recomputable of(Aggregate aggregate) {
+        Recomputable result = of(aggregate.child(), Scala.list(aggregate.groupingExpressions()), new ArrayList(), true);
         return result != null && result.joined && result.keys.size() > ComparedValue.MOST ? null : result;
     }
 
@@ -59,7 +59,7 @@ public final class Derivable {
      * Of the matches on the right side of a semi-join; null where they cannot be found again for sure. Its rows are referred to by the hash of
      * one key, which must tell the key; what is compared beyond it must be whole numbers.
      */
-    static Derivable of(Join join, SemiJoinKeys keys) {
+    static Recomputable of(Join join, SemiJoinKeys keys) {
         List wanted = new ArrayList();
         for (int i = 0; i < keys.rightKeys.size(); i++) {
             wanted.add(KeyHash.widened((Expression) keys.rightKeys.get(i)));
@@ -80,7 +80,7 @@ public final class Derivable {
     }
 
     /** Whether the reference to a group tells its key: one whole number, or none at all. */
-    boolean isToldByReference() {
+    boolean isKeyInReference() {
         return keys.isEmpty() || (keys.size() == 1 && KeyHash.tells((Expression) keys.get(0)));
     }
 
@@ -88,9 +88,9 @@ public final class Derivable {
      * The scans of joined ones, by their place among the operators below (the operator's input is 0), whose records tell the keys of a group: of
      * those keys that 64 bits do not hold.
      */
-    Set telling() {
+    Set keyScans() {
         Set result = new HashSet();
-        for (int i = 0; joined && !isToldByReference() && i < keys.size(); i++) {
+        for (int i = 0; joined && !isKeyInReference() && i < keys.size(); i++) {
             Expression key = (Expression) keys.get(i);
             if (!ComparedValue.fits(key.dataType())) {
                 result.addAll(values.scansOf(key));
@@ -99,8 +99,8 @@ public final class Derivable {
         return result;
     }
 
-    private static Derivable of(LogicalPlan below, List keys, List values, boolean joins) {
-        Below found = new Below(joins);
+    private static Recomputable of(LogicalPlan below, List keys, List values, boolean joins) {
+        InputPlan found = new InputPlan(joins);
         found.wanted.addAll(keys);
         found.wanted.addAll(values);
         if (!found.visit(below)) {
@@ -112,11 +112,11 @@ public final class Derivable {
                 return null;
             }
         }
-        return new Derivable(found.matches + TraceSeconds.of(found.scans, columns), keys, found.scans.size() > 1, found.values);
+        return new Recomputable(found.matches + TraceSeconds.of(found.scans, columns), keys, found.scans.size() > 1, found.values);
     }
 
     /** What stands below an operator. */
-    private static final class Below {
+    private static final class InputPlan {
         final SameValues values = new SameValues();
         final List wanted = new ArrayList(); // of Expression: what must be evaluated
         final List scans = new ArrayList(); // of LogicalRelation
@@ -124,7 +124,7 @@ public final class Derivable {
         private final boolean joins;
         private int next;
 
-        Below(boolean joins) {
+        InputPlan(boolean joins) {
             this.joins = joins;
         }
 
@@ -167,7 +167,7 @@ public final class Derivable {
         /** What it matches must be found again by itself; where more than the keys decides, a record of the left side stands for its row. */
         private boolean visitSemi(Join join) {
             SemiJoinKeys keys = SemiJoinKeys.of(join, null);
-            Derivable found = keys == null ? null : Derivable.of(join, keys);
+            Recomputable found = keys == null ? null : Recomputable.of(join, keys);
             if (found == null || !areNumbers(keys.leftValues()) || (keys.condition != null && !isOneScan(join.left()))) {
                 return false;
             }

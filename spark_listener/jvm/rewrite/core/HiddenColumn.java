@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.Metadata;
  * A hidden column: its attribute, and the operator of the original plan that it is about. Its role is `ref`, references to the operator's
  * records, or `branch`, by which projection of the operator (an Expand) the row was made, or (an existence join) whether it needs no match.
  */
-public final class Hidden {
+public final class HiddenColumn {
     public static final String PREFIX = "_headwater_"; // of the names of hidden columns
     public static final String REF = "ref";
     public static final String BRANCH = "branch";
@@ -20,25 +20,25 @@ public final class Hidden {
     public final int operator;
     public final String role;
 
-    public Hidden(Attribute attribute, int operator) {
+    public HiddenColumn(Attribute attribute, int operator) {
         this(attribute, operator, REF);
     }
 
-    public Hidden(Attribute attribute, int operator, String role) {
+    public HiddenColumn(Attribute attribute, int operator, String role) {
         this.attribute = attribute;
         this.operator = operator;
         this.role = role;
     }
 
     /** A new column of a leaf: the reference of each of its rows. */
-    public static Hidden row(int operator) {
+    public static HiddenColumn row(int operator) {
         Attribute column = new AttributeReference(
             PREFIX + "row", DataTypes.LongType, false, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
-        return new Hidden(column, operator);
+        return new HiddenColumn(column, operator);
     }
 
     /** The same column, as a plan above puts it out. */
-    public Hidden as(Attribute current) {
-        return new Hidden(current, operator, role);
+    public HiddenColumn as(Attribute current) {
+        return new HiddenColumn(current, operator, role);
     }
 }

@@ -1,7 +1,7 @@
 package headwater.rewrite.recomputed;
 
 import headwater.rewrite.core.Boundary;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Inputs;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
@@ -30,13 +30,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
  * record, where there is one scan; else the key's values, written once for each group, and for those values that 64 bits do not hold the
  * least record of each scan that they come from.
  */
-public final class DerivedGroups {
+public final class RecomputedGroups {
     private final Aggregate aggregate;
     private final int operator;
     private final Rewriter rewriter;
-    private final Derivable derivable;
+    private final Recomputable derivable;
 
-    public DerivedGroups(Aggregate aggregate, int operator, Rewriter rewriter, Derivable derivable) {
+    public RecomputedGroups(Aggregate aggregate, int operator, Rewriter rewriter, Recomputable derivable) {
         this.aggregate = aggregate;
         this.operator = operator;
         this.rewriter = rewriter;
@@ -45,18 +45,18 @@ public final class DerivedGroups {
 
     public Rewritten rewrite() {
         List keys = derivable.keys;
-        if (derivable.isToldByReference()) {
+        if (derivable.isKeyInReference()) {
             return toldByReference();
         }
         if (!derivable.joined) {
             return toldByRecord();
         }
-        return toldByValues(KeyHash.check(keys, "Aggregate"));
+        return withKeyValues(KeyHash.check(keys, "Aggregate"));
     }
 
     private Rewritten toldByReference() {
         Boundary boundary = boundary();
-        DerivedInput input = input(boundary, new HashSet());
+        RecomputedInput input = input(boundary, new HashSet());
         boundary.derived.put("told", Boolean.TRUE);
         Alias reference = Rewriter.alias(hash(), "group");
         List outputs = Scala.list(aggregate.aggregateExpressions());
@@ -70,14 +70,14 @@ public final class DerivedGroups {
         for (int i = 0; i < Inputs.size(aggregate.child()); i++) {
             all.add(Integer.valueOf(i));
         }
-        DerivedInput input = input(boundary, all);
-        Alias reference = Rewriter.alias(least((Hidden) input.rows.hidden.get(0)), "group");
+        RecomputedInput input = input(boundary, all);
+        Alias reference = Rewriter.alias(least((HiddenColumn) input.rows.hidden.get(0)), "group");
         List outputs = Scala.list(aggregate.aggregateExpressions());
         outputs.add(reference);
         return referred(renewed(outputs, input.rows.plan), reference);
     }
 
-    private Rewritten toldByValues(Expression check) {
+    private Rewritten withKeyValues(Expression check) {
         List values = new ArrayList(); // of ComparedValue
         List places = new ArrayList(); // of Integer: which keys they are
         for (int i = 0; i < derivable.keys.size(); i++) {
@@ -89,7 +89,7 @@ public final class DerivedGroups {
         }
         Boundary boundary = boundary();
         Boundary told = rewriter.boundary(SegmentSpec.CHECK, operator, Boundary.keyed(hash(), aggregate.child()));
-        DerivedInput input = input(boundary, derivable.telling());
+        RecomputedInput input = input(boundary, derivable.keyScans());
         List outputs = Scala.list(aggregate.aggregateExpressions());
         List recorded = new ArrayList();
         Alias reference = add(hash(), "group", outputs, recorded);
@@ -105,7 +105,7 @@ public final class DerivedGroups {
             told.column("nulls", null, 0);
         }
         for (int i = 0; i < input.rows.hidden.size(); i++) {
-            Hidden record = (Hidden) input.rows.hidden.get(i);
+            HiddenColumn record = (HiddenColumn) input.rows.hidden.get(i);
             add(least(record), "record", outputs, recorded);
             told.column("ref", "operator", record.operator);
         }
@@ -128,8 +128,8 @@ public final class DerivedGroups {
         return boundary;
     }
 
-    private DerivedInput input(Boundary boundary, Set numbered) {
-        DerivedInput input = new DerivedInput(aggregate.child(), numbered, rewriter);
+    private RecomputedInput input(Boundary boundary, Set numbered) {
+        RecomputedInput input = new RecomputedInput(aggregate.child(), numbered, rewriter);
         boundary.column("key", null, 0);
         for (int i = 0; i < input.made.size(); i++) {
             boundary.column("ref", "operator", ((Integer) input.made.get(i)).intValue());
@@ -141,7 +141,7 @@ public final class DerivedGroups {
         return KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate", rewriter.capture));
     }
 
-    private static Expression least(Hidden record) {
+    private static Expression least(HiddenColumn record) {
         return new AggregateExpression(
             new Min(record.attribute), Complete$.MODULE$, false, Scala.none(), NamedExpression$.MODULE$.newExprId());
     }
@@ -152,7 +152,7 @@ public final class DerivedGroups {
 
     private Rewritten referred(LogicalPlan plan, Alias reference) {
         List hidden = new ArrayList();
-        hidden.add(new Hidden(reference.toAttribute(), operator));
+        hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(plan, hidden);
     }
 }

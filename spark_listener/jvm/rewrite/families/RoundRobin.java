@@ -1,12 +1,12 @@
 package headwater.rewrite.families;
 
-import headwater.deal.DealtPartition;
-import headwater.deal.RowBytes;
-import headwater.deal.RowHash;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
+import headwater.roundrobin.RoundRobinPartition;
+import headwater.roundrobin.RowBytes;
+import headwater.roundrobin.RowHash;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,10 +26,10 @@ import scala.collection.immutable.Seq;
  * rows always come to the same partition: a seeded sample above depends on it. With a hidden column in the rows each would come to
  * another. So the sort and the dealing are done here, by the visible columns, as Spark does them.
  */
-final class DealtRepartition {
+final class RoundRobin {
     private static final String BY_NUMBER = "org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID"; // since 4.1
 
-    private DealtRepartition() {}
+    private RoundRobin() {}
 
     /** Whether Spark would deal rows by what is in them. */
     static boolean deals(LogicalPlan node) {
@@ -43,7 +43,7 @@ final class DealtRepartition {
         order.add(ascending(new RowHash(visible)));
         order.add(ascending(new RowBytes(visible)));
         LogicalPlan sorted = new Sort(Scala.seq(order), false, child.plan, Scala.none());
-        Alias partition = Rewriter.alias(new DealtPartition(node.numPartitions()), "partition");
+        Alias partition = Rewriter.alias(new RoundRobinPartition(node.numPartitions()), "partition");
         List columns = Scala.list(visible);
         columns.addAll(child.attributes());
         List dealt = new ArrayList(columns);

@@ -1,4 +1,4 @@
-package headwater.deal;
+package headwater.roundrobin;
 
 import headwater.shim.OwnExpression;
 import headwater.shim.Scala;

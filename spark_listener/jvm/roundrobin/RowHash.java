@@ -1,4 +1,4 @@
-package headwater.deal;
+package headwater.roundrobin;
 
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;

@@ -1,7 +1,7 @@
 package headwater.rewrite.recomputed;
 
 import headwater.rewrite.core.Boundary;
-import headwater.rewrite.core.Hidden;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.families.ScanFamily;
@@ -23,9 +23,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
  * What stands below a group that is found again. Its scans are as they were, but that the files are listed which they read; those alone
- * carry references whose records tell the group's keys. The operators are those that Derivable knows.
+ * carry references whose records tell the group's keys. The operators are those that Recomputable knows.
  */
-public final class DerivedInput {
+public final class RecomputedInput {
     final Rewritten rows;
     final List made = new ArrayList(); // of Integer: the operators whose references the rows have
 
@@ -34,15 +34,15 @@ public final class DerivedInput {
     private final Set numbered; // of Integer: the scans that carry references, by their place below
     private boolean twin; // whether a side of a join is being rewritten that carries references elsewhere
 
-    /** `numbered` as Derivable.telling gives it, or all. */
-    DerivedInput(LogicalPlan input, Set numbered, Rewriter rewriter) {
+    /** `numbered` as Recomputable.keyScans gives it, or all. */
+    RecomputedInput(LogicalPlan input, Set numbered, Rewriter rewriter) {
         this.rewriter = rewriter;
         this.first = rewriter.upcoming();
         this.numbered = numbered;
         this.rows = rewritten(input, made);
     }
 
-    private DerivedInput(Rewriter rewriter, LogicalPlan side) {
+    private RecomputedInput(Rewriter rewriter, LogicalPlan side) {
         this.rewriter = rewriter;
         this.first = rewriter.upcoming();
         this.numbered = new HashSet();
@@ -50,8 +50,8 @@ public final class DerivedInput {
     }
 
     /** The right side of a semi-join without a tap: a row of the left side tells the key, and the key the rows. */
-    public static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Derivable derivable, Rewriter rewriter) {
-        DerivedInput right = new DerivedInput(rewriter, join.right());
+    public static LogicalPlan matches(Join join, SemiJoinKeys keys, Boundary boundary, Recomputable derivable, Rewriter rewriter) {
+        RecomputedInput right = new RecomputedInput(rewriter, join.right());
         derive(boundary, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList() : keys.condition.right, right.made);
         return right.rows.plan;
     }
@@ -100,18 +100,18 @@ public final class DerivedInput {
     }
 
     private Rewritten side(LogicalPlan side, List made) {
-        twin = rewriter.capture.twins().has(side);
+        twin = rewriter.capture.repeatedSides().has(side);
         Rewritten result = rewritten(side, made);
         twin = false;
         return result;
     }
 
-    /** A join without the references that its sides carry for the sake of their twins alone. */
+    /** A join without the references that its sides carry because the same side stands elsewhere in the query. */
     private Rewritten wanted(LogicalPlan renewed, List hidden, Join join) {
         List kept = new ArrayList();
         List columns = Scala.list(join.output());
         for (int i = 0; i < hidden.size(); i++) {
-            Hidden column = (Hidden) hidden.get(i);
+            HiddenColumn column = (HiddenColumn) hidden.get(i);
             if (isNumbered(column.operator)) {
                 kept.add(column);
             }
@@ -129,7 +129,7 @@ public final class DerivedInput {
 
     /** A row of a semi-join refers to what it matches by its key; where more decides, by a record that tells the row. */
     private void matched(Join join, SemiJoinKeys keys, Boundary matches, int operator, List ofLeft, List ofRight) {
-        Derivable derivable = Derivable.of(join, keys);
+        Recomputable derivable = Recomputable.of(join, keys);
         derive(matches, derivable.seconds, derivable.keys, keys.condition == null ? new ArrayList() : keys.condition.right, ofRight);
         matches.left = keys.leftKeys;
         if (keys.condition != null) {
