@@ -96,6 +96,8 @@ def gateway() -> Path:
     folder = _TOOLS / f"versitygw-{_GATEWAY}"
     with _once(folder) as absent:
         if absent:
+            if shutil.which("go") is None:
+                raise RuntimeError("The S3 server of the tests is built with Go, which is not on PATH: install Go 1.21 or later.")
             subprocess.run(
                 ["go", "install", f"github.com/versity/versitygw/cmd/versitygw@v{_GATEWAY}"],
                 check=True, env=os.environ | {"GOBIN": str(folder)},
