@@ -22,7 +22,7 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-_MODES = ("active", "auto", "lazy")
+_MODES = ("active", "auto", "lazy", "rdd")  # `rdd`: programs of RDDs, which know one mode
 _PIECE = 250  # programs: some minutes
 
 
@@ -127,11 +127,16 @@ def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
 
 def _run(piece: Piece, commit: str) -> Done:
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
-    command += [f"--hypothesis-seed={piece.seed}", "tests/oracle/test_random_plans.py", "-k", piece.mode]
+    tests = (
+        ["tests/oracle/test_rdd_programs.py", "-k", "drawn"]
+        if piece.mode == "rdd"
+        else ["tests/oracle/test_random_plans.py", "-k", piece.mode]
+    )
+    command += [f"--hypothesis-seed={piece.seed}", *tests]
     output = FOLDER / f"{piece.name}.log"
     began = time.monotonic()
     with output.open("w", encoding="utf-8") as file:
-        environment = os.environ | {"HEADWATER_PLANS": str(piece.plans)}
+        environment = os.environ | {"HEADWATER_PLANS": str(piece.plans), "HEADWATER_RDD_PROGRAMS": str(piece.plans)}
         code = subprocess.run(command, cwd=results.ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
     ended = Done(commit, piece.mode, piece.seed, piece.plans, round(time.monotonic() - began, 1), code == 0)
     print(f"{piece.name}: {'as the oracle says' if ended.passed else f'FAILED, see {output}'}, {ended.seconds:.0f} s", flush=True)

@@ -4,13 +4,16 @@ runs N programs instead of a short run (`make torture`)."""
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from headwater.spark_listener.rdd import SavedRDD
 from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory, run
 from tests.oracle.rdd_programs import MOVING, ROW_WISE, Step, lineage
 
@@ -55,7 +58,7 @@ def _tagged(tables: list[Table]) -> list[list[Any]]:
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RddLaboratory]:
-    with rdd_laboratory(tmp_path_factory.mktemp("rdds")) as made:
+    with rdd_laboratory(tmp_path_factory.mktemp("rdds"), "local[2,3]") as made:
         yield made
 
 
@@ -93,3 +96,76 @@ def test_what_each_operation_makes(laboratory: RddLaboratory) -> None:
     for step in steps:
         print(step)  # noqa: T201  # pytest shows it where this fails
         check(laboratory, tables, [step])
+
+
+@pytest.fixture
+def six(laboratory: RddLaboratory) -> Any:
+    """The lines 0 to 5 of a file, in two partitions."""
+    laboratory.renew()
+    file = laboratory.folder / "six.txt"
+    file.write_text("".join(f"{n}\n" for n in range(6)))
+    return laboratory.context.textFile(str(file), 2)
+
+
+def _made(laboratory: RddLaboratory, rdd: Any) -> tuple[Counter[tuple[str, frozenset[int]]], bool]:
+    out, capture = laboratory.save(rdd)
+    assert isinstance(capture, dict), capture
+    found, exact = laboratory.lineage(out, capture)
+    return Counter((line, frozenset(n for _, n in tags)) for line, tags in found.elements()), exact
+
+
+def test_each_line_of_a_record_of_several_has_its_lineage(laboratory: RddLaboratory, six: Any) -> None:
+    made, exact = _made(laboratory, six.map(lambda x: f"a{x}\nb{x}\r\nc" if x != "3" else "\r"))
+    expected = [(f"{c}{n}" if c != "c" else c, frozenset({n})) for n in (0, 1, 2, 4, 5) for c in "abc"]
+    assert (made, exact) == (Counter([*expected, ("", frozenset({3}))]), True)
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_task_that_fails_at_first_counts_once(laboratory: RddLaboratory, six: Any, tmp_path: Path, place: str) -> None:
+    mark = tmp_path / place
+
+    def flaky(x: Any) -> Any:
+        if not mark.exists():
+            mark.touch()
+            raise ValueError("once")
+        return x
+
+    lines = six.map(lambda x: flaky(x) if x == "4" and place == "before" else x)
+    groups = lines.map(lambda x: (int(x) % 2, 1)).reduceByKey(lambda a, b: a + b, 2)
+    made = _made(laboratory, groups.map(lambda kv: f"{flaky(kv[0]) if place == 'after' else kv[0]} {kv[1]}"))
+    assert made == (Counter({("0 3", frozenset({0, 2, 4})): 1, ("1 3", frozenset({1, 3, 5})): 1}), True)
+    assert mark.exists()
+
+
+def test_keys_that_hold_none_are_keys(laboratory: RddLaboratory, six: Any) -> None:
+    pairs = six.map(lambda x: (None if x == "1" else (int(x) % 2, None), 1))
+    made, exact = _made(laboratory, pairs.reduceByKey(lambda a, b: a + b, 2).map(str))
+    expected = {("((0, None), 3)", frozenset({0, 2, 4})): 1, ("((1, None), 2)", frozenset({3, 5})): 1, ("(None, 1)", frozenset({1})): 1}
+    assert (made, exact) == (Counter(expected), True)
+
+
+def test_a_function_over_a_partition_is_of_all_of_it_and_says_so(laboratory: RddLaboratory, six: Any) -> None:
+    made, exact = _made(laboratory, six.mapPartitions(lambda lines: [",".join(lines)]))
+    assert (made, exact) == (Counter({("0,1,2,3", frozenset({0, 1, 2, 3})): 1, ("4,5", frozenset({4, 5})): 1}), False)
+
+
+def test_what_is_not_covered_is_refused_by_its_name(laboratory: RddLaboratory, six: Any) -> None:
+    _, piped = laboratory.save(six.pipe("cat"))
+    assert isinstance(piped, SavedRDD)
+    assert piped.refused is not None
+    assert piped.refused["operator"] == "pipe"
+
+    class Own:
+        def __init__(self, key: int) -> None:
+            self.key = key
+
+        def __hash__(self) -> int:
+            return 3
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Own) and self.key == other.key
+
+    _, own = laboratory.save(six.map(lambda x: (Own(int(x) % 2), 1)).reduceByKey(lambda a, b: a + b, 2).map(lambda pair: str(pair[1])))
+    assert isinstance(own, dict)
+    assert own["status"] == "refused"
+    assert "Own" in own["problems"][0]["reason"]
