@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from bench.run import load
-from bench.suite import Arm
+from bench.suite import Arm, PairedSuite
 
 
 def serve(arm: Arm, requests: TextIO, replies: TextIO) -> None:
@@ -40,7 +40,10 @@ def serve(arm: Arm, requests: TextIO, replies: TextIO) -> None:
 def main(suite: str, arm_name: str, folder: str, descriptor: str, scale: str) -> None:
     """Start the arm and serve it."""
     with os.fdopen(int(descriptor), "w", encoding="utf-8") as replies:
-        arm = load(suite, float(scale) if scale else None).arm(arm_name, Path(folder))
+        loaded = load(suite, float(scale) if scale else None)
+        if isinstance(loaded, PairedSuite):
+            raise TypeError(f"The arms of {suite} take turns in one process; bench.pairs runs them.")
+        arm = loaded.arm(arm_name, Path(folder))
         try:
             serve(arm, sys.stdin, replies)
         finally:
