@@ -137,7 +137,7 @@ class Program:
 
     def _list_files(self, scans: Iterable[int]) -> None:
         """What sources read, found when the first records of them are about to be tapped: before, Spark would not have looked either."""
-        for scan in [scan for scan in scans if scan in self._unlisted]:
+        for scan in dict.fromkeys(scan for scan in scans if scan in self._unlisted):
             rdd = self._unlisted.pop(scan)()
             found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd))
             if "problem" in found:
