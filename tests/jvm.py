@@ -1,8 +1,7 @@
 """How tests start Spark, and Neo4j: options of a JVM that lives for seconds and sees tiny tables.
 
 The second compiler and a parallel collector cost more than such a session can earn back. Without that compiler Java keeps 48 MB for
-compiled code, which some hundred queries fill: from there on it would interpret whatever is new. Spark keeps what it generated for the
-last 100 stages; here for more, as tests run one query in several ways. None of this changes what a query answers. Spark's drivers take
+compiled code, which some hundred queries fill: from there on it would interpret whatever is new. None of this changes what a query answers. Spark's drivers take
 its classes from the file that SPARK_SUBMIT_OPTS names, where there is one (scripts/spark_archive.py); executors are told here.
 """
 
@@ -12,7 +11,7 @@ import os
 
 PATIENTLY = 120_000  # milliseconds in which Spark is to deliver its events, on whatever machine
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC", "-XX:-UsePerfData")
-_SPARK = "--conf spark.sql.codegen.cache.maxEntries=5000 --conf spark.sql.ui.explainMode=simple"  # the usual mode: a sixth of a small query
+_SPARK = "--conf spark.sql.ui.explainMode=simple"  # the usual mode: a sixth of a small query
 
 
 def submit(options: str = "") -> str:
