@@ -6,20 +6,17 @@ wrong in the recording itself ends the recording, is reported with the task, and
 
 from __future__ import annotations
 
-import sys
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from operator import itemgetter
 from typing import Any
 
 from headwater.spark_listener.rdd_records.blocks import SegmentWriter
 from headwater.spark_listener.rdd_records.keys import KeyHashes
 from headwater.spark_listener.rdd_records.starts import NONE, Start
 
-_MOST_GATHERED = 256  # records, of less than so many bytes each
-_SMALL = 4_000
+_MOST_NOTED = 256  # records, of which it is then worked out together what they were made of
+
+_LF, _CR = b"\n\r"  # as numbers: bytes are searched for a number in a fraction of the time
 
 Function = Callable[[int, Iterable[Any]], Iterable[Any]]
 
@@ -125,42 +122,44 @@ class Recording(Tap):
     `offset` is added to the number of the partition, where several RDDs write the rows of one boundary.
     """
 
-    gathers = True  # whether whatever follows takes all records, so that some may be gathered before they go on
+    in_batches = True  # whether what records were made of is worked out for many at once: where whatever follows takes all of them
 
     def __init__(self, start: Start, inner: Function | None, report: Report, *, reads: bool, offset: int = 0) -> None:
         super().__init__(start, inner, reads=reads)
         self._report, self._offset = report, offset
 
-    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:  # noqa: ARG002  # for subclasses
+    def noted(self, record: Any) -> Any:
+        """What `rows` must know of a record, read before the program has it back; not the record, which may be large and may change."""
+        raise NotImplementedError
+
+    def rows(self, noted: Sequence[Any], references: list[array[int]]) -> list[array[int]]:  # noqa: ARG002  # for subclasses
         """The columns of the rows to write for some records."""
         return references
 
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
         self._split = split
         self._report.begin(self._offset + split)
-        passing = self._in_parts(split, iterator) if self.gathers else self._one_by_one(split, iterator)
+        passing = self._as_they_come(split, iterator) if self.in_batches else self._one_by_one(split, iterator)
         try:
             yield from passing
         finally:
             self._report.abandon()  # nothing to do where the pass came to its end
 
-    def _in_parts(self, split: int, iterator: Iterable[Any]) -> Iterator[Any]:
+    def _as_they_come(self, split: int, iterator: Iterable[Any]) -> Iterator[Any]:
+        """Hand each record on before the program's function runs again, which may change what it gave; remember only what `noted` gives."""
         out: list[Any] = []
-        records = self._armed(split, iterator, out)
-        size = 1
-        while True:
+        noted = self.noted
+        for record in self._armed(split, iterator, out):
             try:
-                deque(islice(map(out.append, records), size), 0)
-            except BaseException:
-                yield from out
-                raise
-            count = len(out)
-            self._record(out)
-            yield from out
-            if count < size:
-                break
-            size = min(2 * size, _MOST_GATHERED) if _is_small(out[-1]) else 1
-            out.clear()
+                out.append(noted(record))
+            except Exception as fault:  # noqa: BLE001  # see the module's docstring
+                out.append(None)
+                self._report.fail(fault)
+            yield record
+            if len(out) == _MOST_NOTED:
+                self._record(out)
+                out.clear()
+        self._record(out)
         self._finish()
 
     def _one_by_one(self, split: int, iterator: Iterable[Any]) -> Iterator[Any]:
@@ -171,21 +170,21 @@ class Recording(Tap):
             for column, reference in zip(columns, start.current, strict=True):
                 column.append(reference)
             if not count & 0xFFF:
-                self._add((), columns)
+                self._add(columns)
                 columns = [array("q") for _ in range(start.width)]
             yield record
-        self._add((), columns)
+        self._add(columns)
         self._finish()
 
-    def _record(self, out: list[Any]) -> None:
+    def _record(self, noted: list[Any]) -> None:
         try:
-            self._report.add(self.rows(out, self._start.taken()))
+            self._report.add(self.rows(noted, self._start.taken()))
         except Exception as fault:  # noqa: BLE001  # see the module's docstring
             self._report.fail(fault)
 
-    def _add(self, records: Sequence[Any], columns: list[array[int]]) -> None:
+    def _add(self, columns: list[array[int]]) -> None:
         try:
-            self._report.add(self.rows(records, columns))
+            self._report.add(self.rows((), columns))
         except Exception as fault:  # noqa: BLE001  # see the module's docstring
             self._report.fail(fault)
 
@@ -197,7 +196,7 @@ class Recording(Tap):
 class Kept(Recording):
     """The rows of an RDD that is persisted or checkpointed, in their order."""
 
-    gathers = False
+    in_batches = False
 
 
 class Grouping(Recording):
@@ -210,22 +209,26 @@ class Grouping(Recording):
         self._before, self._after = before, after
         self._hashes = KeyHashes()
 
-    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
-        count = len(records)
+    def noted(self, record: Any) -> Any:
+        if not isinstance(record, (tuple, list)):
+            raise TypeError(f"a record of the type {type(record).__qualname__} is no pair")
+        return record[0]
+
+    def rows(self, noted: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
+        count = len(noted)
         if not count:
             return [array("q") for _ in range(1 + self._before + len(references) + self._after)]
         none = array("q", [NONE]) * count
-        keys = list(map(itemgetter(0), records))
-        return [self._hashes.of(keys), *[none] * self._before, *references, *[none] * self._after]
+        return [self._hashes.of(noted), *[none] * self._before, *references, *[none] * self._after]
 
 
 class Gathering(Recording):
     """Records on their way into a function over the whole partition: the partition's number, and references."""
 
-    gathers = False
+    in_batches = False
 
-    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
-        del records
+    def rows(self, noted: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
+        del noted
         return [array("q", [self._split]) * len(references[0]), *references]
 
 
@@ -235,12 +238,13 @@ class Written(Recording):
     def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None) -> Iterator[Any]:
         return map(_text, super()._armed(split, iterator, out))
 
-    def rows(self, records: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
-        whole = b"".join(records)
-        if b"\n" not in whole and b"\r" not in whole:
+    def noted(self, record: bytes) -> int:
+        return _lines(record) if _LF in record or _CR in record else 1
+
+    def rows(self, noted: Sequence[int], references: list[array[int]]) -> list[array[int]]:
+        if noted.count(1) == len(noted):
             return references
-        lines = [_lines(record) for record in records]
-        return [array("q", (one for one, count in zip(column, lines, strict=True) for _ in range(count))) for column in references]
+        return [array("q", (one for one, count in zip(column, noted, strict=True) for _ in range(count))) for column in references]
 
 
 def _text(record: Any) -> bytes:
@@ -254,8 +258,3 @@ def _lines(record: bytes) -> int:
     """How many lines a reader finds in a record and the line end after it."""
     text = record + b"\n"
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
-
-
-def _is_small(record: Any) -> bool:
-    parts = record if isinstance(record, tuple) else ()
-    return sys.getsizeof(record) + sum(map(sys.getsizeof, parts)) < _SMALL

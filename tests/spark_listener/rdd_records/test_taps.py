@@ -1,0 +1,105 @@
+"""A tap hands on each record as soon as the program's function gives it, and before that function runs again."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from headwater.spark_listener.rdd_records.keys import stable_hash
+from headwater.spark_listener.rdd_records.starts import Numbered
+from headwater.spark_listener.rdd_records.taps import Grouping, Recording, Report, Written
+
+
+class Kept(Report):
+    """A report that keeps its rows where the test sees them."""
+
+    def __init__(self) -> None:
+        super().__init__("", "", 0, (), None)
+        self.rows: list[tuple[int, ...]] = []
+        self.fault: BaseException | None = None
+
+    def begin(self, split: int) -> None:
+        pass
+
+    def add(self, columns: Sequence[array[int]]) -> None:
+        self.rows += zip(*columns, strict=True)
+
+    def fail(self, fault: BaseException) -> None:
+        self.fault = self.fault or fault
+
+
+def tapped(kind: type[Recording], function: Callable[[Iterable[Any]], Iterable[Any]], records: Iterable[Any]) -> tuple[Iterator[Any], Kept]:
+    report = Kept()
+    tap = kind(Numbered(), lambda _split, entered: function(entered), report, reads=True)
+    return iter(tap(0, records)), report
+
+
+def reused_pair(records: Iterable[Any]) -> Iterator[Any]:
+    buffer: list[Any] = [None, None]
+    for record in records:
+        buffer[:] = [f"key {record}", record]
+        yield buffer
+
+
+def reused_value(records: Iterable[Any]) -> Iterator[Any]:
+    buffer = [0]
+    for record in records:
+        buffer[0] = record
+        yield f"key {record}", buffer
+
+
+@pytest.mark.parametrize("function", [reused_pair, reused_value])
+def test_a_record_that_its_program_uses_again_is_handed_on_as_it_was_given(function: Callable[[Iterable[Any]], Iterator[Any]]) -> None:
+    passed, report = tapped(Grouping, function, range(2_000))
+    seen = [(key, value if isinstance(value, int) else value[0]) for key, value in passed]
+    assert seen == [(f"key {n}", n) for n in range(2_000)]
+    assert report.fault is None
+    assert report.rows == [(stable_hash(f"key {n}"), n) for n in range(2_000)]
+
+
+@pytest.mark.parametrize("kind", [Grouping, Written])
+def test_the_program_is_never_ahead_of_what_takes_its_records(kind: type[Recording]) -> None:
+    given: list[int] = []
+
+    def counted(records: Iterable[Any]) -> Iterator[Any]:
+        for record in records:
+            given.append(record)
+            yield str(record), record
+
+    passed, _ = tapped(kind, counted, range(1_000))
+    for taken, _record in enumerate(passed, 1):
+        assert len(given) == taken
+
+
+def test_a_failing_program_has_given_what_came_before() -> None:
+    def fails(records: Iterable[Any]) -> Iterator[Any]:
+        for record in records:
+            if record == 700:
+                raise ValueError("at 700")
+            yield record, record
+
+    passed, _ = tapped(Grouping, fails, range(1_000))
+    seen = []
+
+    def take() -> None:
+        for key, _ in passed:
+            seen.append(key)
+
+    with pytest.raises(ValueError, match="at 700"):
+        take()
+    assert seen == list(range(700))
+
+
+def test_records_that_are_no_pairs_go_on_and_end_the_recording() -> None:
+    passed, report = tapped(Grouping, lambda records: records, range(10))
+    assert list(passed) == list(range(10))
+    assert isinstance(report.fault, TypeError)
+
+
+def test_a_row_for_each_line_of_a_text() -> None:
+    passed, report = tapped(Written, lambda records: records, ["one", "two\nlines", b"three\r\nof\rthem", "", 7])
+    assert list(passed) == [b"one", b"two\nlines", b"three\r\nof\rthem", b"", b"7"]
+    assert report.rows == [(n,) for n in (0, 1, 1, 2, 2, 2, 3, 4)]
