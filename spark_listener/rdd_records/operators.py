@@ -9,11 +9,14 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from headwater.spark_listener.rdd_records.program import Program, Refused, Step, call_site
+from headwater.spark_listener.rdd_records.taps import OfKey
 
 # One result, or some, of one record after the other.
 _ROW_WISE = ("map", "flatMap", "filter", "sample", "sampleByKey", "zipWithIndex", "zipWithUniqueId")
@@ -33,6 +36,7 @@ _inside = threading.local()
 Begin = Callable[[Program, Sequence[Any], tuple[Any, ...]], Step | Refused]
 ProgramOf = Callable[[Any], Program | None]
 Fault = Callable[[str, Exception], None]
+Called = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
 
 class Hooks:
@@ -114,12 +118,12 @@ class Hooks:
             rdds = [self, *(arg for arg in args if isinstance(arg, owner))][: sides or None]
             step: Step | Refused = hooks._guarded(name, lambda: begin(program, rdds, (args, kwargs)), _FAULT)
             others = args[len(rdds) - 1 :]
-            given = step.sides if isinstance(step, Step) else rdds
-            with _nested(), _called_from(self.ctx) if shuffles else nullcontext():
-                made = original(*given, *others, **kwargs)
-            if isinstance(step, Refused):
-                return hooks._guarded(name, lambda: program.mark(made, step), made)
-            return step.finish(made)
+
+            def called(given: Sequence[Any], more: Mapping[str, Any]) -> Any:
+                with _nested(), _called_from(self.ctx) if shuffles else nullcontext():
+                    return original(*given, **more) if more else original(*given, *others, **kwargs)
+
+            return hooks._stepped(program, name, step, rdds, called)
 
         hooks = self
         setattr(owner, name, hooked)
@@ -178,14 +182,26 @@ class Hooks:
             if program is None or not rdds:
                 return original(self, rdds)
             step: Step | Refused = hooks._guarded("union", lambda: program.carried(rdds, "union"), _FAULT)
-            with _nested():
-                made = original(self, step.sides if isinstance(step, Step) else rdds)
-            if isinstance(step, Refused):
-                return hooks._guarded("union", lambda: program.mark(made, step), made)
-            return step.finish(made)
+
+            def called(given: Sequence[Any], _more: Mapping[str, Any]) -> Any:
+                with _nested():
+                    return original(self, given)
+
+            return hooks._stepped(program, "union", step, rdds, called)
 
         hooks = self
         context.union = union  # type: ignore[attr-defined]
+
+    def _stepped(self, program: Program, name: str, step: Step | Refused, rdds: Sequence[Any], called: Called) -> Any:
+        """What a step gives; what the method gives of the program's own RDDs, where the step is refused or ends in a fault of ours."""
+        refused = step if isinstance(step, Refused) else _FAULT
+        if isinstance(step, Step):
+            tapped = called(step.sides, step.more)
+            finished = self._guarded(name, lambda: step.finish(tapped), _FAULT)
+            if finished is not _FAULT:
+                return finished
+        made = called(rdds, {})
+        return self._guarded(name, lambda: program.mark(made, refused), made)
 
     def _guarded(self, doing: str, part: Callable[[], Any], otherwise: Any) -> Any:
         try:
@@ -240,7 +256,14 @@ def _handed_on(shape: str, program: Program, rdds: Sequence[Any], _args: Any) ->
 def _sorted(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
     """PySpark sorts one partition without taking its records apart, more of them by pairs."""
     args, kwargs = given
-    partitions = args[1] if len(args) > 1 else kwargs.get("numPartitions")
+    asked = {**dict(zip(("ascending", "numPartitions", "keyfunc"), args, strict=False)), **kwargs}
+    if len(asked) < len(args) + len(kwargs):
+        return Refused("sortByKey", "it is called with arguments that it has not")
+    partitions = asked.get("numPartitions")
     if partitions is None:
         partitions = rdds[0]._defaultReducePartitions()  # noqa: SLF001  # what sortByKey itself asks
-    return program.carried(rdds, "whole" if partitions == 1 else "pair")
+    if partitions != 1:
+        return program.carried(rdds, "pair")
+    step = program.carried(rdds, "record")
+    key = OfKey(asked["keyfunc"]) if "keyfunc" in asked else itemgetter(0)
+    return replace(step, more={**asked, "keyfunc": key}) if isinstance(step, Step) else step

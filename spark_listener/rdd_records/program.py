@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to give PySpark in the place of the program's RDDs, and what to make of its result."""
+    """What to give PySpark in the place of the program's RDDs, and what to make of its result.
+
+    `more`: all other arguments by name, in the place of the program's; empty: those are left.
+    """
 
     sides: Sequence[Any]
     finish: Callable[[Any], Any]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 _ATTR = 0  # the one column that a record of any RDD has, for whoever asks for columns

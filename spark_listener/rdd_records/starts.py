@@ -200,7 +200,7 @@ class Parted(Start):
 class Carried(Start):
     """Records that carry their references with them; these are taken off.
 
-    `shape` says where they are: `record`: (record, references); `pair`: (key, (value, references)); `whole`: (key, (record, references));
+    `shape` says where they are: `record`: (record, references); `pair`: (key, (value, references));
     `join`: (key, (left, right)), each (value, references) or None; `both`: ((left, references), (right, references)).
     """
 
@@ -235,9 +235,6 @@ class Carried(Start):
         if self._shape == "pair":
             key, (value, references) = record
             return (key, value), references
-        if self._shape == "whole":
-            opened = record[1]
-            return opened[0], opened[1]
         if self._shape == "join":
             key, sides = record
             values, both = zip(*map(self._side, sides, self._widths), strict=True)

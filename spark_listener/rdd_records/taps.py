@@ -107,9 +107,6 @@ class Carrying(Tap):
         elif self._shape == "loose":
             for record in records:
                 yield record[0], (record[1], (*before, *start.current, *after))
-        elif self._shape == "whole":
-            for record in records:
-                yield record[0], (record, (*before, *start.current, *after))
         else:
             for record in records:
                 yield record, (*before, *start.current, *after)
@@ -245,6 +242,16 @@ class Written(Recording):
         if noted.count(1) == len(noted):
             return references
         return [array("q", (one for one, count in zip(column, noted, strict=True) for _ in range(count))) for column in references]
+
+
+class OfKey:
+    """The program's function of a record's key, as one of the record itself."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __call__(self, record: Any) -> Any:
+        return self._function(record[0])
 
 
 def _text(record: Any) -> bytes:

@@ -141,6 +141,54 @@ def test_a_spark_program_ends_as_under_python(name: str, folder: Path, root: Pat
     assert len(events) == 2
 
 
+REUSES = """
+    import sys
+    from pathlib import Path
+    from pyspark import SparkContext
+
+    sc = SparkContext("local[2]", appName="reuses")
+    sc.setLogLevel("OFF")
+    pairs = sc.textFile("in.txt", 3).map(lambda line: (line.split()[0], int(line.split()[1])))
+
+    def one_list(records):
+        record = [None, None]
+        for record[0], record[1] in records:
+            yield record
+
+    def one_value(records):
+        value = [None]
+        for key, value[0] in records:
+            yield key, value
+
+    for name, made in {
+        "combined": pairs.mapPartitions(one_value).combineByKey(lambda v: v[0], lambda a, v: a + v[0], lambda a, b: a + b),
+        "aggregated": pairs.mapPartitions(one_list).aggregateByKey(0, lambda a, v: a + v, lambda a, b: a + b),
+        "grouped": pairs.mapPartitions(one_value).groupByKey().mapValues(list),
+        "joined": pairs.mapPartitions(one_list).join(pairs),
+        "parted": pairs.mapPartitions(one_list).partitionBy(3),
+        "dealt": pairs.mapPartitions(one_list).repartition(3),
+        "sorted": pairs.mapPartitions(one_list).sortByKey(),
+        "sorted in one": pairs.mapPartitions(one_list).sortByKey(numPartitions=1),
+        "sorted in one by": pairs.mapPartitions(one_list).sortByKey(False, 1, lambda key: key[::-1]),
+        "united": pairs.mapPartitions(one_list).union(pairs),
+        "crossed": pairs.mapPartitions(one_list).cartesian(sc.parallelize([1, 2])),
+    }.items():
+        made.saveAsTextFile(f"{sys.argv[1]}/{name}")
+        for part in sorted(Path(sys.argv[1], name).glob("part-*")):
+            print(name, part.name, part.read_text())
+"""
+
+
+def test_a_program_that_uses_its_records_again_writes_what_it_writes_under_python(folder: Path, root: Path) -> None:
+    script(folder, "reuses.py", REUSES)
+    (folder / "in.txt").write_text("".join(f"k{n * 7 % 10} {n}\n" for n in range(600)))
+    env = environment(root)
+    plain = run(["reuses.py", "plain"], folder, env)
+    ours = run(["-m", "headwater", "run", "--quiet", "--home", str(folder / "home"), "reuses.py", "ours"], folder, env)
+    assert plain.returncode == 0, plain.stderr
+    assert (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
+
+
 def of_the_program(errors: str) -> list[str]:
     """What the program itself says: from its traceback or message on; Spark's own start-up lines carry times."""
     lines = errors.splitlines()
