@@ -23,6 +23,7 @@ FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators o
 STATUSES = ("complete", "partial", "refused")
 KINDS = ("sink", "group", "window", "match", "semi", "rows", "check")
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
+_NAMED = 20  # of what there is, in a refusal: a manifest may hold a million operators
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,5 +143,7 @@ def _one_of(value: str, choices: tuple[str, ...], path: str) -> None:
 
 def _known(value: int | None, known: Collection[int], what: str, path: str) -> None:
     if value not in known:
-        there = ", ".join(map(str, sorted(known))) or "none"
+        there = ", ".join(map(str, sorted(known)[:_NAMED])) or "none"
+        if len(known) > _NAMED:
+            there += f" and {len(known) - _NAMED:,} more"
         raise InvalidCaptureError(f"{path} names {what} {value}; there is {there}.", field=path)

@@ -120,6 +120,13 @@ def test_a_missing_field_is_refused_with_what_is_there() -> None:
         Manifest.from_json(without)
 
 
+def test_a_refusal_is_short_however_much_a_manifest_holds() -> None:
+    many = [{"id": n, "op": "Scan", "children": [], "text": "scan", "source": 0} for n in range(10_000)]
+    with pytest.raises(InvalidCaptureError, match=r"operator -1; there is 0, 1, 2, .* and 9,980 more") as refused:
+        Manifest.from_json({**GIVEN, "operators": [{**many[0], "id": 10_000, "op": "Write", "children": [-1]}, *many[:9_999]]})
+    assert len(refused.value.message) < 500
+
+
 def test_what_is_no_object_is_refused() -> None:
     with pytest.raises(InvalidCaptureError, match="must be an object"):
         Manifest.from_json([])
