@@ -64,9 +64,7 @@ class Application:
         self._program: Program | None = None
         shared = urlsplit(settings.segments or "")
         self._recorded_in = Path(shared.path) if settings.segments else self.folder.segments
-        self._records_rdds = (
-            settings.mode.records and settings.rdd_records and self._obstacle is None and shared.scheme in ("", "file")
-        )  # workers write files
+        self._records_rdds = settings.records_rdds and self._obstacle is None and shared.scheme in ("", "file")  # workers write files
         self._problems: list[dict[str, str | None]] = []
 
         def open_scribe() -> Scribe:

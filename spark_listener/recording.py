@@ -72,7 +72,7 @@ class Recording:
     def operator(self, op: str, text: str, children: Iterable[int], **more: Any) -> int:
         """A new operator; its number."""
         number = self._number()
-        self._operators[number] = {"id": number, "op": op, "text": text, "children": list(dict.fromkeys(children)), **more}
+        self._operators[number] = {"id": number, "op": op, "text": text, "children": list(children), **more}
         return number
 
     def source(self, operator: int, **described: Any) -> None:

@@ -35,7 +35,11 @@ from headwater.spark_listener.tally import Tally
 
 _log = logging.getLogger("headwater.listener")
 _FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES), so its record lineage was dropped", "kind": "missing"}
-_RDD = {"operator": "RDD", "reason": "records of RDD programs are not captured (HEADWATER_RDD_RECORDS)", "kind": "refused"}
+_RDD = {
+    "operator": "RDD",
+    "reason": "records of RDD programs are captured in mode active, or with HEADWATER_RDD_RECORDS=true",
+    "kind": "refused",
+}
 
 
 _VIEWS = ("CreateViewCommand", "CreateTempViewUsing")

@@ -57,7 +57,7 @@ class Settings:
     readable: tuple[str, ...] = ()  # HEADWATER_READABLE: URIs of remote storage below which the service reads data too
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
-    rdd_records: bool = True  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too
+    rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: in mode active
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
     leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
     quiet: bool = False  # HEADWATER_QUIET: no summary
@@ -67,6 +67,11 @@ class Settings:
     def derivation_budget(self) -> float:
         """Seconds that finding a group's records again may take at a trace: the one dial behind the modes of record capture."""
         return {Mode.LAZY: float("inf"), Mode.AUTO: self.trace_budget}.get(self.mode, 0.0)
+
+    @property
+    def records_rdds(self) -> bool:
+        """Whether records of RDD programs are captured. They cannot be found again, so each one is written, which costs most."""
+        return self.mode.records and (self.mode is Mode.ACTIVE if self.rdd_records is None else self.rdd_records)
 
     def __repr__(self) -> str:
         # Shown in logs and tracebacks, where the key must not appear.

@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_known(folder: Path, root: Path) -> None:
     script(folder, "counts.py", COUNTS)
-    home, env = folder / "home", environment(root)
+    home, env = folder / "home", environment(root, HEADWATER_RDD_RECORDS="true")
     ours = run(["-m", "headwater", "run", "--home", str(home), "--namespace", "team", "counts.py"], folder, env)
     assert ours.returncode == 3, ours.stderr
     assert ours.stdout == "[('a', 2), ('b', 1), ('c', 1), ('d', 1)]\n[2, 3]\nPy4JJavaError\n"
@@ -130,7 +130,7 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 def test_a_spark_program_ends_as_under_python(name: str, folder: Path, root: Path) -> None:
     script(folder, f"{name}.py", ENDS[name])
-    env = environment(root)
+    env = environment(root, HEADWATER_RDD_RECORDS="true")
     plain = run([f"{name}.py"], folder, env)
     ours = run(["-m", "headwater", "run", "--quiet", "--home", str(folder / "home"), f"{name}.py"], folder, env)
     assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout)
@@ -182,7 +182,7 @@ REUSES = """
 def test_a_program_that_uses_its_records_again_writes_what_it_writes_under_python(folder: Path, root: Path) -> None:
     script(folder, "reuses.py", REUSES)
     (folder / "in.txt").write_text("".join(f"k{n * 7 % 10} {n}\n" for n in range(600)))
-    env = environment(root)
+    env = environment(root, HEADWATER_RDD_RECORDS="true")
     plain = run(["reuses.py", "plain"], folder, env)
     ours = run(["-m", "headwater", "run", "--quiet", "--home", str(folder / "home"), "reuses.py", "ours"], folder, env)
     assert plain.returncode == 0, plain.stderr
@@ -211,7 +211,7 @@ WAITS = """
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Signals, folder: Path, root: Path) -> None:
     script(folder, "waits.py", WAITS)
-    home, env = folder / "home", environment(root)
+    home, env = folder / "home", environment(root, HEADWATER_RDD_RECORDS="true")
     command = [sys.executable, "-m", "headwater", "run", "--quiet", "--home", str(home), "waits.py"]
     with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None

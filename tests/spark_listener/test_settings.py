@@ -40,6 +40,14 @@ def test_an_unknown_option_lists_the_known_ones() -> None:
         load_settings({}, mod="off")
 
 
+def test_records_of_rdd_programs_are_captured_in_mode_active_or_where_it_is_asked_for() -> None:
+    asked = [load_settings({"HEADWATER_MODE": mode}).records_rdds for mode in ("off", "coarse", "lazy", "auto", "active")]
+    assert asked == [False, False, False, False, True]
+    assert load_settings({"HEADWATER_RDD_RECORDS": "true"}).records_rdds
+    assert not load_settings({"HEADWATER_RDD_RECORDS": "true", "HEADWATER_MODE": "coarse"}).records_rdds
+    assert not load_settings({"HEADWATER_RDD_RECORDS": "false", "HEADWATER_MODE": "active"}).records_rdds
+
+
 def test_the_key_is_not_shown() -> None:
     assert "hw_secret" not in repr(load_settings({"HEADWATER_API_KEY": "hw_secret"}))
 
