@@ -38,8 +38,7 @@ class Plan:
         self.operators = {operator.id: operator for operator in manifest.operators}
         self.order: dict[int, int] = {}
         if manifest.operators:
-            inputs_first: dict[int, None] = {}
-            self._number(manifest.operators[0].id, inputs_first)
+            inputs_first = self._inputs_first(manifest.operators[0].id)
             self.order = {operator: place for place, operator in enumerate(reversed(inputs_first))}
         self.opaque = [operator for operator in manifest.operators if operator.behaviour is Behaviour.OPAQUE]
         self._boundaries = {(boundary.kind, boundary.operator): boundary for boundary in manifest.boundaries}
@@ -156,12 +155,21 @@ class Plan:
                 return
             yield operator
 
-    def _number(self, operator: int, done: dict[int, None]) -> None:
-        """Operators after all that feed them, so that the reverse goes from above, also where several refer to one; else in preorder."""
-        if operator not in done:
-            for child in reversed(self.operators[operator].inputs):
-                self._number(child, done)
-            done[operator] = None
+    def _inputs_first(self, root: int) -> dict[int, None]:
+        """Operators after all that feed them, so that the reverse goes from above, also where several refer to one; else in preorder.
+
+        Without recursion: a plan may be deeper than Python's stack.
+        """
+        done: dict[int, None] = {}
+        waiting = [(root, False)]
+        while waiting:
+            operator, fed = waiting.pop()
+            if fed:
+                done[operator] = None
+            elif operator not in done:
+                waiting.append((operator, True))
+                waiting.extend((child, False) for child in self.operators[operator].inputs)
+        return done
 
 
 def references(boundary: Boundary) -> list[Column]:

@@ -65,3 +65,18 @@ async def test_an_opaque_operators_rows_are_all_that_it_may_have_taken(store, as
     reached = await ask(dataset=str(raw), where="v = 7", forward=True)
     assert {record.row for record in reached.records} == {3, 4, 5}
     assert not reached.exact
+
+
+@pytest.mark.parametrize("semantics", list(Semantics))
+@pytest.mark.parametrize("forward", [False, True])
+async def test_a_plan_may_be_deeper_than_pythons_stack(store, ask, raw, tmp_path, semantics, forward) -> None:
+    job = Job(store, "deep", 1)
+    scan = job.scan(raw, "csv", COLUMNS, RAW)
+    top = scan.operator
+    for _ in range(3000):
+        top = job._operator("Sort", (top,), text="Sort")
+    out = tmp_path / "out"
+    job.write(Relation(top, scan.columns, scan.rows, scan.refs), out, "parquet", list(COLUMNS), files=1)
+    answer = await ask(dataset=str(raw if forward else out), where="v = 7", forward=forward, semantics=semantics)
+    assert len(answer.records) == 1
+    assert answer.exact
