@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import ConfigurationError
+from headwater.spark_listener.redact import redact
 
 _MIB = 1024 * 1024
 
@@ -131,7 +132,13 @@ def parsed(field: str, value: Any) -> Any:
     except ValueError as error:
         choices = {"mode": f"The modes are {', '.join(Mode)}.", "leave_out": f"Choose of {', '.join(LeaveOut)}, or nothing."}
         hint = choices.get(field) or f"Correct {_VARIABLES[field]} or the option of that name."
-        raise ConfigurationError(f"{field} cannot be {value!r}: {error}.", hint=hint) from error
+        raise ConfigurationError(f"{field} cannot be {_shown(value)}: {error}.", hint=hint) from error
+
+
+def _shown(value: Any) -> str:
+    """A value in a message; what stands before an @ may be a user and a password."""
+    text = repr(value)
+    return redact(f"'…{text[text.rindex('@') :]}" if "@" in text else text)
 
 
 def _at_least_zero(number: float) -> float:

@@ -35,6 +35,13 @@ def test_a_wrong_value_is_named(variable: str, value: str) -> None:
         load_settings({variable: value})
 
 
+@pytest.mark.parametrize("url", ["user:hunter2@host:80", "ftp://user:hunter2@host", "user:p@hunter2@host"])
+def test_a_wrong_address_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="host") as told:
+        load_settings({"HEADWATER_URL": url})
+    assert "hunter2" not in str(told.value)
+
+
 def test_an_unknown_option_lists_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match="namespace"):
         load_settings({}, mod="off")
