@@ -61,7 +61,7 @@ def _tests(name: str, marks: str, options: str = "", after: tuple[str, ...] = ()
     return Step(name, command, after, again="--last-failed --last-failed-no-failures=none")
 
 
-# In the order in which they start, three at a time on two cores: what takes a moment first, then the longest first, so that the lines end
+# In the order in which they start, two at a time on two cores: what takes a moment first, then the longest first, so that the lines end
 # about together. The tests of one session of Spark and those that start programs of their own are two steps, for the same reason.
 STEPS = (
     Step("quick-spark", "make --no-print-directory .tools/spark.jsa"),
@@ -113,8 +113,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the steps named, or all; return the exit code."""
     parser = argparse.ArgumentParser(prog="check.py", description="Run every check of the repository.")
     parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run; all without")
-    usual = (os.cpu_count() or 1) + 1  # each waits at times: for a process that starts, the disk, a browser
-    parser.add_argument("--jobs", type=int, default=usual, help=f"steps at a time (default {usual}: one more than there are cores)")
+    usual = os.cpu_count() or 1  # one more was tried: tests that hold a service to its times became unsteady
+    parser.add_argument("--jobs", type=int, default=usual, help=f"steps at a time (default {usual}: one for each core)")
     parser.add_argument("--list", action="store_true", help="list the steps and exit")
     options = parser.parse_args(arguments)
     if options.list:
