@@ -114,8 +114,8 @@ async def test_forward_witness_is_the_inverse_of_backward_witness(demo: Demo, or
 
 
 def test_the_corrected_report_differs_in_that_one_row(demo: Demo) -> None:
-    (replay,) = (demo.home / "replays").iterdir()
-    state = json.loads((replay / "replay.json").read_text())
+    replays = [json.loads((replay / "replay.json").read_text()) for replay in (demo.home / "replays").iterdir()]
+    state = min(replays, key=lambda replay: str(replay["started_at"]))  # the demo's; tests of the page start others
     assert state["state"] == "complete"
     (difference,) = state["differences"]
     assert difference["before"]["max_wind_mph"] == pytest.approx(1048.36058)
