@@ -122,6 +122,11 @@ def table_jars() -> Path:
     ])  # fmt: skip
 
 
+def avro_jars() -> Path:
+    """The folder of the jar by which Spark 4.1 reads and writes Avro."""
+    return _jars("avro-4.1", [("org.apache.spark", "spark-avro_2.13", "4.1.1", _BARE)])
+
+
 def hdfs_jars() -> Path:
     """The folder of jars of the mini cluster, beside those of Spark."""
     return _jars(f"hdfs-{_HADOOP}", [
@@ -213,3 +218,4 @@ if __name__ == "__main__":
     s3a_jars()
     hdfs_jars()
     table_jars()
+    avro_jars()

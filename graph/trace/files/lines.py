@@ -8,14 +8,10 @@ JSON reader drops blank lines; its text reader drops nothing.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import threading
-import zlib
 from collections import OrderedDict
 from dataclasses import dataclass
 from mmap import mmap
-from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +19,13 @@ import numpy.typing as npt
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
 from headwater.graph.storage import StoredFile
+from headwater.graph.trace.files.unpacked import unpacked
 
 _LF, _CR, _SPACE = 10, 13, 0x20
 _CHUNK = 1 << 24
 _BUDGET = 256 << 20
+_MOST_TEXT = 256 << 20  # bytes of a file that is decoded as one text
 _BOM = b"\xef\xbb\xbf"
-_PACKED = (".zst", ".lz4", ".snappy", ".deflate", ".xz", ".zip")
 
 Longs = npt.NDArray[np.int64]
 
@@ -82,13 +79,13 @@ class LineCache:
 
         Raises:
             OSError: it cannot be read.
-            UnsupportedError: it is compressed in a way that cannot be read here.
+            UnsupportedError: it is compressed in a way that cannot be read here, or too large.
         """
         key = (block, rules)
         with self._lock:
             lines = self._known.get(key)
         if lines is None:
-            lines = find_lines(_content(stored), rules)  # two traces may do this at once; one of the results is kept
+            lines = find_lines(unpacked(stored), rules)  # two traces may do this at once; one of the results is kept
         with self._lock:
             self._known[key] = lines
             self._known.move_to_end(key)
@@ -168,25 +165,13 @@ def _filled(data: mmap | bytes, begins: Longs, ends: Longs) -> npt.NDArray[np.bo
 
 
 def text_of(stored: StoredFile) -> str:
-    """The whole text of a file.
+    """The whole text of a file that is one value, or a few.
 
     Raises:
         OSError: it cannot be read.
-        UnsupportedError: it is compressed in a way that cannot be read here.
+        UnsupportedError: it is compressed in a way that cannot be read here, or too large.
     """
-    return bytes(_content(stored)[:]).decode("utf-8", "replace")
-
-
-def _content(stored: StoredFile) -> mmap | bytes:
-    suffix = PurePath(stored.name).suffix.lower()
-    if suffix in _PACKED:
-        raise UnsupportedError(f"{stored.name} is compressed in a way that records cannot be read from ({suffix}).")
-    content = stored.content()
-    try:
-        if suffix == ".gz":
-            return gzip.decompress(content)
-        if suffix == ".bz2":
-            return bz2.decompress(content)
-    except (ValueError, EOFError, zlib.error, OSError) as error:
-        raise OSError(f"{stored.name} cannot be decompressed: {error}") from error
-    return content
+    content = unpacked(stored, _MOST_TEXT)
+    if len(content) > _MOST_TEXT:
+        raise UnsupportedError(f"{stored.name} is larger than {_MOST_TEXT} bytes; what is read of it at once must be smaller.")
+    return bytes(content[:]).decode("utf-8", "replace")

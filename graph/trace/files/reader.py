@@ -20,6 +20,7 @@ from headwater.graph.storage.files import exactly
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import literal, quoted
 from headwater.graph.trace.database.types import duckdb_type
+from headwater.graph.trace.files.avroblocks import AvroBlocks, BlockCache
 from headwater.graph.trace.files.excerpts import Excerpts
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.lines import LineCache, LineRules, Lines
@@ -44,15 +45,20 @@ class ReadFile:
 
 
 class Reader:
-    """Reads files. Keeps what it learnt about text files, and about pages of Parquet."""
+    """Reads files. Keeps what it learnt about text files, about blocks of Avro, and about pages of Parquet."""
 
     def __init__(self) -> None:
         self.excerpts = Excerpts()
         self._lines = LineCache()
+        self._blocks = BlockCache()
 
     def lines(self, file: ReadFile, rules: LineRules) -> Lines:
         """Where the records of a text file lie."""
         return self._lines.get(file.stored, file.block, rules)
+
+    def avro_blocks(self, file: ReadFile) -> AvroBlocks:
+        """Where the blocks of an Avro file lie."""
+        return self._blocks.get(file.stored, file.block)
 
     def table(self, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None = None) -> str:
         """Make a temporary table of records: `__file`, `__row`, `__line` (null where records are no lines) and the dataset's columns.

@@ -11,7 +11,7 @@ from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
 
-KNOWN = ("csv", "json", "local", "parquet", "text")
+KNOWN = ("avro", "csv", "json", "local", "orc", "parquet", "text")
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import json
 import os
 import sys
@@ -79,16 +81,33 @@ def _rows(uri: str) -> list[dict[str, Any]]:
     return _files[uri]
 
 
+def _records_over_lines(path: Path) -> list[dict[str, Any]]:
+    """CSV whose records may go over lines, with an id and more, by Python's reader."""
+    text = "\n".join(line for line in path.read_bytes().decode().replace("\r\n", "\n").split("\n") if not line.startswith("#"))
+    rows = csv.reader(io.StringIO(text), delimiter=";" if ";" in text else ",")
+    return [{"id": int(row[0])} for row in rows if row and row[0] != "id"]
+
+
 def _lines_of_json(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
+def _records_of_avro(path: Path) -> list[dict[str, Any]]:
+    import fastavro
+
+    with path.open("rb") as file:
+        return [dict(record) for record in fastavro.reader(file) if isinstance(record, dict)]
+
+
 _READERS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
     ".parquet": lambda path: pq.ParquetFile(path).read().to_pylist(),
+    ".avro": _records_of_avro,
     ".orc": lambda path: orc.ORCFile(path).read().to_pylist(),
     ".json": _lines_of_json,
     ".array": lambda path: list(json.loads(path.read_text())),
     ".xml": lambda path: [{child.tag: child.text for child in row} for row in ET.parse(path).getroot()],
+    ".multi": _records_over_lines,
+    ".csv": _records_over_lines,
     ".txt": lambda path: [{"id": path.name}],
     ".bin": lambda path: [{"id": path.name}],
 }

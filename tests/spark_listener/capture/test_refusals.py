@@ -83,7 +83,7 @@ def test_a_common_table_expression_that_is_not_deterministic(spark: SparkSession
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [({"multiLine": True}, "multiLine"), ({"mode": "DROPMALFORMED"}, "DROPMALFORMED"), ({"encoding": "UTF-16LE"}, "UTF-16LE")],
+    [({"mode": "DROPMALFORMED"}, "DROPMALFORMED"), ({"encoding": "UTF-16LE"}, "UTF-16LE")],
 )
 def test_csv_records_that_are_not_lines(spark: SparkSession, tmp_path: Path, write: Any, options: dict[str, Any], reason: str) -> None:
     path = tmp_path / "a.csv"

@@ -14,6 +14,7 @@ from headwater.graph.trace.files.formats.base import Format
 __all__ = ["Format", "format_of"]
 
 _MODULES = {
+    "avro": "avro:Avro",
     "csv": "csv:Csv",
     "json": "json:JsonLines",
     "local": "local:Local",

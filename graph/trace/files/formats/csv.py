@@ -11,66 +11,54 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
-from headwater.graph.trace.files.formats.lined import LineFormat
-from headwater.graph.trace.files.lines import LineRules
-
-_BLANKS = "".join(map(chr, range(33)))  # what Java's trim takes off
-_SEPARATORS = {"\\t": "\t", "\\\\": "\\"}  # as they may be written in an option
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How Spark was told to read a CSV file. Names and defaults are its own."""
-
-    separator: str = ","
-    quote: str = '"'
-    escape: str = "\\"
-    null: str = ""
-    empty: str = ""
-    encoding: str = "utf-8"
-    trim_left: bool = False
-    trim_right: bool = False
-    corrupt: str = "_corrupt_record"  # the column for lines that do not fit, if there is one
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Dialect:
-        """From a reader's options."""
-        given = {name.lower(): str(value) for name, value in options.items()}
-        separator = given.get("sep", given.get("delimiter", ","))
-        return cls(
-            separator=_SEPARATORS.get(separator, separator),
-            quote=given.get("quote", '"'),
-            escape=given.get("escape", "\\"),
-            null=given.get("nullvalue", ""),
-            empty=given.get("emptyvalue", ""),
-            encoding=given.get("encoding", given.get("charset", "utf-8")),
-            trim_left=given.get("ignoreleadingwhitespace", "false").lower() == "true",
-            trim_right=given.get("ignoretrailingwhitespace", "false").lower() == "true",
-            corrupt=given.get("columnnameofcorruptrecord", "_corrupt_record"),
-        )
-
-    @property
-    def cell(self) -> str:
-        """The pattern of a cell that is surely one: without quotes, or all of it between two. Group 1: between quotes; 2: without."""
-        separator, quote = re.escape(self.separator), re.escape(self.quote)
-        if not self.quote:
-            return f"()((?:(?!{separator}).)*)"  # group 1 is never a cell's
-        inner = f"[^{quote}]|{quote}{quote}" if self.escape == self.quote else f"[^{quote}{re.escape(self.escape)}]"
-        return f"{quote}((?:{inner})*){quote}|((?:(?!{separator}|{quote}).)*)"
+from headwater.graph.records.decode import Longs
+from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.files.formats.dialect import Dialect, trimmed, value_of
+from headwater.graph.trace.files.formats.lined import LineFormat, Texts
+from headwater.graph.trace.files.formats.loaded import chosen
+from headwater.graph.trace.files.formats.multiline import Record, is_multiline, records_of
+from headwater.graph.trace.files.lines import LineRules, text_of
+from headwater.graph.trace.files.reader import Reader, ReadFile
+from headwater.graph.trace.files.shapes import Shape
 
 
 class Csv(LineFormat):
     """Lines of cells, without blank lines, comments and the header."""
+
+    def numbering(self, options: Mapping[str, Any]) -> Hashable:
+        if not is_multiline(options):
+            return super().numbering(options)
+        given = {name.lower(): str(value) for name, value in options.items()}
+        return "multiline", given.get("header", "false").lower(), given.get("comment", ""), Dialect.of(options)
+
+    def count(self, reader: Reader, database: Database, shape: Shape, file: ReadFile) -> int:
+        return len(_records(file, shape)) if is_multiline(dict(shape.options)) else super().count(reader, database, shape, file)
+
+    def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
+        if not is_multiline(dict(shape.options)):
+            return super().line_numbers(reader, file, shape)
+        return np.array([record.line for record in _records(file, shape)], np.int64)
+
+    def texts_of(self, reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, *, exactly: bool) -> Texts:
+        if not is_multiline(dict(shape.options)):
+            return super().texts_of(reader, file, shape, rows, exactly=exactly)
+        names, dialect, records = [name for name, _ in shape.columns], Dialect.of(dict(shape.options)), _records(file, shape)
+        rows = chosen(rows, len(records))
+        if dialect.corrupt in names:
+            raise UnsupportedError(f"Records of {file.stored.name} cannot be read with a column for records that do not fit.")
+        cells = [[None if cell == dialect.null else cell for cell in records[row].cells] for row in rows.tolist()]
+        lines = np.array([records[row].line for row in rows.tolist()], np.int64)
+        return Texts(rows, lines, _table(cells, names))
 
     def rules(self, options: Mapping[str, Any]) -> LineRules:
         self.check_lines(options)
@@ -78,7 +66,8 @@ class Csv(LineFormat):
         header = given.get("header", "false").lower() == "true"
         return LineRules(blank=False, header=header, comment=given.get("comment", "").encode())
 
-    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any]) -> bool:
+    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any], columns: Sequence[tuple[str, str]] = ()) -> bool:
+        del columns
         dialect = Dialect.of(options)
         if len(dialect.quote) > 1 or len(dialect.escape) > 1 or (len(dialect.separator) > 1 and "\\" in dialect.separator):
             return False
@@ -95,6 +84,10 @@ class Csv(LineFormat):
         theirs, ours = Dialect.of(sink.options), Dialect.of(source.options)
         bare = ours.quote in ("", "\0") or str(sink.options.get("escapequotes", "true")).lower() == "false"
         return not bare and (theirs.separator, theirs.quote, theirs.escape) == (ours.separator, ours.quote, ours.escape)
+
+
+def _records(file: ReadFile, shape: Shape) -> list[Record]:
+    return records_of(text_of(file.stored), dict(shape.options), file.stored.name)
 
 
 def _csv(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.Table:
@@ -144,6 +137,11 @@ def _slow(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.
     return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
 
 
+def _table(records: Sequence[Sequence[str | None]], names: Sequence[str]) -> pa.Table:
+    columns = [[cells[place] if place < len(cells) else None for cells in records] for place in range(len(names))]
+    return pa.table([pa.array(column, pa.string()) for column in columns], names=[*names])
+
+
 def _decoded(lines: Sequence[bytes], dialect: Dialect) -> Iterator[str]:
     try:
         codec = codecs.lookup(dialect.encoding).name
@@ -155,7 +153,7 @@ def _decoded(lines: Sequence[bytes], dialect: Dialect) -> Iterator[str]:
 def _cells(line: str, dialect: Dialect) -> list[str | None]:
     """A line's cells. What is not written is null, and so is what is written as `null`, quoted or not."""
     surely = _cut(line, dialect)
-    cells = [_trimmed(cell, dialect) for cell in _read(line, dialect)] if surely is None else surely
+    cells = [trimmed(cell, dialect) for cell in _read(line, dialect)] if surely is None else surely
     return [None if cell == dialect.null else cell for cell in cells]
 
 
@@ -166,7 +164,7 @@ def _cut(line: str, dialect: Dialect) -> list[str | None] | None:
         match = pattern.match(line, place)
         if match is None:
             return None
-        cell = _value(match, dialect)
+        cell = value_of(match, dialect)
         place = match.end()
         if place < len(line) and not line.startswith(dialect.separator, place):
             return None
@@ -174,18 +172,6 @@ def _cut(line: str, dialect: Dialect) -> list[str | None] | None:
         if place >= len(line):
             return found
         place += len(dialect.separator)
-
-
-def _value(match: re.Match[str], dialect: Dialect) -> str | None:
-    between, bare = match[1], match[2]
-    if bare is None:
-        return between.replace(dialect.quote * 2, dialect.quote) or dialect.empty
-    return _trimmed(bare, dialect) or None
-
-
-def _trimmed(text: str, dialect: Dialect) -> str:
-    text = text.lstrip(_BLANKS) if dialect.trim_left else text
-    return text.rstrip(_BLANKS) if dialect.trim_right else text
 
 
 @cache

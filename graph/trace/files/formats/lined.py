@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from headwater.graph.records.decode import Longs, arrow_of
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.files.formats.base import Format
-from headwater.graph.trace.files.formats.loaded import asked_of
+from headwater.graph.trace.files.formats.loaded import asked_of, chosen
 from headwater.graph.trace.files.lines import LineRules
 from headwater.graph.trace.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
 from headwater.graph.trace.files.shapes import Shape
@@ -24,6 +24,14 @@ from headwater.graph.trace.files.textvalues import certain, typed
 
 _OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
 _numbers = count()
+
+
+class Texts(NamedTuple):
+    """Records by their number, with their lines (None where records are no lines) and their columns, as texts, by place."""
+
+    rows: Longs
+    lines: Longs | None
+    columns: pa.Table
 
 
 class LineFormat(Format):
@@ -41,9 +49,23 @@ class LineFormat(Format):
             UnsupportedError: its records cannot be told from its lines.
         """
 
+    def texts_of(self, reader: Reader, file: ReadFile, shape: Shape, rows: Longs | None, *, exactly: bool) -> Texts:
+        """Records of some numbers (None: all) that are there, in that order; `exactly` as Spark cut them, or not at all.
+
+        Raises:
+            UnsupportedError: records cannot be told, or it is not certain how Spark cut them.
+        """
+        options = dict(shape.options)
+        lines = reader.lines(file, self.rules(options))
+        rows = chosen(rows, len(lines))
+        content = lines.read(rows)
+        if exactly and not self.is_certain(content, options, shape.columns):
+            raise UnsupportedError(f"How Spark cut the lines of {file.stored.name} into columns is not certain.")
+        return Texts(rows, lines.numbers[rows], self.cells(content, [column for column, _ in shape.columns], options))
+
     @abstractmethod
-    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any]) -> bool:
-        """Whether `cells` surely gives the cells that Spark's reader gave."""
+    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any], columns: Sequence[tuple[str, str]] = ()) -> bool:
+        """Whether `cells` surely gives the cells that Spark's reader gave. `columns` are name and Spark's type of each."""
 
     @abstractmethod
     def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
@@ -64,6 +86,11 @@ class LineFormat(Format):
         for name in ("multiline", "wholetext"):
             if given.get(name, "false").lower() == "true":
                 raise UnsupportedError(f"Records of a {self.name} file read with {name}=true cannot be located by line.")
+        if given.get("pretty", "false").lower() == "true":
+            raise UnsupportedError(f"Records of a {self.name} file written with pretty=true are not lines.")
+        encoding = given.get("encoding", given.get("charset", "utf-8"))
+        if not _ends_lines_as_ascii(encoding):
+            raise UnsupportedError(f"Records of a {self.name} file in the encoding {encoding} cannot be located by line.")
         if given.get("linesep", "\n") != "\n":
             raise UnsupportedError(f"Records of a {self.name} file with the line separator {given['linesep']!r} cannot be located.")
         if given.get("mode", "PERMISSIVE").upper() == "DROPMALFORMED":
@@ -104,25 +131,20 @@ class LineFormat(Format):
         self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, *, exactly: bool
     ) -> str:
         """Register the records of files, still as text, columns by place; `exactly` as Spark cut them, or not at all."""
-        names, options = [_held(place) for place in range(len(shape.columns))], dict(shape.options)
+        names = [_held(place) for place in range(len(shape.columns))]
         asked = None if wanted is None else asked_of(database, wanted) if isinstance(wanted, str) else wanted
         parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
                            **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
         for file in files:
-            lines = reader.lines(file, self.rules(options))
-            rows = np.arange(len(lines), dtype=np.int64) if asked is None else asked.get(file.number, NO_ROWS)
-            rows = rows[rows < len(lines)]
+            rows, lines, table = self.texts_of(
+                reader, file, shape, None if asked is None else asked.get(file.number, NO_ROWS), exactly=exactly
+            )
             if not len(rows):
                 continue
-            content = lines.read(rows)
-            if exactly and not self.is_certain(content, options):
-                raise UnsupportedError(f"How Spark cut the lines of {file.stored.name} into columns is not certain.")
-            table = self.cells(content, [column for column, _ in shape.columns], options).rename_columns(names)
-            for position, (name, values) in enumerate(
-                ((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows), (LINE, lines.numbers[rows]))
-            ):
+            table = table.rename_columns(names)
+            for position, (name, values) in enumerate(((FILE, np.full(len(rows), file.number, np.int64)), (ROW, rows))):
                 table = table.add_column(position, name, arrow_of(values))
-            parts.append(table)
+            parts.append(table.add_column(2, LINE, pa.nulls(len(rows), pa.int64()) if lines is None else arrow_of(lines)))
         source = f"texts_{next(_numbers)}"
         database.register(source, pa.concat_tables(parts))
         return source
@@ -131,7 +153,7 @@ class LineFormat(Format):
         """Columns go by position where lines are cut as they were written; else a record is a line, into which every column was written."""
         split = {name.lower() for name in sink.partition_columns}
         written = [column.name.lower() for column in sink.columns if column.name.lower() not in split]
-        folders, line = {name.lower() for name in source.partition_columns}, {_corrupt(source.options).lower()}
+        folders, line = {name.lower() for name in source.partition_columns}, {corrupt_column(source.options).lower()}
         read = [column.name.lower() for column in source.columns if column.name.lower() not in folders | line]
         if not self.places_at_writer(source, sink):
             line, read = line.union(read), []
@@ -141,7 +163,14 @@ class LineFormat(Format):
         return frozenset().union(*(by_position.get(name, {name}) for name in names))
 
 
-def _corrupt(options: Mapping[str, Any]) -> str:
+def _ends_lines_as_ascii(encoding: str) -> bool:
+    try:
+        return "\r\n #".encode(encoding) == b"\r\n #"
+    except (LookupError, UnicodeError):
+        return False
+
+
+def corrupt_column(options: Mapping[str, Any]) -> str:
     """The column for lines that do not fit, if there is one."""
     given = {name.lower(): str(value) for name, value in options.items()}
     return given.get("columnnameofcorruptrecord", "_corrupt_record")
@@ -152,7 +181,7 @@ def _check_texts(database: Database, shape: Shape, source: str, columns: Collect
     for place, (column, kind) in enumerate(shape.columns):
         if column not in columns:
             continue
-        if column == _corrupt(options):
+        if column == corrupt_column(options):
             raise UnsupportedError(f"What Spark read in {column} is not certain: what it holds of a bad record.")
         if names.count(column.lower()) > 1:  # to DuckDB they are one
             raise UnsupportedError(f"What Spark read in {column} is not certain: another column differs from it in case alone.")

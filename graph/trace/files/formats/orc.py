@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import orc
 
 from headwater.errors import UnsupportedError
@@ -16,11 +19,13 @@ from headwater.graph.trace.files.formats.loaded import chosen, loaded
 from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
 from headwater.graph.trace.files.shapes import Shape
 
-# Of these types a value means the same to Spark and here, if the file has the very type. Times have zones, dates calendars, char is padded.
+# Of these types a value means the same to Spark and here, if the file has the very type. Times have zones, char is padded.
 _CERTAIN = {
     "tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64", "float": "float", "double": "double", "string": "string",
-    "boolean": "bool",
+    "boolean": "bool", "date": "date32[day]",
 }  # fmt: skip
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_OLDEST = date(1600, 1, 1)  # before 1582 a file's days may be of another calendar
 
 
 class Orc(Format):
@@ -71,7 +76,11 @@ def _read(file: ReadFile, shape: Shape, rows: Longs | None, exact: frozenset[str
     names = [_found(opened.schema, column, kind, exact, file) for column, kind in shape.columns]
     rows = chosen(rows, opened.nrows)
     try:
-        return rows, _taken(opened, names, rows)
+        table = _taken(opened, names, rows)
+        for place, (column, kind) in enumerate(shape.columns):
+            if exact and column in exact and kind.lower() == "date" and pc.any(pc.less(table.column(place), pa.scalar(_OLDEST))).as_py():
+                raise UnsupportedError(f"What Spark read in {column} is not certain: a date before 1600.")
+        return rows, table
     except pa.ArrowException as error:
         raise OSError(f"{file.stored.name} cannot be read as ORC: {error}") from error
 
@@ -82,11 +91,17 @@ def _found(schema: Any, column: str, kind: str, exact: frozenset[str] | None, fi
     if exact is not None and column in exact:
         held = str(schema.field(met[0]).type) if len(met) == 1 else None
         hive = all(name.startswith("_col") for name in schema.names)  # columns go by position then
-        if hive or held is None or _CERTAIN.get(kind.lower()) != held:
+        if hive or held is None or _certain(kind.lower()) != held:
             raise UnsupportedError(
                 f"What Spark read in {column} is not certain: {kind}, where {file.stored.name} has {held or 'no such column'}."
             )
     return met[0] if len(met) == 1 else None
+
+
+def _certain(kind: str) -> str | None:
+    """The type of a file's column, as Arrow has it, that surely holds values of a type of Spark."""
+    decimal = _DECIMAL.fullmatch(kind)
+    return f"decimal128({decimal[1]}, {decimal[2]})" if decimal else _CERTAIN.get(kind)
 
 
 def _taken(opened: Any, names: Sequence[str | None], rows: Longs) -> pa.Table:

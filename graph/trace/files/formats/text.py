@@ -54,8 +54,8 @@ class Text(LineFormat):
         self.check_lines(options)
         return LineRules(blank=True, header=False)
 
-    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any]) -> bool:
-        del lines, options
+    def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any], columns: Sequence[tuple[str, str]] = ()) -> bool:
+        del lines, options, columns
         return True
 
     def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:

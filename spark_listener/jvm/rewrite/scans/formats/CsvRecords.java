@@ -1,13 +1,12 @@
 package headwater.rewrite.scans.formats;
 
-import headwater.rewrite.core.Refused;
 import java.util.Map;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
 import org.apache.spark.sql.internal.SQLConf;
 
-/** CSV: lines; a header, a comment or a blank line is no record. */
+/** CSV: lines, or, with `multiLine`, records that may go over several; a header, a comment or a blank line is no record. */
 final class CsvRecords extends LineRecords {
     public boolean is(FileFormat format) {
         return format.getClass() == CSVFileFormat.class;
@@ -15,9 +14,10 @@ final class CsvRecords extends LineRecords {
 
     public void check(String scan, HadoopFsRelation relation, Map options) {
         if (isOn(options, "multiline")) {
-            throw new Refused(scan, "records of a file read with multiLine are not lines, and cannot be found again by their number");
+            checkMode(scan, options); // read by one task from its beginning
+        } else {
+            super.check(scan, relation, options);
         }
-        super.check(scan, relation, options);
     }
 
     public boolean pushesFilters() {

@@ -1,11 +1,15 @@
 package headwater.rewrite.scans.formats;
 
 import headwater.rewrite.core.Refused;
+import headwater.shim.Scala;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
 /** Formats whose records are lines: the rank of a record in its split, which the service finds again by Hadoop's rule for lines of splits. */
 abstract class LineRecords extends RecordFormat {
@@ -20,11 +24,29 @@ abstract class LineRecords extends RecordFormat {
         if (separator != null && !separator.equals("\n")) {
             throw new Refused(scan, "a line separator of one's own is not understood yet");
         }
+        checkSplits(scan, relation);
+    }
+
+    /** A file of bzip2 that is split begins its splits where no line can be told. What is no larger than the smallest split is never split. */
+    private static void checkSplits(String scan, HadoopFsRelation relation) {
         String[] files = relation.location().inputFiles();
+        boolean packed = false;
         for (int i = 0; i < files.length; i++) {
-            if (files[i].endsWith(".bz2")) {
-                throw new Refused(scan, "a file compressed by bzip2 is split where no line can be told");
+            packed |= files[i].endsWith(".bz2");
+        }
+        if (!packed) {
+            return;
+        }
+        List listed = relation.location() instanceof PartitioningAwareFileIndex
+            ? Scala.list(((PartitioningAwareFileIndex) relation.location()).allFiles()) : null;
+        for (int i = 0; listed != null && i < listed.size(); i++) {
+            FileStatus file = (FileStatus) listed.get(i);
+            if (file.getPath().getName().endsWith(".bz2") && file.getLen() > RecordFormats.unit(relation)) {
+                listed = null;
             }
+        }
+        if (listed == null) {
+            throw new Refused(scan, "a large file compressed by bzip2 may be split where no line can be told");
         }
     }
 

@@ -12,7 +12,8 @@ import org.apache.spark.sql.internal.SQLConf;
 /** The file formats whose records can be numbered exactly. A new format is a class of its own and its line in this list. */
 public final class RecordFormats {
     private static final RecordFormat[] ALL = new RecordFormat[] {
-        new ParquetRecords(), new CsvRecords(), new TextRecords(), new JsonRecords(), new OrcRecords(), new XmlRecords(), new BinaryRecords(),
+        new ParquetRecords(), new CsvRecords(), new TextRecords(), new JsonRecords(), new OrcRecords(), new AvroRecords(), new XmlRecords(),
+        new BinaryRecords(),
     };
 
     private RecordFormats() {}
