@@ -106,7 +106,7 @@ def _fields(blocks: AvroBlocks, file: ReadFile) -> Mapping[str, Any]:
 
 
 def _found(fields: Mapping[str, Any], column: str, kind: str, exact: bool, file: ReadFile) -> tuple[str | None, pa.DataType]:
-    """The file's field for a column, as Spark finds it, and its Arrow type; none of a field that is not there, which Spark reads as null."""
+    """The file's field for a column, as Spark finds it, and its Arrow type; no name where there is none: Spark reads null."""
     met = [name for name in fields if name == column] or [name for name in fields if name.lower() == column.lower()]
     ambiguous = sum(name.lower() == column.lower() for name in fields) > 1
     held, arrow = _type(fields[met[0]]) if met else (None, pa.string())
