@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headwater.spark_listener.lineage.names import folder_of
+from headwater.spark_listener.lineage.naming import folder_of
 
 _MOST_RDDS = 200
 _MOST_FILES = 64

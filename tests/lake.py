@@ -135,6 +135,11 @@ def hdfs_jars() -> Path:
     ])  # fmt: skip
 
 
+def fetched_jars(name: str, wanted: Sequence[tuple[str, str, str]]) -> Path:
+    """The folder of some jars (group, artifact, version), without what they depend on."""
+    return _jars(name, [(*one, _BARE) for one in wanted])
+
+
 _MINI = """
 import java.io.File;
 import java.nio.file.Files;

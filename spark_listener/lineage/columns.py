@@ -41,8 +41,20 @@ class ColumnLineage:
 _Dependencies = dict[Field, set[Step]]
 
 
-def column_lineage(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tuple[str, str]]]) -> ColumnLineage:
-    """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets."""
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The columns of a source that is a query of several tables: fields by column, and those that decide about its rows."""
+
+    columns: Mapping[str, Mapping[Field, frozenset[Step]]]
+    rows: Mapping[Field, frozenset[Step]]
+
+
+_Read = Sequence[tuple[str, str]] | Fields  # datasets, each with its columns, or what these are
+Sources = Mapping[Any, _Read]  # by the number of a source
+
+
+def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
+    """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets, or to its fields."""
     operators = list(plan.get("operators") or ())
     known: dict[int, _Dependencies] = {}
     whole: _Dependencies = {}
@@ -57,7 +69,7 @@ def column_lineage(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tuple
     return ColumnLineage(columns, _frozen(whole))
 
 
-def column_accesses(plan: Mapping[str, Any], sources: Mapping[Any, Sequence[tuple[str, str]]]) -> Mapping[Field, frozenset[str]]:
+def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field, frozenset[str]]:
     """Which source columns a query reads whose result goes to the driver, and in which ways (the subtypes of `Step`).
 
     A query that writes says so by its column lineage.
@@ -80,13 +92,9 @@ def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]],
                 known.setdefault(column["attr"], known[there["attr"]])
 
 
-def _visit(
-    operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, sources: Mapping[Any, Sequence[tuple[str, str]]]
-) -> None:
+def _visit(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, sources: Sources) -> None:
     if operator.get("op") == "Scan":
-        datasets = sources.get(operator.get("source"), ())
-        for column in operator.get("columns") or ():
-            known[column["attr"]] = {(*dataset, column["name"]): {Step("DIRECT", "IDENTITY")} for dataset in datasets}
+        _scan(operator, known, whole, sources.get(operator.get("source"), ()))
         return
     defined: dict[int, _Dependencies] = {}
     for definition in operator.get("defines") or ():
@@ -106,6 +114,16 @@ def _visit(
         read = {*(operator.get("reads") or ()), *_attributes(operator.get("condition") or {})}  # what it reads of subqueries is no `reads`
         for attribute in sorted(read):
             _add(known.get(attribute, {}), "IDENTITY", False, subtype, whole)
+
+
+def _scan(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, read: _Read) -> None:
+    for column in operator.get("columns") or ():
+        if isinstance(read, Fields):
+            known[column["attr"]] = {field: set(steps) for field, steps in read.columns.get(column["name"], {}).items()}
+        else:
+            known[column["attr"]] = {(*dataset, column["name"]): {Step("DIRECT", "IDENTITY")} for dataset in read}
+    for field, steps in read.rows.items() if isinstance(read, Fields) else ():
+        whole.setdefault(field, set()).update(steps)
 
 
 def _collect(

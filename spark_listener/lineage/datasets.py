@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Step, column_accesses, column_lineage
+from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
+from headwater.spark_listener.lineage.connected import connected
 from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
-from headwater.spark_listener.lineage.names import dataset_name
+from headwater.spark_listener.lineage.naming import address_of, dataset_name
 from headwater.spark_listener.lineage.nested import fields_of
+from headwater.spark_listener.lineage.sqltext import Read
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ def inputs_of(plan: Mapping[str, Any]) -> list[Dataset]:
 
 def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], Dataset]) -> None:
     """Say which columns a query reads that writes nothing: no output's column lineage does."""
-    accesses = column_accesses(plan, {source["source"]: source_datasets(source) for source in plan.get("sources") or ()})
+    accesses = column_accesses(plan, _sources(plan))
     for dataset, stated in inputs.items():
         fields = [{"name": field[2], "ways": sorted(ways)} for field, ways in accesses.items() if field[:2] == dataset]
         if fields:
@@ -65,7 +67,7 @@ def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, cha
     change = "CREATE" if sink.get("creates") else "OVERWRITE" if sink.get("mode") == "overwrite" else None
     if change and changed:
         facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange=change)
-    lineage = column_lineage(plan, {source["source"]: source_datasets(source) for source in plan.get("sources") or ()})
+    lineage = column_lineage(plan, _sources(plan))
     if any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
     output = Dataset(namespace=namespace, name=name, facets=facets)
@@ -96,11 +98,42 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
     """
     if source.get("format") == "local":
         return []
+    if (found := connected(source)) is not None:
+        return list(found.datasets)
     paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
     if paths:
         return list(dict.fromkeys(dataset_name(str(path)) for path in paths))
     name = source.get("name") or source.get("table")
     return [("spark", str(name))] if name else []
+
+
+def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Of which sources and sinks it is not known what they are, as problems of the ledger."""
+    described = [*(plan.get("sources") or ()), *([plan["sink"]] if plan.get("sink") else [])]
+    found = [(part, known.problem) for part in described if (known := connected(part)) is not None and known.problem]
+    return [{"operator": str(part.get("format")), "reason": reason, "kind": "missing"} for part, reason in found]
+
+
+def _sources(plan: Mapping[str, Any]) -> Sources:
+    return {source["source"]: _fields(source) or source_datasets(source) for source in plan.get("sources") or ()}
+
+
+def _fields(source: Mapping[str, Any]) -> Fields | None:
+    """The fields of a source that a query of its database reads; None of another."""
+    found = connected(source)
+    if found is not None and found.problem is not None:
+        return Fields({}, {})
+    if found is None or found.by_query is None:
+        return None
+    columns = {name: _steps(reads, "DIRECT") for name, reads in found.by_query.columns.items()}
+    return Fields(columns, _steps(found.by_query.rows, "INDIRECT"))
+
+
+def _steps(reads: Iterable[Read], kind: str) -> dict[Field, frozenset[Step]]:
+    steps: dict[Field, set[Step]] = {}
+    for (namespace, name), column, subtype in reads:
+        steps.setdefault((namespace, name, column), set()).add(Step(kind, subtype))
+    return {field: frozenset(found) for field, found in sorted(steps.items())}
 
 
 def _input(dataset: tuple[str, str], source: Mapping[str, Any]) -> Dataset:
@@ -114,9 +147,10 @@ def _input(dataset: tuple[str, str], source: Mapping[str, Any]) -> Dataset:
 
 
 def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str, Facet]:
-    uri = f"{namespace}:{name}" if namespace == "file" else f"{namespace}/{name.lstrip('/')}"
-    facets: dict[str, Facet] = {"dataSource": facet("dataSource", name=namespace, uri=uri)}
-    columns: Sequence[Mapping[str, Any]] = described.get("columns") or ()
+    facets: dict[str, Facet] = {"dataSource": facet("dataSource", name=namespace, uri=address_of((namespace, name)))}
+    found = connected(described)
+    of_result = found is not None and (found.by_query is not None or found.problem is not None)
+    columns: Sequence[Mapping[str, Any]] = () if of_result else described.get("columns") or ()  # of a query's result, they are no table's
     if columns:
         facets["schema"] = facet("schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1)])
     if described.get("table") and described.get("path"):
@@ -136,7 +170,7 @@ def _table_name(table: str, catalog: Any) -> dict[str, str]:
         namespace = str(catalog)
     else:
         root, folder = dataset_name(str(catalog))
-        namespace = f"{root}:{folder}" if root == "file" else f"{root}/{folder.lstrip('/')}"
+        namespace = address_of((root, folder))
     return {"namespace": namespace, "name": table.removeprefix("spark_catalog."), "type": "TABLE"}
 
 

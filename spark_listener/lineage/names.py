@@ -1,42 +1,14 @@
-"""Names of datasets and jobs, as the OpenLineage naming specification and its Spark integration have them.
+"""Names of jobs, as OpenLineage's Spark integration has them. Those of datasets are made in `naming`.
 
-For events and manifests, so that lineage from other producers meets ours in the same nodes. A name must not depend on the machine's
-state, and must never carry a secret.
+For events and manifests, so that lineage from other producers meets ours in the same nodes.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from urllib.parse import unquote, urlsplit
 
-from headwater.spark_listener.redact import redact_address
-
-# Object stores that are known under several schemes; the specification names one.
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
-_KEY_VALUE = re.compile(r"^[^=/]+=[^/]*$")
 _MOST_NAMES = 10_000
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-.]+")
-
-
-def dataset_name(path: str) -> tuple[str, str]:
-    """Namespace and name of what lies at `path` (a path or URI): `file` and the absolute path, or `s3://bucket` and the key."""
-    parts = urlsplit(redact_address(path))
-    if len(parts.scheme) <= 1 or parts.scheme == "file":  # one letter: a drive of Windows
-        local = unquote(parts.path) if parts.scheme == "file" else path
-        return "file", os.path.abspath(local)
-    scheme = _SCHEMES.get(parts.scheme, parts.scheme)
-    authority = parts.netloc.rpartition("@")[2] if not parts.scheme.startswith(("abfs", "wasb")) else parts.netloc
-    name = re.sub(r"/{2,}", "/", unquote(parts.path)).rstrip("/")
-    return f"{scheme}://{authority}", (name.lstrip("/") if scheme in ("s3", "gs") else name) or "/"
-
-
-def folder_of(file: str) -> str:
-    """The dataset's folder of a data file: its parent, above the folders of a partition (`key=value`)."""
-    folder = file.rsplit("/", 1)[0]
-    while _KEY_VALUE.match(folder.rsplit("/", 1)[-1]):
-        folder = folder.rsplit("/", 1)[0]
-    return folder
 
 
 def base_name(name: str) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets
+from headwater.spark_listener.lineage.connected import TOLD
+from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets, unknown_datasets
 from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.names import JobNames
@@ -92,15 +93,16 @@ def _run_of(plan: Mapping[str, Any], output: Dataset | None, context: QueryConte
 
 def _ledger(event: Mapping[str, Any], manifest: Mapping[str, Any] | None, context: QueryContext, *, writes: bool) -> Ledger:
     problems = [_problem(problem) for problem in ((manifest or event.get("capture") or {}).get("problems") or event.get("problems") or ())]
+    unknown = [_problem(problem) for problem in unknown_datasets(event.get("plan") or {})]
     if not context.mode.records:
-        return Ledger(status="off", mode=context.mode, problems=problems)
+        return Ledger(status="off", mode=context.mode, problems=problems + unknown)
     if context.obstacle:
         problems.append(_problem(context.obstacle))
     if manifest is None:
         if writes and not problems and not event.get("error"):
             problems.append(_unseen((event.get("plan") or {}).get("command")))
-        return Ledger(status="refused" if writes else "off", mode=context.mode, problems=problems)
-    return ledger_of(manifest, context.mode, problems)
+        return Ledger(status="refused" if writes else "off", mode=context.mode, problems=problems + unknown)
+    return ledger_of(manifest, context.mode, problems + unknown)
 
 
 def ledger_of(manifest: Mapping[str, Any], mode: Mode, problems: list[dict[str, Any]]) -> Ledger:
@@ -165,6 +167,7 @@ def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
 def _named(described: Mapping[str, Any]) -> dict[str, Any]:
     namespace, name = (source_datasets(described) or [("local", str(described["path"]).removeprefix("local:"))])[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
+    described = {member: value for member, value in described.items() if member not in TOLD}
     return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
 
 

@@ -25,7 +25,7 @@ MAY_IMPORT = {
 # What they may import of others, where that is narrow.
 LIGHT = {
     "headwater.graph.associations": {"pyarrow"},
-    "headwater.spark_listener": {"attr", "openlineage", "py4j", "pyarrow", "pyspark", "requests", "typer", "urllib3"},
+    "headwater.spark_listener": {"attr", "openlineage", "py4j", "pyarrow", "pyspark", "requests", "sqlglot", "typer", "urllib3"},
 }
 WEB = {"fastapi", "starlette", "strawberry", "uvicorn", "typer", "graphql"}
 

@@ -56,7 +56,12 @@ final class SourceList implements LeafSources {
             return add(rows, described);
         }
         if (leaf instanceof LogicalRelation) {
-            return add(((LogicalRelation) leaf).relation(), table((LogicalRelation) leaf));
+            Map described = table((LogicalRelation) leaf);
+            Map keyed = capture == null ? null : capture.keyed(leaf);
+            if (keyed != null) {
+                described.putAll(keyed);
+            }
+            return add(((LogicalRelation) leaf).relation(), described);
         }
         if (leaf instanceof HiveTableRelation) {
             CatalogTable table = ((HiveTableRelation) leaf).tableMeta();
@@ -73,6 +78,7 @@ final class SourceList implements LeafSources {
             described.put("columns", columns(leaf.schema()));
             List key = new ArrayList(); // one table, as it was at two times, is two sources
             key.add(described.get("name"));
+            key.add(described.get("jdbc"));
             key.add(described.get("version"));
             return add(key, described);
         }
@@ -149,6 +155,11 @@ final class SourceList implements LeafSources {
     }
 
     private static Map table(LogicalRelation leaf) {
+        Map connected = Connectors.read(leaf.relation());
+        if (connected != null) {
+            connected.put("columns", columns(leaf.schema()));
+            return connected;
+        }
         Map result = new LinkedHashMap();
         String name = leaf.catalogTable().isDefined()
             ? ((CatalogTable) leaf.catalogTable().get()).identifier().unquotedString() : leaf.relation().getClass().getSimpleName();

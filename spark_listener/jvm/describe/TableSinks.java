@@ -57,6 +57,12 @@ final class TableSinks {
 
     private static Map saved(SaveIntoDataSourceCommand command) {
         Map options = SourceList.options(command.options());
+        Map connected = Connectors.saved(command.dataSource(), options);
+        if (connected != null) {
+            connected.put("mode", command.mode() == SaveMode.Overwrite ? "overwrite" : "append");
+            connected.put("creates", Boolean.valueOf(command.mode() == SaveMode.ErrorIfExists));
+            return with(connected, byPlace(command.query(), command.query()));
+        }
         if (!options.containsKey("path") || !(command.dataSource() instanceof DataSourceRegister)) {
             return null; // what it writes to has no place that is known here
         }

@@ -100,7 +100,8 @@ final class TableText {
         if (table instanceof StagedTable) {
             return null; // not there yet: the command that creates it tells of it
         }
-        Map result = new LinkedHashMap();
+        Map connected = Connectors.table(table);
+        Map result = connected == null ? new LinkedHashMap() : connected;
         result.put("name", name);
         result.put("columns", SourceList.columns(table.schema()));
         if (isOfMetadata(table)) {

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headwater.spark_listener.lineage.names import base_name, dataset_name, folder_of, job_name, snake_case
+from headwater.spark_listener.lineage.names import base_name, job_name, snake_case
+from headwater.spark_listener.lineage.naming import dataset_name, folder_of
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,12 @@ from headwater.spark_listener.lineage.names import base_name, dataset_name, fold
         ("gs://bucket/a", "gs://bucket", "a"),
         ("hdfs://name:8020/warehouse/t", "hdfs://name:8020", "/warehouse/t"),
         ("abfss://container@account.dfs.core.windows.net/a", "abfss://container@account.dfs.core.windows.net", "/a"),
+        ("abfs://container@account.dfs.core.windows.net/a", "abfss://container@account.dfs.core.windows.net", "/a"),
+        ("wasbs://container@account.blob.core.windows.net/a/b", "wasbs://container@account.blob.core.windows.net", "a/b"),
+        ("wasb://container@account.blob.core.windows.net/a", "wasbs://container@account.blob.core.windows.net", "a"),
+        ("dbfs://workspace/a/b", "dbfs://workspace", "/a/b"),
+        ("file://host/data/x", "file://host", "/data/x"),
+        ("file://localhost/data/x", "file", "/data/x"),
         ("s3a://AKIA:secret@bucket/a", "s3://bucket", "a"),
         ("/data/token=7/x", "file", "/data/token=7/x"),
     ],

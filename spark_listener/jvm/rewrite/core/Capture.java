@@ -50,6 +50,8 @@ public final class Capture implements SessionOptions {
     private LogicalPlan written; // null: that of the execution is
     private int below; // plans that made the rows of caches and checkpoints that are read, once for each place
     private final Map inMemory = new IdentityHashMap(); // leaf of the plan -> MemoryRelation
+    private final Map keyed = new IdentityHashMap(); // leaf of the plan -> Map, what the manifest says of its source
+    public final Map looks = new IdentityHashMap(); // options of a connector -> what its service said before the query ran
     private final Map numbered = new IdentityHashMap(); // RDD -> RDD
     private LocalRows localRows;
     private RepeatedSides repeatedSides;
@@ -186,6 +188,7 @@ public final class Capture implements SessionOptions {
             boundary.original = Checkpoints.withoutRows(boundary.original, renewed);
         }
         numbered.clear();
+        looks.clear();
         derived.clear();
         repeatedSides = null;
     }
@@ -203,6 +206,16 @@ public final class Capture implements SessionOptions {
             number = Math.max(number, other.number + 1);
         }
         inMemory.put(leaf, new MemoryRelation(key, number, "local:" + id + "/" + number, partitions));
+    }
+
+    /** A leaf whose records are known by values of their own, with what the manifest says of its source. */
+    public void keyed(LogicalPlan leaf, Map described) {
+        keyed.put(leaf, described);
+    }
+
+    /** Null: the leaf has no such records, or nobody asked for them. */
+    public Map keyed(LogicalPlan leaf) {
+        return (Map) keyed.get(leaf);
     }
 
     /** The RDD with a column of references; one for all places of a plan, or Spark could not run equal parts once. */

@@ -1,0 +1,114 @@
+package headwater.describe;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
+import org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTable;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.DataSourceRegister;
+
+/**
+ * What a connector was told that names what it reads or writes: `jdbc` and `kafka` of a description. Python makes the names of it and keeps
+ * nothing else, since a URL may hold passwords; no other option goes there.
+ */
+final class Connectors {
+    private static final String KAFKA = "org.apache.spark.sql.kafka010.KafkaRelation";
+
+    private Connectors() {}
+
+    /** Null: of a relation of no connector that is known here. */
+    static Map read(BaseRelation relation) {
+        if (relation instanceof JDBCRelation) {
+            return jdbc(((JDBCRelation) relation).jdbcOptions());
+        }
+        if (relation.getClass().getName().equals(KAFKA)) {
+            Map options = map(field(relation, "sourceOptions"));
+            Map servers = map(field(relation, "specifiedKafkaParams"));
+            return kafka(servers.get("bootstrap.servers"), options);
+        }
+        return null;
+    }
+
+    /** Of a table of a catalog for JDBC; null of another. */
+    static Map table(Table table) {
+        return table instanceof JDBCTable ? jdbc(((JDBCTable) table).jdbcOptions()) : null;
+    }
+
+    /** Of what `save` was told; null of a source that is not known here. */
+    static Map saved(Object source, Map options) {
+        String name = source instanceof DataSourceRegister ? ((DataSourceRegister) source).shortName() : "";
+        if (name.equals("jdbc")) {
+            return jdbc(options);
+        }
+        return name.equals("kafka") ? kafka(options.get("kafka.bootstrap.servers"), options) : null;
+    }
+
+    private static Map jdbc(JDBCOptions options) {
+        return jdbc(SourceList.options(options.parameters()));
+    }
+
+    private static Map jdbc(Map options) {
+        Map told = new LinkedHashMap();
+        told.put("url", options.get("url"));
+        told.put("dbtable", options.get("dbtable"));
+        told.put("query", options.get("query"));
+        return described("jdbc", told);
+    }
+
+    /** The topics that are listed: of a pattern, and of a column of topics, it is not known which they are. */
+    private static Map kafka(Object servers, Map options) {
+        List topics = new ArrayList();
+        if (options.get("topic") != null) {
+            topics.add(options.get("topic"));
+        } else if (options.get("subscribe") != null) {
+            String[] listed = String.valueOf(options.get("subscribe")).split(",");
+            for (int i = 0; i < listed.length; i++) {
+                topics.add(listed[i].trim());
+            }
+        } else if (options.get("assign") != null) {
+            topics.addAll(assigned(String.valueOf(options.get("assign"))));
+        }
+        Map told = new LinkedHashMap();
+        told.put("servers", servers);
+        told.put("topics", topics);
+        return described("kafka", told);
+    }
+
+    /** `{"topic": [0, 1], …}` */
+    private static List assigned(String json) {
+        try {
+            Map known = (Map) new com.fasterxml.jackson.databind.ObjectMapper().readValue(json, Map.class);
+            return new ArrayList(known.keySet());
+        } catch (java.io.IOException unreadable) {
+            return Arrays.asList(new Object[0]);
+        }
+    }
+
+    private static Map described(String connector, Map told) {
+        Map result = new LinkedHashMap();
+        result.put(connector, told);
+        result.put("format", connector);
+        return result;
+    }
+
+    private static Map map(Object options) {
+        return options instanceof scala.collection.immutable.Map ? SourceList.options((scala.collection.immutable.Map) options) : new LinkedHashMap();
+    }
+
+    /** What another's class keeps in a field; null where it has none of the name. */
+    static Object field(Object of, String name) {
+        try {
+            Field found = of.getClass().getDeclaredField(name);
+            found.setAccessible(true);
+            return found.get(of);
+        } catch (Throwable unreadable) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package headwater.rewrite.scans.keyed;
+
+import headwater.rewrite.core.Capture;
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.types.DataTypes;
+
+/** A kind of source whose records have a value each by which they are found again, in a column that Spark reads anyway or can read. */
+public abstract class KeyedSource {
+    private static final KeyedSource[] ALL = new KeyedSource[] {new JdbcRows(), new KafkaRecords()};
+
+    /** Null: none of these reads a relation. */
+    public static KeyedSource of(BaseRelation relation) {
+        for (int i = 0; i < ALL.length; i++) {
+            if (ALL[i].is(relation)) {
+                return ALL[i];
+            }
+        }
+        return null;
+    }
+
+    abstract boolean is(BaseRelation relation);
+
+    /** Throws Refused, by name, where the records of a scan have no such value. */
+    public abstract Keyed keyed(LogicalRelation scan, Capture capture);
+
+    static Attribute column(LogicalRelation scan, String name) {
+        List output = Scala.list(scan.output());
+        for (int i = 0; i < output.size(); i++) {
+            if (((Attribute) output.get(i)).name().equals(name)) {
+                return (Attribute) output.get(i);
+            }
+        }
+        return null;
+    }
+
+    static Expression wide(Expression value) {
+        return Cast$.MODULE$.apply(value, DataTypes.LongType, false);
+    }
+}

@@ -1,0 +1,136 @@
+package headwater.rewrite.scans.keyed;
+
+import headwater.rewrite.core.Refused;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
+import org.apache.spark.sql.jdbc.JdbcDialects;
+import scala.Function1;
+
+/**
+ * What the catalog of a database says of a table before it is read: its primary key, and which transactions had ended by then, by which a trace
+ * tells rows that have changed since. One short question over a connection of the program's own options, on a thread apart: a database that does not answer
+ * soon costs the query no more than `SECONDS`, and is not asked again for a while.
+ */
+final class TableLook {
+    private static final int SECONDS = 2;
+    private static final long SILENCE = 300L * 1000L * 1000L * 1000L; // nanoseconds
+    private static final Map SILENT = new HashMap(); // String url -> Long, until when it is not asked
+    private static final String QUESTION = "SELECT c.oid::text, c.relkind::text, c.relhassubclass, n.nspname, c.relname,"
+        + " txid_snapshot_xmin(txid_current_snapshot())::text,"
+        + " (SELECT string_agg(a.attname, E'\\n') FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
+        + " WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid)"
+        + " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)";
+
+    final List parts; // schema and table; null: not known
+    final String relation; // the table's own number in the database
+    final String snapshot; // transactions below had ended; null: not known
+    private final String key;
+    private final String obstacle; // why there is no key
+
+    private TableLook(List parts, String relation, String snapshot, String key, String obstacle) {
+        this.parts = parts;
+        this.relation = relation;
+        this.snapshot = snapshot;
+        this.key = key;
+        this.obstacle = obstacle;
+    }
+
+    /** `known`: the looks of a capture, by the options of a read: its scans of one table have one. */
+    static TableLook of(JDBCOptions options, String table, Map known) {
+        TableLook look = (TableLook) known.get(options);
+        if (look == null) {
+            look = table == null || table.trim().startsWith("(") ? without("it is a query") : asked(options, table);
+            known.put(options, look);
+        }
+        return look;
+    }
+
+    /** Throws Refused where the table has none that can be followed. */
+    String key() {
+        if (key == null) {
+            throw new Refused("JDBC", obstacle + ": its lineage is by dataset");
+        }
+        return key;
+    }
+
+    private static TableLook without(String obstacle) {
+        return new TableLook(null, null, null, null, obstacle);
+    }
+
+    private static TableLook asked(final JDBCOptions options, final String table) {
+        if (!options.url().toLowerCase(java.util.Locale.ROOT).startsWith("jdbc:postgresql:")) {
+            return without("which key the table has is asked of PostgreSQL alone, and the settings declare none (HEADWATER_JDBC_KEYS)");
+        }
+        synchronized (SILENT) {
+            Long until = (Long) SILENT.get(options.url());
+            if (until != null && System.nanoTime() - until.longValue() < 0L) {
+                return without("the database did not answer a little while ago");
+            }
+        }
+        final Object[] found = new Object[1];
+        final ClassLoader loader = Thread.currentThread().getContextClassLoader();
+        Thread asking = new Thread("headwater-table-look") {
+            public void run() {
+                found[0] = answer(options, table);
+            }
+        };
+        asking.setDaemon(true);
+        asking.setContextClassLoader(loader);
+        asking.start();
+        try {
+            asking.join(SECONDS * 1000L);
+        } catch (InterruptedException cancelled) {
+            Thread.currentThread().interrupt(); // the program's query is cancelled: it meets that by itself
+        }
+        if (found[0] != null) {
+            return (TableLook) found[0];
+        }
+        synchronized (SILENT) {
+            SILENT.put(options.url(), Long.valueOf(System.nanoTime() + SILENCE));
+        }
+        return without("the database did not say within " + SECONDS + " s which key the table has");
+    }
+
+    private static TableLook answer(JDBCOptions options, String table) {
+        try {
+            Function1 factory = JdbcDialects.get(options.url()).createConnectionFactory(options);
+            Connection connection = (Connection) factory.apply(Integer.valueOf(-1));
+            try {
+                connection.setReadOnly(true);
+                PreparedStatement statement = connection.prepareStatement(QUESTION);
+                statement.setQueryTimeout(SECONDS);
+                statement.setString(1, table.trim());
+                ResultSet row = statement.executeQuery();
+                return row.next() ? read(row) : without("the database has no table of the name");
+            } finally {
+                connection.close();
+            }
+        } catch (Throwable fault) {
+            return without("which key the table has could not be asked (" + fault.getClass().getSimpleName() + ")"); // its text may hold anything
+        }
+    }
+
+    private static TableLook read(ResultSet row) throws java.sql.SQLException {
+        List parts = new ArrayList();
+        parts.add(row.getString(4));
+        parts.add(row.getString(5));
+        String kind = row.getString(2);
+        String key = row.getString(7);
+        String obstacle = null;
+        if (key == null) {
+            obstacle = "the table has no primary key, and the settings declare none (HEADWATER_JDBC_KEYS)";
+        } else if (key.indexOf('\n') >= 0) {
+            obstacle = "its primary key is of several columns (" + key.replace("\n", ", ") + ")";
+        } else if (kind.equals("r") && row.getBoolean(3)) {
+            obstacle = "tables inherit from it, and may have rows of the same key";
+        }
+        boolean isTable = kind.equals("r") || kind.equals("p"); // what a view shows has no version of its own
+        return new TableLook(parts, row.getString(1), isTable ? row.getString(6) : null, obstacle == null ? key : null, obstacle);
+    }
+}

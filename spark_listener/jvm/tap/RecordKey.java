@@ -1,0 +1,72 @@
+package headwater.tap;
+
+import headwater.shim.OwnExpression;
+import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.Block;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * The position of a record that is a value of its own: a primary key, an offset; its one child is a BIGINT. A value that no reference holds
+ * (null, less than 0, `limit` or more) is the reference "none", and the driver is told.
+ */
+public final class RecordKey extends OwnExpression {
+    private final scala.collection.immutable.Seq children;
+    private final Long limit;
+    private final TaskFault met;
+
+    public RecordKey(scala.collection.immutable.Seq children, Long limit, TaskFault met) {
+        this.children = children;
+        this.limit = limit;
+        this.met = met;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return children;
+    }
+
+    public DataType dataType() {
+        return DataTypes.LongType;
+    }
+
+    public Object eval(InternalRow input) {
+        Object key = ((Expression) children.apply(0)).eval(input);
+        if (key == null || ((Long) key).longValue() < 0L || ((Long) key).longValue() > limit.longValue()) {
+            met.run();
+            return Long.valueOf(Long.MIN_VALUE);
+        }
+        return key;
+    }
+
+    public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+        ExprCode key = ((Expression) children.apply(0)).genCode(context);
+        String told = context.addReferenceObj("unreferable", met, "java.lang.Runnable");
+        String value = key.value().toString();
+        String text = "long " + code.value() + " = " + key.isNull() + " || " + value + " < 0L || " + value + " > " + limit + "L ? "
+            + Long.class.getName() + ".MIN_VALUE : " + value + ";\n"
+            + "if (" + code.value() + " == " + Long.class.getName() + ".MIN_VALUE) {\n  " + told + ".run();\n}\n";
+        Block all = key.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
+        return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
+    }
+
+    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+        return new RecordKey(renewed, limit, met);
+    }
+
+    public Object productElement(int index) {
+        return children;
+    }
+
+    public scala.collection.immutable.Seq otherCopyArgs() {
+        java.util.List more = new java.util.ArrayList();
+        more.add(limit);
+        more.add(met);
+        return Scala.seq(more);
+    }
+}

@@ -1,0 +1,39 @@
+package headwater.tap;
+
+import java.io.Serializable;
+import org.apache.spark.TaskContext;
+
+/** Something that a task may meet in a row and that its lineage cannot hold. Whoever meets it runs this, and the driver is told, once a task. It never throws. */
+public class TaskFault implements Runnable, Serializable {
+    private final String operator;
+    private final String fault;
+    private final Reports reports;
+    private transient boolean told;
+
+    public TaskFault(String operator, String fault, Reports reports) {
+        this.operator = operator;
+        this.fault = fault;
+        this.reports = reports;
+    }
+
+    public void run() {
+        if (told) {
+            return;
+        }
+        told = true;
+        Report report = new Report();
+        report.boundary = -1;
+        report.operator = operator;
+        report.fault = fault;
+        TaskContext context = TaskContext.get();
+        try {
+            if (context == null) {
+                reports.add(report); // the driver evaluated it
+            } else if (!context.isCompleted()) {
+                TaskTaps.of(context).tell(reports, report);
+            }
+        } catch (Throwable ignored) {
+            // the job goes on
+        }
+    }
+}

@@ -1,0 +1,69 @@
+"""Names of datasets, after the naming rules of OpenLineage: the one place that makes them.
+
+A name is a namespace (where the data is) and a name within it. The same data must get the same name however a program reached it, so that
+lineage of all producers meets in one node. A name must not depend on the machine's state, and must never carry a secret.
+
+    files of this machine          file                                             /absolute/path
+    files of another machine       file://{host}                                    /absolute/path
+    HDFS                           hdfs://{name node}:{port}                        /path
+    Amazon S3                      s3://{bucket}                                    key
+    Google Cloud Storage           gs://{bucket}                                    key
+    Azure Data Lake, second gen.   abfss://{container}@{service}.dfs.core.windows.net   /path
+    Azure Blob Storage             wasbs://{container}@{service}.blob.core.windows.net  key
+    Databricks' file system        dbfs://{workspace}                               /path
+    Apache Kafka                   kafka://{first broker}:{port}                    topic
+    tables of databases            see `jdbc`
+    tables of catalogs             hive://{host}:{port}                             database.table, as symlinks of the place
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from urllib.parse import unquote, urlsplit
+
+from headwater.spark_listener.redact import redact_address
+
+Name = tuple[str, str]  # namespace, name
+
+# Stores that are known under several schemes; the rules name one. `abfs:` and `wasb:` are the same stores without encryption.
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"}
+_OF_KEYS = {"s3", "gs", "wasbs"}  # what lies in these has a key, which begins with no slash
+_IN_CONTAINERS = {"abfss", "wasbs"}  # what stands before their host is a container, no user
+_KEY_VALUE = re.compile(r"^[^=/]+=[^/]*$")
+_BROKER = re.compile(r"(?:[A-Za-z0-9_+]{1,32}://)?(?P<host>\[[0-9A-Fa-f:.%]{1,64}\]|[^\s,:/@\[\]]{1,255})(?::(?P<port>\d{1,5}))?")
+_KAFKA_PORT = "9092"
+
+
+def dataset_name(path: str) -> Name:
+    """Namespace and name of what lies at `path`, a path or URI."""
+    parts = urlsplit(redact_address(path))
+    if len(parts.scheme) <= 1:  # one letter: a drive of Windows
+        return "file", os.path.abspath(path)
+    if parts.scheme == "file":
+        host = (parts.hostname or "") if parts.netloc else ""
+        return ("file" if host in ("", "localhost") else f"file://{host}"), os.path.abspath(unquote(parts.path))
+    scheme = _SCHEMES.get(parts.scheme, parts.scheme)
+    authority = parts.netloc if scheme in _IN_CONTAINERS else parts.netloc.rpartition("@")[2]
+    name = re.sub(r"/{2,}", "/", unquote(parts.path)).rstrip("/")
+    return f"{scheme}://{authority}", (name.lstrip("/") if scheme in _OF_KEYS else name) or "/"
+
+
+def topic_name(servers: str, topic: str) -> Name | None:
+    """Namespace and name of a topic of Kafka. The first of the brokers in `servers` names the cluster; None where it is no address."""
+    broker = _BROKER.fullmatch(servers.split(",", 1)[0].strip())
+    return (f"kafka://{broker['host']}:{broker['port'] or _KAFKA_PORT}", topic) if broker else None
+
+
+def address_of(name: Name) -> str:
+    """The URI of a dataset, by its name."""
+    namespace, within = name
+    return f"{namespace}:{within}" if namespace == "file" else f"{namespace}/{within.lstrip('/')}"
+
+
+def folder_of(file: str) -> str:
+    """The dataset's folder of a data file: its parent, above the folders of a partition (`key=value`)."""
+    folder = file.rsplit("/", 1)[0]
+    while _KEY_VALUE.match(folder.rsplit("/", 1)[-1]):
+        folder = folder.rsplit("/", 1)[0]
+    return folder
