@@ -40,11 +40,14 @@ PROGRAM = """
     orders, customers = table("orders"), table("public.customers")
     orders.join(customers, orders.customer == customers.id).select(orders.id, "name", "total").write.parquet("joined")
     table('"Sales.EU"."Order Items"').write.parquet("quoted")
-    query("SELECT o.id, c.name AS who, o.total * 2 AS twice FROM orders o JOIN customers c ON o.customer = c.id WHERE c.id > 1").write.parquet("by_query")
+    joined = "orders o JOIN customers c ON o.customer = c.id WHERE c.id > 1"
+    query(f"SELECT o.id, c.name AS who, o.total * 2 AS twice FROM {joined}").write.parquet("by_query")
     spark.read.jdbc(secret, "(SELECT id, total FROM orders WHERE id < 9) t", properties={"user": user}).write.parquet("in_brackets")
-    query("SELECT x.id FROM orders AS x, LATERAL (VALUES (x.id)) v(y), XMLTABLE('a' PASSING NULL COLUMNS z int) WHERE x.id < 3").write.parquet("odd")
-    orders.selectExpr("id", "total * 2 AS twice").write.format("jdbc").options(url=secret, dbtable="copies").save()
-    orders.selectExpr("id", "total AS twice").write.format("jdbc").options(url=secret, dbtable="public.copies").mode("append").save()
+    odd = "LATERAL (VALUES (x.id)) v(y), XMLTABLE('a' PASSING NULL COLUMNS z int)"
+    query(f"SELECT x.id FROM orders AS x, {odd} WHERE x.id < 3").write.parquet("odd")
+    twice = orders.selectExpr("id", "total * 2 AS twice").write.format("jdbc").options(url=secret)
+    twice.option("dbtable", "copies").save()
+    twice.option("dbtable", "public.copies").mode("append").save()
     spark.read.parquet("joined").write.jdbc(url, "joined", "overwrite", {"user": user, "password": password})
     orders.createOrReplaceTempView("o")
     spark.sql(f"CREATE TEMP VIEW c USING jdbc OPTIONS (url '{url}', dbtable 'copies', user '{user}', password '{password}')")
@@ -83,7 +86,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory, root: Path, request: pytest.F
         script(folder, "shop.py", PROGRAM)
         env = environment(root, SHOP_URL=server.url, SHOP_USER=USER, SHOP_WORD=PASSWORD)
         jar = next(postgres_driver().glob("*.jar"))
-        env["PYSPARK_SUBMIT_ARGS"] = env["PYSPARK_SUBMIT_ARGS"].replace("pyspark-shell", f"--jars {jar} --driver-class-path {jar} pyspark-shell")
+        jars = f"--jars {jar} --driver-class-path {jar} pyspark-shell"
+        env["PYSPARK_SUBMIT_ARGS"] = env["PYSPARK_SUBMIT_ARGS"].replace("pyspark-shell", jars)
         done = run(["-m", "headwater", "run", "--home", "home", "--mode", request.param, "shop.py"], folder, env)
         assert done.returncode == 0, done.stdout + done.stderr
         home = folder / "home"
