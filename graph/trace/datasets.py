@@ -20,6 +20,7 @@ from headwater.graph.records import KnownDataset, uri_of
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 
@@ -71,17 +72,23 @@ def shape_of(session: Session, dataset: Dataset) -> tuple[Shape, bool]:
 
 
 def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:
-    """The files at the dataset's path as they are now, by path.
+    """The files at the dataset's path as they are now, by path; the session then knows which of their rows are left out.
 
     Raises:
         NotFoundError: there is nothing at the path any more.
         UnsupportedError: it may not be read.
         SourceUnavailableError: its storage does not say.
     """
-    listed = session.look.listed(dataset.path)
+    listed = format_of(shape.format).listed(session.look, dataset.path, shape)
     if listed is None:
         raise NotFoundError(f"{dataset.name} cannot be read: there is nothing at {shown(dataset.path)} any more.")
-    return [session.known(block, dataset.id, shape) for block in listed]
+    found = []
+    for file in listed:
+        known = session.known(file.block, dataset.id, shape, file.partition)
+        if file.left_out is not None:
+            session.left_out[known.number] = file.left_out
+        found.append(known)
+    return found
 
 
 def named_files(session: Session, dataset: Dataset, shape: Shape, paths: Iterable[str]) -> list[KnownFile]:

@@ -83,7 +83,7 @@ def _page(session: Session, dataset: Dataset, where: str | None, order: RowOrder
     except HeadwaterError as error:
         return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error))
     files = readable_files(session, listed)
-    wanted = where if order is None else where or "true"
+    wanted = where if order is None and not session.left_out else where or "true"
     table, total = _selected(session, shape, files, wanted, first, offset)
     columns = column_types(session, table)
     by = _ordering(order, [name for name, _ in columns])

@@ -130,11 +130,21 @@ def _where(session: Session, shape: Shape, files: Sequence[KnownFile], query: st
     if alike := _alike(session, shape, files, [column[0].lower() for column in described]):
         _check_meant(session, predicate, alike)
     try:
-        return session.table(f"SELECT * FROM ({query}) WHERE {predicate}", parameters)
+        return session.table(f"SELECT * FROM ({query}) WHERE ({predicate}){_there(session, files)}", parameters)
     except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise  # of a file, or of the process: not of the predicate
     except duckdb.Error as error:
         raise explained(error, where, [column[0] for column in described if column[0] not in {FILE, ROW, LINE}]) from None
+
+
+def _there(session: Session, files: Sequence[KnownFile]) -> str:
+    """SQL that leaves out rows which the dataset does not hold any more; nothing where there are none."""
+    left_out = {file.number: session.left_out[file.number] for file in files if file.number in session.left_out}
+    if not left_out:
+        return ""
+    numbers = [np.full(len(rows), number, np.int64) for number, rows in left_out.items()]
+    name = session.hold({"file": np.concatenate(numbers), "row": np.concatenate(list(left_out.values()))})
+    return f" AND NOT EXISTS (SELECT 1 FROM {name} o WHERE o.file = {FILE} AND o.row = {ROW})"
 
 
 def _alike(session: Session, shape: Shape, files: Sequence[KnownFile], names: Sequence[str]) -> set[str]:

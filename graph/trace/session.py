@@ -138,6 +138,7 @@ class Session:
         self._most = most
         self._longs = 0
         self.files: list[KnownFile] = []
+        self.left_out: dict[int, Longs] = {}  # by number of a file: rows that its dataset does not hold now
         self.incomplete: dict[Incomplete, None] = {}
         self.found_again: list[FoundAgain] = []
         self.recomputed: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # by boundary: keys, and a table of their rows, computed again

@@ -87,11 +87,14 @@ class Laboratory:
 
 
 @contextmanager
-def laboratory_in(folder: Path, *, budget: float) -> Iterator[Laboratory]:
-    """One with a session of its own. `budget`: seconds that a trace may take for what is not written; 0: all is written."""
-    os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
+def laboratory_in(folder: Path, *, budget: float, submitted: str = "", conf: Mapping[str, str] | None = None) -> Iterator[Laboratory]:
+    """One with a session of its own. `budget`: seconds that a trace may take for what is not written; 0: all is written.
+
+    `submitted` are options of spark-submit, `conf` settings of the session.
+    """
+    os.environ["PYSPARK_SUBMIT_ARGS"] = submit(submitted)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false").config(map=dict(conf or {}))
     spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=budget)

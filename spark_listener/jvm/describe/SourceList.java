@@ -142,6 +142,7 @@ final class SourceList implements LeafSources {
         RecordFormat known = RecordFormats.of(relation.fileFormat());
         if (capture != null && known != null) {
             known.addSession(options, capture);
+            known.addRelation(options, relation);
         }
         result.put("options", options);
         result.put("columns", columns(relation.schema()));

@@ -71,7 +71,7 @@ public final class NumberedParquet extends ParquetFileFormat {
         return Scala.some(Scala.seq(names));
     }
 
-    private static int index(StructType schema) {
+    static int index(StructType schema) {
         StructField[] fields = schema.fields();
         for (int i = 0; i < fields.length; i++) {
             if (fields[i].name().equals(ROW_INDEX)) {
@@ -81,7 +81,7 @@ public final class NumberedParquet extends ParquetFileFormat {
         return -1;
     }
 
-    private static StructType without(StructType schema) {
+    static StructType without(StructType schema) {
         List fields = new ArrayList();
         StructField[] all = schema.fields();
         for (int i = 0; i < all.length; i++) {

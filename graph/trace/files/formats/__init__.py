@@ -16,6 +16,7 @@ __all__ = ["Format", "format_of"]
 _MODULES = {
     "avro": "avro:Avro",
     "csv": "csv:Csv",
+    "delta": "delta:Delta",
     "json": "json:JsonLines",
     "local": "local:Local",
     "orc": "orc:Orc",

@@ -10,9 +10,11 @@ It never guesses: where a value may be another than Spark's, it raises.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import UnsupportedError
+from headwater.graph.records import FileBlock, Look
 from headwater.graph.records.decode import Longs
 
 if TYPE_CHECKING:
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
     from headwater.graph.trace.database.in_memory import Database
     from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
     from headwater.graph.trace.files.shapes import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file of a dataset as it is now. `left_out` are rows of it, ascending, that the dataset does not hold any more."""
+
+    block: FileBlock
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+    left_out: Longs | None = None
 
 
 class Format:
@@ -46,6 +57,17 @@ class Format:
         """
         del options
         return self.name
+
+    def listed(self, look: Look, path: str, shape: Shape) -> list[Listed] | None:
+        """The files of a dataset at a path as they are now, by path; None where there is nothing.
+
+        Raises:
+            UnsupportedError: they may not be read, or what says which they are is not understood.
+            SourceUnavailableError: their storage does not say.
+        """
+        del shape
+        found = look.listed(path)
+        return None if found is None else [Listed(block) for block in found]
 
     def first_of_split(self, reader: Reader, file: ReadFile, shape: Shape, start: int) -> int:
         """The number of the first record of the split that begins at byte `start`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 
@@ -22,7 +22,6 @@ from headwater.graph.trace.files.formats.base import Format
 from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
 from headwater.graph.trace.files.shapes import Shape
 
-_FEW = 16  # files that are scanned one by one
 _numbers = count()
 
 
@@ -32,6 +31,7 @@ class Parquet(Format):
     counts_from_file = True
     names_columns = True
     spark_gives_places = True
+    few_files = 16  # that are scanned one by one
 
     @property
     def unreadable(self) -> str | None:
@@ -79,13 +79,11 @@ class Parquet(Format):
         columns: Iterable[str] | None = None,
     ) -> tuple[str, list[object]]:
         self.check_names(name for name, _ in shape.columns)
-        if wanted is not None and 0 < len(files) <= _FEW:
+        if wanted is not None and 0 < len(files) <= self.few_files:
             excerpts = _cut(reader, database, files, wanted) if columns is None and not isinstance(wanted, str) else {}
-            select, parameters = _few(shape, files, wanted, excerpts)
+            select, parameters = few(shape, files, wanted, excerpts)
         else:
-            if wanted is not None and not isinstance(wanted, str):
-                wanted = database.hold(_places_of(wanted))
-            select, parameters = _many(database, shape, files, wanted)
+            select, parameters = many(database, shape, files, wanted)
         named = "*" if columns is None else ", ".join([FILE, ROW, LINE, *map(quoted, columns)])
         return f"SELECT {named} FROM ({select})", parameters
 
@@ -103,18 +101,28 @@ def _cut(reader: Reader, database: Database, files: Sequence[ReadFile], wanted: 
     return found
 
 
-def _many(database: Database, shape: Shape, files: Sequence[ReadFile], wanted: str | None) -> tuple[str, list[object]]:
+def many(
+    database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, columns: str = "p.*"
+) -> tuple[str, list[object]]:
     """Records of any number of files, as one scan; and the parameters of the query."""
+    if wanted is not None and not isinstance(wanted, str):
+        wanted = database.hold(_places_of(wanted))
     join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
     select = (
-        f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, p.*{extra(shape)} "
+        f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, {columns}{extra(shape)} "
         "FROM read_parquet(?, union_by_name = true, hive_partitioning = false) p "
         f"JOIN {places(database, shape, files)} ON m.place = p.file_index{join}"
     )
     return select, [[file.stored.scan for file in files]]
 
 
-def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted, excerpts: Mapping[int, Excerpt]) -> tuple[str, list[object]]:
+def few(
+    shape: Shape,
+    files: Sequence[ReadFile],
+    wanted: Wanted,
+    excerpts: Mapping[int, Excerpt],
+    columns: Callable[[ReadFile], str] = lambda _: "p.*",
+) -> tuple[str, list[object]]:
     """Wanted records of a few files, each a scan of its own: so only row groups that hold one are read. And the parameters."""
     parts: list[str] = []
     parameters: list[object] = []
@@ -124,7 +132,7 @@ def _few(shape: Shape, files: Sequence[ReadFile], wanted: Wanted, excerpts: Mapp
         cut = ", ".join(f"x.{quoted(column)} AS {quoted(column)}" for column in excerpt.columns) if excerpt else ""
         parts.append(
             f"SELECT {file.number}::BIGINT AS {FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, "
-            f"p.*{f' REPLACE ({cut})' if cut else ''}{cast} "
+            f"{columns(file)}{f' REPLACE ({cut})' if cut else ''}{cast} "
             f"FROM read_parquet(?, hive_partitioning = false) p{_beside(excerpt)} "
             f"WHERE p.file_row_number IN ({_rows(file, wanted)})"
         )

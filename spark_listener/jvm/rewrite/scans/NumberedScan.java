@@ -2,6 +2,7 @@ package headwater.rewrite.scans;
 
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.nodes.HiddenProject;
+import headwater.rewrite.scans.formats.DeletionMarks;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.shim.Nodes;
 import headwater.shim.Scala;
@@ -12,15 +13,18 @@ import headwater.tap.Reports;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BitwiseOr;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.ShiftLeft;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -34,8 +38,6 @@ import org.apache.spark.sql.types.StructType;
  * (NumberedParquet), and the file's ordinal as a partition constant. Other formats: a column that the wrapped reader counts (RankedFormat).
  */
 public final class NumberedScan {
-    private static final String ORDINAL = "_headwater_ordinal";
-
     public final LogicalPlan plan;
     public final Attribute reference;
 
@@ -51,19 +53,31 @@ public final class NumberedScan {
     public static NumberedScan of(LogicalRelation scan, HadoopFsRelation relation, RecordFormat format, SourceFiles files, Reports reports, boolean splits) {
         String name = format.column();
         boolean index = name.equals(NumberedParquet.ROW_INDEX);
-        StructType partition = relation.partitionSchema().add(ORDINAL, DataTypes.IntegerType, false);
-        AttributeReference ordinal = column(ORDINAL, DataTypes.IntegerType, false);
+        StructType partition = relation.partitionSchema().add(format.ordinal(), DataTypes.IntegerType, false);
+        AttributeReference ordinal = column(format.ordinal(), DataTypes.IntegerType, false);
         // the vectorised Parquet reader refuses a column that is not nullable and not in the file; it never gives null
         StructType data = relation.dataSchema().add(name, DataTypes.LongType, index);
         AttributeReference position = column(name, DataTypes.LongType, index);
-        OrdinalFileIndex listed = new OrdinalFileIndex(relation, files, partition);
-        HadoopFsRelation numbered = Nodes.relation(relation, listed, partition, data, format.numbered(relation, files, reports, splits));
+        DeletionMarks marks = format.marks(scan, relation);
+        HadoopFsRelation read = relation;
+        if (marks != null) {
+            data = data.add(marks.column.name(), marks.column.dataType(), true);
+            read = Nodes.relation(relation, relation.location(), relation.partitionSchema(), relation.dataSchema(), marks.format);
+        }
+        OrdinalFileIndex listed = new OrdinalFileIndex(read, files, partition);
+        HadoopFsRelation numbered = Nodes.relation(read, listed, partition, data, format.numbered(read, files, reports, splits));
 
         List output = Scala.list(scan.output());
         List columns = new ArrayList(output);
         output.add(position);
         output.add(ordinal);
-        LogicalPlan renewed = Nodes.scan(scan, numbered, Scala.seq(output));
+        LogicalPlan renewed;
+        if (marks == null) {
+            renewed = Nodes.scan(scan, numbered, Scala.seq(output));
+        } else {
+            output.add(marks.column);
+            renewed = new Filter(new And(marks.kept, isRead(position)), Nodes.scan(scan, numbered, Scala.seq(output)));
+        }
         Alias reference = Rewriter.alias(index ? packed(ordinal, position) : position, "row");
         columns.add(reference);
         return new NumberedScan(new HiddenProject(Scala.seq(columns), renewed, scan), reference.toAttribute());
@@ -74,6 +88,11 @@ public final class NumberedScan {
         OrdinalFileIndex index = new OrdinalFileIndex(relation, files, relation.partitionSchema());
         HadoopFsRelation renewed = Nodes.relation(relation, index, relation.partitionSchema(), relation.dataSchema(), relation.fileFormat());
         return Nodes.scan(scan, renewed, scan.output());
+    }
+
+    /** Always true: a reader that marks records needs their numbers, whoever else asks for them. Spark pushes nothing like it into the reader. */
+    private static Expression isRead(Attribute position) {
+        return new GreaterThanOrEqual(new KnownNotNull(position), new Literal(Long.valueOf(0L), DataTypes.LongType));
     }
 
     private static Expression packed(AttributeReference ordinal, AttributeReference position) {

@@ -7,6 +7,7 @@ import headwater.tap.Reports;
 import java.util.Map;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
  * A file format: how its records get their numbers, and with which options of a reader they have none. What the numbers mean stands in
@@ -34,6 +35,16 @@ public abstract class RecordFormat {
         return new RankedFormat(relation.fileFormat(), files, reports, splits);
     }
 
+    /** The column that the file index adds for the file's ordinal, where `column` is the number of the record in its file. */
+    public String ordinal() {
+        return "_headwater_ordinal";
+    }
+
+    /** How records of the scan's files are left out that are no rows of its table; null: none are. Asked once for a scan that is numbered. */
+    public DeletionMarks marks(LogicalRelation scan, HadoopFsRelation relation) {
+        return null;
+    }
+
     /** Whether Spark would push filters into the reader, so that records which the filters skip cannot fail the query. */
     public boolean pushesFilters() {
         return false;
@@ -41,6 +52,9 @@ public abstract class RecordFormat {
 
     /** Adds what the reader takes from the session to the options that a manifest has. */
     public void addSession(Map options, SessionOptions session) {}
+
+    /** Adds what the relation alone knows of how its files are read to the options that a manifest has. */
+    public void addRelation(Map options, HadoopFsRelation relation) {}
 
     public boolean writes(FileFormat format) {
         return is(format);

@@ -13,7 +13,7 @@ import org.apache.spark.sql.internal.SQLConf;
 public final class RecordFormats {
     private static final RecordFormat[] ALL = new RecordFormat[] {
         new ParquetRecords(), new CsvRecords(), new TextRecords(), new JsonRecords(), new OrcRecords(), new AvroRecords(), new XmlRecords(),
-        new BinaryRecords(),
+        new BinaryRecords(), new DeltaRecords(),
     };
 
     private RecordFormats() {}

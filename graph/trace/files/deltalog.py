@@ -1,0 +1,106 @@
+"""The log of a Delta table: which files hold the table's rows, and which rows of them it does not hold any more.
+
+For traces, which begin with records that a table has now; the folder alone does not tell them, since files that were replaced stay in it
+until VACUUM. Reads the commits and the last checkpoint before them, as they are; what it does not understand it refuses by name.
+The log's format: https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+
+from headwater.errors import UnsupportedError
+from headwater.graph.records import FileBlock, Look, block_at, uri_of
+
+_COMMIT = re.compile(r"/(\d{20})\.json$")
+_CHECKPOINT = re.compile(r"/(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet$")
+_NEWER = re.compile(r"/(\d{20})\.checkpoint\.[0-9a-f-]{36}\.(?:json|parquet)$")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of a table. `partition` has the values of partition columns, by the names that the log has for them."""
+
+    block: FileBlock
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+    vector: Mapping[str, Any] | None = None  # names the rows that were deleted
+
+
+def table_files(look: Look, table: str, version: int | None = None) -> list[DataFile] | None:
+    """The files of a table, by path: as it is now, or as of a version. None where there is no table.
+
+    Raises:
+        UnsupportedError: the log is not whole, or of a kind that is not understood; or it may not be read.
+        SourceUnavailableError: its storage does not say.
+    """
+    log = look.listed(f"{table}/_delta_log")
+    if not log:
+        return None
+    names = [block.path for block in log]
+    commits = {int(found[1]): name for name in names if (found := _COMMIT.search(name))}
+    last = max(commits, default=-1) if version is None else version
+    begin, parts = _checkpoint(names, last)
+    if begin is None and any(int(found[1]) <= last for name in names if (found := _NEWER.search(name))):
+        raise UnsupportedError(f"The log of {table} has checkpoints of version 2, which are not read yet.")
+    later = range(0 if begin is None else begin + 1, last + 1)
+    if missing := [number for number in later if number not in commits]:
+        raise UnsupportedError(f"The log of {table} is not whole: the commit of version {missing[0]} is not there.")
+    files: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for action in (action for part in parts for action in _checkpointed(look, part)):
+        _apply(action, files)
+    for number in later:
+        removed, added = _committed(look, commits[number])
+        for action in (*removed, *added):  # what a commit adds is there after it
+            _apply(action, files)
+    return sorted((_data_file(table, entry) for entry in files.values()), key=lambda file: file.block)
+
+
+def _checkpoint(names: Iterable[str], last: int) -> tuple[int | None, list[str]]:
+    """The last whole checkpoint that is not after a version, and its parts."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for name in names:
+        if (match := _CHECKPOINT.search(name)) and int(match[1]) <= last:
+            found.setdefault((int(match[1]), int(match[3] or 1)), []).append(name)
+    whole = {key: parts for key, parts in found.items() if len(parts) == key[1]}
+    return (max(whole)[0], sorted(whole[max(whole)])) if whole else (None, [])
+
+
+def _checkpointed(look: Look, path: str) -> Iterator[Mapping[str, Any]]:
+    table = pq.read_table(io.BytesIO(bytes(look.file(path)[1].content())), columns=["add"])
+    for entry in table.column("add").to_pylist():
+        if entry is not None:
+            yield {"add": {**entry, "partitionValues": dict(entry.get("partitionValues") or ())}}
+
+
+def _committed(look: Look, path: str) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """What a commit removes, and what it adds."""
+    content = bytes(look.file(path)[1].content())
+    actions = [json.loads(line) for line in content.splitlines() if line.strip()]
+    return [action for action in actions if action.get("remove")], [action for action in actions if action.get("add")]
+
+
+def _apply(action: Mapping[str, Any], files: dict[tuple[str, str], Mapping[str, Any]]) -> None:
+    """A file with another deletion vector is another entry of the log: the former is removed in the same commit."""
+    entry = action.get("add") or action.get("remove") or {}
+    vector = entry.get("deletionVector") or {}
+    key = entry["path"], f"{vector.get('storageType', '')}{vector.get('pathOrInlineDv', '')}@{vector.get('offset') or ''}" if vector else ""
+    if action.get("add"):
+        files[key] = entry
+    else:
+        files.pop(key, None)
+
+
+def _data_file(table: str, entry: Mapping[str, Any]) -> DataFile:
+    path = unquote(entry["path"])
+    uri = uri_of(path) if path.startswith("/") or _SCHEME.match(path) else f"{table.rstrip('/')}/{path}"
+    block = block_at(uri, int(entry["size"]), int(entry["modificationTime"]))
+    return DataFile(block, entry.get("partitionValues") or {}, entry.get("deletionVector"))

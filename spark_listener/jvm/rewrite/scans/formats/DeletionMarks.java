@@ -1,0 +1,18 @@
+package headwater.rewrite.scans.formats;
+
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+
+/** How a scan leaves out records that lie in a table's files and are no rows of the table any more. */
+public final class DeletionMarks {
+    public final FileFormat format; // gives the mark
+    public final Attribute column; // a column of the reader: the mark
+    public final Expression kept; // holds for records that are there
+
+    DeletionMarks(FileFormat format, Attribute column, Expression kept) {
+        this.format = format;
+        this.column = column;
+        this.kept = kept;
+    }
+}

@@ -1,0 +1,137 @@
+package headwater.rewrite.scans.formats;
+
+import headwater.rewrite.core.Refused;
+import headwater.shim.Scala;
+import headwater.source.NumberedDelta;
+import headwater.source.NumberedParquet;
+import headwater.source.SourceFiles;
+import headwater.tap.Reports;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Delta: rows of Parquet files, by their index. A file's deletion vector marks rows that the table does not hold any more, and Delta filters by
+ * the mark when it plans a scan. It knows its scans by their class, which ours is not: so the filter is put in here.
+ *
+ * Its classes are other people's, and not always there: they are met by name.
+ */
+final class DeltaRecords extends RecordFormat {
+    private static final String FORMAT = "org.apache.spark.sql.delta.DeltaParquetFileFormat";
+    private static final String MARKS = "org.apache.spark.sql.delta.ScanWithDeletionVectors";
+    private static final List LISTS = Arrays.asList("PreparedDeltaFileIndex", "TahoeLogFileIndex", "TahoeBatchFileIndex");
+
+    public boolean is(FileFormat format) {
+        return format.getClass().getName().equals(FORMAT);
+    }
+
+    public boolean writes(FileFormat format) {
+        return false; // never by the command that writes plain files
+    }
+
+    public void check(String scan, HadoopFsRelation relation, Map options) {
+        if (!LISTS.contains(relation.location().getClass().getSimpleName())) {
+            throw new Refused(scan, "which rows of a Delta table " + relation.location().getClass().getSimpleName() + " gives is not understood");
+        }
+        StructField[] fields = relation.schema().fields();
+        for (int i = 0; i < fields.length; i++) {
+            if (fields[i].name().startsWith("__delta_internal_")) {
+                throw new Refused(scan, "a column is called " + fields[i].name());
+            }
+        }
+    }
+
+    public boolean countsWholeFiles() {
+        return true;
+    }
+
+    public String column() {
+        return NumberedParquet.ROW_INDEX;
+    }
+
+    public String ordinal() {
+        return NumberedDelta.INTERNAL;
+    }
+
+    public FileFormat numbered(HadoopFsRelation relation, SourceFiles files, Reports reports, boolean splits) {
+        return new NumberedDelta((ParquetFileFormat) relation.fileFormat(), files.number, reports);
+    }
+
+    /** Delta says itself how a scan with marks is planned, so that which files have any is asked of it in its own way. */
+    public DeletionMarks marks(LogicalRelation scan, HadoopFsRelation relation) {
+        Object planned = Scala.orNull((scala.Option) marked(scan, relation));
+        if (planned == null) {
+            return null;
+        }
+        Filter filter = (Filter) ((Project) planned).child();
+        LogicalRelation reads = (LogicalRelation) filter.child();
+        List output = Scala.list(reads.output());
+        for (int i = 0; i < output.size(); i++) {
+            Attribute column = (Attribute) output.get(i);
+            if (column.name().equals(NumberedDelta.MARK)) {
+                return new DeletionMarks(((HadoopFsRelation) reads.relation()).fileFormat(), column, filter.condition());
+            }
+        }
+        throw new Refused("Scan Delta", "how this version of Delta leaves out deleted rows is not understood");
+    }
+
+    private static Object marked(LogicalRelation scan, HadoopFsRelation relation) {
+        Throwable cause;
+        try {
+            Class type = relation.fileFormat().getClass().getClassLoader().loadClass(MARKS + "$");
+            Object module = type.getField("MODULE$").get(null);
+            Method[] methods = type.getMethods();
+            for (int i = 0; i < methods.length; i++) {
+                if (methods[i].getName().equals("dvEnabledScanFor")) {
+                    return methods[i].invoke(module, new Object[] {scan, relation, relation.fileFormat(), relation.location()});
+                }
+            }
+            cause = new NoSuchMethodException("dvEnabledScanFor");
+        } catch (InvocationTargetException thrown) {
+            cause = thrown.getCause();
+        } catch (Throwable unknown) {
+            cause = unknown;
+        }
+        throw new Refused("Scan Delta", "how this version of Delta leaves out deleted rows is not understood: " + cause);
+    }
+
+    /** The names that the columns have in the files, where Delta maps them (column mapping); nested ones by their path. */
+    public void addRelation(Map options, HadoopFsRelation relation) {
+        Object mode = accessor(relation.fileFormat(), "columnMappingMode");
+        Object name = mode == null ? null : accessor(mode, "name");
+        if ("none".equals(name)) {
+            return;
+        }
+        options.put("columnmapping", String.valueOf(name));
+        Object schema = accessor(relation.fileFormat(), "referenceSchema");
+        if (schema instanceof StructType) {
+            StructField[] fields = ((StructType) schema).fields();
+            for (int i = 0; i < fields.length; i++) {
+                if (fields[i].metadata().contains("delta.columnMapping.physicalName")) {
+                    options.put("physicalname." + fields[i].name(), fields[i].metadata().getString("delta.columnMapping.physicalName"));
+                }
+            }
+        }
+    }
+
+    private static Object accessor(Object of, String name) {
+        try {
+            Method method = of.getClass().getMethod(name, new Class[0]);
+            method.setAccessible(true); // of a public method of a class that is not
+            return method.invoke(of, new Object[0]);
+        } catch (ReflectiveOperationException other) {
+            return null; // another version of Delta
+        }
+    }
+}

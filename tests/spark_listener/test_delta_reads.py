@@ -1,0 +1,170 @@
+"""Reads of Delta tables by record: which row of which data file each row of a Parquet sink came from, whatever the table's features."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+
+from headwater.graph.trace import Semantics, TraceRequest, trace
+from tests.oracle.laboratory import TENANT, Laboratory
+from tests.spark_listener.delta import delta_in
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.lake,
+    pytest.mark.timeout(1200),
+    pytest.mark.xdist_group("tables"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # py4j closes its sockets when they are collected
+    pytest.mark.skipif(not pyspark.__version__.startswith("4.1."), reason="the connectors are those of Spark 4.1"),
+]
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """Its mode is auto, with time for traces: what of a table could be left to be found again is written all the same."""
+    with delta_in(tmp_path_factory.mktemp("delta"), budget=10.0) as found:
+        yield found
+
+
+def made(
+    laboratory: Laboratory, name: str, *statements: str, columns: str = "id int, k int, s string", by: str = "", **properties: str
+) -> str:
+    """A table of twelve rows in two files, and what statements made of it; `{t}` in them is its name."""
+    path = laboratory.folder / name
+    table = f"delta.`{path}`"
+    listed = ", ".join(f"'delta.{key}' = '{value}'" for key, value in properties.items())
+    laboratory.spark.sql(f"CREATE TABLE {table} ({columns}) USING delta {by} " + (f"TBLPROPERTIES ({listed})" if listed else ""))
+    for begin in (0, 6):
+        values = ", ".join(f"({i}, {i % 3}, 'n{i}')" for i in range(begin, begin + 6))
+        laboratory.spark.sql(f"INSERT INTO {table} VALUES {values}")
+    for statement in statements:
+        laboratory.spark.sql(statement.format(t=table))
+    laboratory.forget()
+    return str(path)
+
+
+def traced(laboratory: Laboratory, frame: Any, name: str, key: str = "id", values: str = "id") -> dict[Any, set[Any]]:
+    """Write a frame as Parquet; for each row, by `key`, the `values` of the table's records behind it, as the trace reads them."""
+    out = laboratory.folder / name
+    with laboratory.without_capture():
+        expected = sorted(map(str, frame.collect()))
+    laboratory.forget()
+    frame.write.parquet(str(out))
+    capture = laboratory.captured()
+    assert capture["status"] == "complete", capture["problems"]
+    assert not [boundary for boundary in capture["boundaries"] if "derived" in boundary]
+    laboratory.publish(capture)
+    assert sorted(map(str, laboratory.spark.read.parquet(str(out)).collect())) == expected
+    result: dict[Any, set[Any]] = {}
+    for path in sorted(out.glob("*.parquet")):
+        for row, record in enumerate(pq.ParquetFile(path).read().to_pylist()):
+            request = TraceRequest(dataset=str(out), rows=[(f"file:{path}", row)], semantics=Semantics.INFLUENCE)
+            answer = asyncio.run(trace(None, laboratory.store, TENANT, request))
+            assert answer.exact, answer.incomplete
+            assert not answer.incomplete
+            result[record[key]] = {entry.values[values] for entry in answer.records}
+    return result
+
+
+def each(*ids: int) -> dict[int, set[int]]:
+    return {i: {i} for i in ids}
+
+
+TABLES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[int, ...]]] = {
+    "plain": ({}, (), tuple(range(12))),
+    "partitioned": ({"by": "PARTITIONED BY (k)"}, (), tuple(range(12))),
+    "deleted": ({"enableDeletionVectors": "true"}, ("DELETE FROM {t} WHERE id IN (2, 3, 9)",), (0, 1, 4, 5, 6, 7, 8, 10, 11)),
+    "deleted_partitioned": (
+        {"enableDeletionVectors": "true", "by": "PARTITIONED BY (k)"}, ("DELETE FROM {t} WHERE id IN (2, 3, 9)",),
+        (0, 1, 4, 5, 6, 7, 8, 10, 11),
+    ),
+    "mapped": ({"columnMapping.mode": "name"}, ("ALTER TABLE {t} RENAME COLUMN s TO text",), tuple(range(12))),
+    "mapped_by_id": ({"columnMapping.mode": "id"}, (), tuple(range(12))),
+    "mapped_and_deleted": (
+        {"columnMapping.mode": "name", "enableDeletionVectors": "true", "by": "PARTITIONED BY (k)"},
+        ("ALTER TABLE {t} RENAME COLUMN id TO number", "ALTER TABLE {t} RENAME COLUMN number TO id", "DELETE FROM {t} WHERE id = 4"),
+        (0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11),
+    ),
+    "evolved": ({}, ("ALTER TABLE {t} ADD COLUMN more int", "INSERT INTO {t} VALUES (12, 0, 'n12', 7)"), tuple(range(13))),
+    "updated": ({}, ("UPDATE {t} SET s = 'u' WHERE id = 3", "DELETE FROM {t} WHERE id = 1"), (0, *range(2, 12))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_row_comes_from_its_record(laboratory: Laboratory, name: str) -> None:
+    options, statements, ids = TABLES[name]
+    path = made(laboratory, name, *statements, **options)
+    frame = laboratory.spark.read.format("delta").load(path)
+    assert traced(laboratory, frame, f"{name}_out") == each(*ids)
+    assert traced(laboratory, frame.filter("id > 4"), f"{name}_some") == each(*(i for i in ids if i > 4))
+    counted = traced(laboratory, frame.groupBy("k").count(), f"{name}_counted", key="k")
+    assert counted == {k: {i for i in ids if i % 3 == k} for k in range(3)}
+
+
+def asked(laboratory: Laboratory, dataset: str, where: str, **request: Any) -> Any:
+    return asyncio.run(trace(None, laboratory.store, TENANT, TraceRequest(dataset=dataset, where=where, **request)))
+
+
+def test_an_earlier_version_is_read_as_it_was(laboratory: Laboratory) -> None:
+    path = made(laboratory, "travelled", "UPDATE {t} SET s = 'new' WHERE id < 3")
+    before = laboratory.spark.read.format("delta").option("versionAsOf", 2).load(path)
+    assert traced(laboratory, before.filter("id < 2"), "before_out", values="s") == {0: {"n0"}, 1: {"n1"}}
+    now = laboratory.spark.read.format("delta").load(path)
+    assert traced(laboratory, now.filter("id < 2"), "now_out", values="s") == {0: {"new"}, 1: {"new"}}
+
+
+def test_a_table_is_asked_for_the_records_that_it_holds_now(laboratory: Laboratory) -> None:
+    path = made(
+        laboratory, "held", "DELETE FROM {t} WHERE id IN (2, 3, 9)", "UPDATE {t} SET s = 'u' WHERE id = 5", enableDeletionVectors="true"
+    )
+    frame = laboratory.spark.read.format("delta").load(path)
+    assert set(traced(laboratory, frame, "held_out")) == {0, 1, 4, 5, 6, 7, 8, 10, 11}
+    selected = {record.values["id"]: record.values["s"] for record in asked(laboratory, path, "id < 6", forward=True).selected}
+    assert selected == {0: "n0", 1: "n1", 4: "n4", 5: "u"}  # the file still holds 2, 3 and the former 5
+    forward = asked(laboratory, path, "id = 5", forward=True)
+    assert [record.values["s"] for record in forward.records] == ["u"]
+    assert forward.exact
+
+
+def test_vectors_of_every_kind_are_read(laboratory: Laboratory) -> None:
+    table = f"delta.`{laboratory.folder}/many`"
+    sql = laboratory.spark.sql
+    sql(f"CREATE TABLE {table} (id bigint) USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    sql(f"INSERT INTO {table} SELECT id FROM range(0, 200000, 1, 1)")
+    sql(f"DELETE FROM {table} WHERE id % 2 = 0 OR id BETWEEN 70000 AND 90000 OR id > 190000")  # lists, bitmaps and runs
+    laboratory.forget()
+    frame = laboratory.spark.read.format("delta").load(f"{laboratory.folder}/many").filter("id % 9001 = 0")
+    there = {id_ for id_ in range(0, 200_000, 9001) if not (id_ % 2 == 0 or 70_000 <= id_ <= 90_000 or id_ > 190_000)}
+    assert traced(laboratory, frame, "many_out") == each(*there)
+    selected = asked(laboratory, f"{laboratory.folder}/many", "id % 9001 = 0", forward=True, limit=100).selected
+    assert {record.values["id"] for record in selected} == there
+
+
+def test_a_table_read_in_rows_and_beside_itself(laboratory: Laboratory) -> None:
+    path = made(laboratory, "rows", "DELETE FROM {t} WHERE id = 2", enableDeletionVectors="true")
+    frame = laboratory.spark.read.format("delta").load(path)
+    joined = frame.alias("a").join(frame.alias("b"), "k").selectExpr("a.id * 100 + b.id AS pair", "a.id AS id", "b.id AS other")
+    found = traced(laboratory, joined, "beside_out", key="pair")
+    assert found == {a * 100 + b: {a, b} for a in range(12) for b in range(12) if a % 3 == b % 3 and 2 not in (a, b)}
+    for name in ("spark.sql.parquet.enableVectorizedReader", "spark.databricks.delta.deletionVectors.useMetadataRowIndex"):
+        laboratory.spark.conf.set(name, "false")
+        try:
+            assert traced(laboratory, frame, f"{name[-9:]}_out") == each(0, 1, *range(3, 12))
+        finally:
+            laboratory.spark.conf.unset(name)
+
+
+def test_what_is_not_followed_is_refused_by_name(laboratory: Laboratory) -> None:
+    path = made(laboratory, "fed", "DELETE FROM {t} WHERE id = 2", enableChangeDataFeed="true")
+    frame = laboratory.spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 1).load(path)
+    frame.drop("_commit_timestamp").write.parquet(f"{laboratory.folder}/fed_out")
+    capture = laboratory.captured()
+    assert (capture["status"], capture["problems"][0]["operator"]) == ("refused", "DeltaCDFRelation")
+    laboratory.spark.read.format("delta").load(path).select("*", "_metadata.file_path").write.parquet(f"{laboratory.folder}/meta_out")
+    assert laboratory.captured()["status"] == "refused"
