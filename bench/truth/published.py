@@ -21,7 +21,7 @@ def publish(store: AssociationStore, tenant: str, capture: Mapping[str, Any], se
     """
     name = str(capture["capture"])
     manifest = {
-        "format": 1, "started": _MOMENT, "ended": _MOMENT, "mode": mode, **capture,
+        "started": _MOMENT, "ended": _MOMENT, "mode": mode, **capture,
         "run": {"namespace": "truth", "job": "truth", "runId": str(uuid4())},
         "application": {"id": "truth", "name": "truth", "spark": "4"},
         "sources": [_named(source) for source in capture["sources"]],

@@ -1,8 +1,8 @@
 """What an operator does with rows: the one thing about it that a trace must know (docs: capture format, "Behaviours").
 
-A manifest states it. For those that do not, `ASSUMED` gives it by the names of Spark's operators, and no other module decides by a name:
-a new operator, or another engine's, states what it does and is traced. One of which neither tells is never taken for one that passes rows:
-its behaviour is `OPAQUE`, and the answer says so.
+A manifest states it. For those of formats 1 and 2, which do not, `ASSUMED` gives it by the names of Spark's operators as they are read, and no
+other module decides by a name: a new operator, or another engine's, states what it does and is traced. One of which nobody tells is never taken
+for one that passes rows: its behaviour is `OPAQUE`, and the answer says so.
 """
 
 from __future__ import annotations
@@ -73,13 +73,8 @@ INPUTS: Mapping[Behaviour, tuple[int, int | None]] = {
 }
 
 
-_STATED = {behaviour.value: behaviour for behaviour in Behaviour}
-
-
-def behaviour_of(stated: str | None, name: str, how: str | None, optional: tuple[int, ...]) -> tuple[Behaviour | None, tuple[int, ...]]:
-    """What an operator does, and which of its inputs may have no row; None where neither the manifest nor the table tells."""
-    if stated is not None:
-        return _STATED.get(stated), optional
+def assumed(name: str, how: str | None) -> tuple[Behaviour | None, tuple[int, ...]]:
+    """What an operator of an old manifest does, and which of its inputs may have no row; None where its name is not in the table."""
     if name == "Join":
         return ASSUMED_JOINS.get(how or "", (None, ()))
     return ASSUMED.get(name), ()

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headwater.graph.associations.behaviours import Behaviour, behaviour_of
+from headwater.graph.associations.behaviours import Behaviour
 from headwater.graph.associations.codec import Wire, key
+
+_KNOWN = frozenset(map(str, Behaviour))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +98,10 @@ class Frame(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Operator(Wire):
-    """A node of the plan. `op` is a name to show; which further fields it has, and what `columns` holds, depends on its behaviour."""
+    """A node of the plan. `op` is a name to show; which further fields it has, and what `columns` holds, depends on its behaviour.
+
+    `optional` are the places of the inputs of which a row of a join may have none.
+    """
 
     id: int
     op: str
@@ -120,21 +125,12 @@ class Operator(Wire):
     @cached_property
     def behaviour(self) -> Behaviour:
         """What it does with rows; `OPAQUE` also where that is not known."""
-        return self._resolved[0] or Behaviour.OPAQUE
+        return Behaviour.OPAQUE if self.stated is None or self.unknown else Behaviour(self.stated)
 
     @property
     def unknown(self) -> bool:
-        """Whether neither the manifest nor this release tells what it does."""
-        return self._resolved[0] is None
-
-    @property
-    def optional_inputs(self) -> tuple[int, ...]:
-        """The places of the inputs of which a row of this join may have none."""
-        return self._resolved[1]
-
-    @cached_property
-    def _resolved(self) -> tuple[Behaviour | None, tuple[int, ...]]:
-        return behaviour_of(self.stated, self.op, self.how, self.optional)
+        """Whether it does not state what it does, or states what this release does not know."""
+        return self.stated not in _KNOWN
 
     @property
     def label(self) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Self
 from uuid import UUID
 
 from headwater.errors import InvalidCaptureError
-from headwater.graph.associations.behaviours import INPUTS, Behaviour
+from headwater.graph.associations.behaviours import INPUTS, Behaviour, assumed
 from headwater.graph.associations.codec import Wire, wrong
 from headwater.graph.associations.expressions import Operator
 from headwater.graph.associations.parts import Application, Boundary, Problem, RunName, SegmentEntry, Sink, Source
@@ -22,6 +22,7 @@ from headwater.graph.associations.parts import Application, Boundary, Problem, R
 FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
 STATUSES = ("complete", "partial", "refused")
 KINDS = ("sink", "group", "window", "match", "semi", "rows", "check")
+_STATES_BEHAVIOURS = 3
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
 _NAMED = 20  # of what there is, in a refusal: a manifest may hold a million operators
 
@@ -60,8 +61,18 @@ class Manifest(Wire):
                 field=f"{path}.format", hint="Upgrade the service before the applications.",
             )  # fmt: skip
         manifest = super().from_json(value, path)
+        if manifest.format < _STATES_BEHAVIOURS:
+            manifest = replace(manifest, operators=tuple(map(_with_behaviour, manifest.operators)))
         _check(manifest, path)
         return manifest
+
+
+def _with_behaviour(operator: Operator) -> Operator:
+    """An operator of an old manifest, with the behaviour that its name is known for."""
+    behaviour, optional = assumed(operator.op, operator.how)
+    if operator.stated is not None or behaviour is None:
+        return operator
+    return replace(operator, stated=str(behaviour), optional=optional)
 
 
 def is_segment_name(name: str) -> bool:
@@ -90,8 +101,9 @@ def _check_capture(capture: str, path: str) -> None:
 
 
 def _check_plan(manifest: Manifest, path: str) -> None:
-    operators = {operator.id for operator in manifest.operators}
-    sources = {source.source for source in manifest.sources}
+    operators = _unique([operator.id for operator in manifest.operators], "operator", "id", f"{path}.operators")
+    sources = _unique([source.source for source in manifest.sources], "source", "source", f"{path}.sources")
+    _unique([boundary.boundary for boundary in manifest.boundaries], "boundary", "boundary", f"{path}.boundaries")
     for index, operator in enumerate(manifest.operators):
         for child in operator.children:
             _known(child, operators, "operator", f"{path}.operators[{index}].children")
@@ -99,8 +111,7 @@ def _check_plan(manifest: Manifest, path: str) -> None:
             _known(subquery, operators, "operator", f"{path}.operators[{index}].subqueries")
         if operator.behaviour is Behaviour.SOURCE:
             _known(operator.source, sources, "source", f"{path}.operators[{index}].source")
-        if operator.stated is not None:
-            _check_inputs(operator, f"{path}.operators[{index}]")
+        _check_inputs(operator, f"{path}.operators[{index}]")
     try:
         TopologicalSorter({operator.id: operator.inputs for operator in manifest.operators}).prepare()
     except CycleError as error:
@@ -115,7 +126,7 @@ def _check_plan(manifest: Manifest, path: str) -> None:
 
 
 def _check_inputs(operator: Operator, path: str) -> None:
-    """An operator that states its behaviour has the inputs that go with it: traces rely on them."""
+    """An operator has the inputs that go with it: traces rely on them."""
     least, most = INPUTS[operator.behaviour]
     count = len(operator.children)
     if count < least or (most is not None and count > most):
@@ -139,6 +150,19 @@ def _check_segments(manifest: Manifest, path: str) -> None:
 def _one_of(value: str, choices: tuple[str, ...], path: str) -> None:
     if value not in choices:
         raise wrong(path, f"one of {', '.join(choices)}", value)
+
+
+def _unique(numbers: list[int], what: str, field: str, path: str) -> set[int]:
+    """The numbers of a list's members: two members of one number would be taken for each other."""
+    seen: dict[int, int] = {}
+    for index, number in enumerate(numbers):
+        if number in seen:
+            raise InvalidCaptureError(
+                f"{path}[{index}].{field} is {number}, which is that of {path}[{seen[number]}]; each {what} has a number of its own.",
+                field=f"{path}[{index}].{field}",
+            )
+        seen[number] = index
+    return set(seen)
 
 
 def _known(value: int | None, known: Collection[int], what: str, path: str) -> None:

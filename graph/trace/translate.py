@@ -101,7 +101,7 @@ class Translator:
             return self.sql(definition.expr, self._plan.children(operator)[0])
         for side, child in enumerate(self._seen(operator)):
             if (found := self._find(attr, child)) is not None:
-                return self._if_present(found, child) if side in operator.optional_inputs else found
+                return self._if_present(found, child) if side in operator.optional else found
         return None
 
     def _column(self, attr: int, scan: Operator) -> str | None:

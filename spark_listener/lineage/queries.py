@@ -134,7 +134,6 @@ def manifest_of(
     """The manifest of a capture of which the JVM, or a recording in Python, gave the parts. `segments`: local folder of its segments."""
     manifest = dict(parts)
     manifest |= {
-        "format": parts.get("format", 2),
         "run": {"namespace": run.namespace, "job": run.job, "runId": run.run_id},
         "application": {"id": context.application_id, "name": redact(context.application_name), "spark": context.spark_version},
         "started": started,

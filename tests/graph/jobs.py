@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headwater.graph.associations import NONE, Manifest, pack
-from headwater.graph.associations.behaviours import behaviour_of
+from headwater.graph.associations.behaviours import assumed
 from headwater.graph.associations.references import ORDINAL_MASK
 from headwater.graph.associations.writer import segment
 from headwater.graph.records import AssociationStore, block_of
@@ -307,7 +307,7 @@ class Job:
     def _operator(self, op: str, children: Sequence[int], **more: Any) -> int:
         identifier = len(self.operators) + 1
         if self.states_behaviours:
-            behaviour, optional = behaviour_of(None, op, more.get("how"), ())
+            behaviour, optional = assumed(op, more.get("how"))
             op, more = f"Step{identifier}", {**more, "behaviour": str(behaviour), "optional": list(optional)}
         self.operators[identifier] = {"id": identifier, "op": op, "children": list(children), **more}
         return identifier

@@ -60,12 +60,12 @@ def relation_of(plan: Plan, translator: Translator, operator: Operator) -> Relat
     if operator.condition is None or len(inputs) != 2:
         raise Untranslatable(operator.label)
     condition = translator.condition(operator)
-    if does is Behaviour.JOIN and not operator.optional_inputs:
+    if does is Behaviour.JOIN and not operator.optional:
         return Relation(f"({inputs[0].sql} JOIN {inputs[1].sql} ON {condition})", [*inputs[0].conditions, *inputs[1].conditions], scans)
-    if does is Behaviour.JOIN and operator.optional_inputs == (1,):
+    if does is Behaviour.JOIN and operator.optional == (1,):
         on = " AND ".join([condition, *inputs[1].conditions])  # what the right side lacks leaves the row of the left
         return Relation(f"({inputs[0].sql} LEFT JOIN {inputs[1].sql} ON {on})", inputs[0].conditions, scans)
-    if does in _EXISTS and not operator.optional_inputs:
+    if does in _EXISTS and not operator.optional:
         matches = Relation(inputs[1].sql, [*inputs[1].conditions, condition], inputs[1].scans)
         kept = f"{_EXISTS[does]} (SELECT 1 FROM {matches.sql}{matches.where})"
         return Relation(inputs[0].sql, [*inputs[0].conditions, kept], scans)

@@ -18,6 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 
 /** The manifest of a capture, as far as the driver's JVM knows it (docs: capture format, section 3). */
 public final class Manifest {
+    private static final int FORMAT = 3; // of which operators state their behaviour
+
     private Manifest() {}
 
     /** Never throws: what cannot be told of a query is a fault that its manifest names, and gives no lineage. */
@@ -86,6 +88,7 @@ public final class Manifest {
     private static Map head(Capture capture, PlanDescription description, long execution) {
         Map plan = description.parts();
         Map result = new LinkedHashMap();
+        result.put("format", Integer.valueOf(FORMAT));
         result.put("capture", capture.id);
         result.put("execution", Long.valueOf(execution));
         result.put("sources", plan.get("sources"));

@@ -6,6 +6,7 @@ import headwater.rewrite.core.Inputs;
 import headwater.rewrite.families.Families;
 import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
@@ -101,6 +102,12 @@ public final class PlanDescription {
         return result;
     }
 
+    private static void state(Map operator, String behaviour) {
+        if (behaviour != null) {
+            operator.put("behaviour", behaviour);
+        }
+    }
+
     private int visit(LogicalPlan node) {
         int id = operators.size();
         Map operator = new LinkedHashMap();
@@ -116,6 +123,7 @@ public final class PlanDescription {
             } else {
                 family.describe(node, operator, expressions, sources);
             }
+            state(operator, operator.containsKey("source") ? Behaviour.SOURCE : family == null ? null : family.behaviour(node));
             if (Materialized.reads(node)) {
                 caches.add(new CachedPlans.Place(operator, node));
             }
@@ -212,6 +220,7 @@ public final class PlanDescription {
             operator.put("id", Integer.valueOf(operators.size()));
             operator.put("op", "ScalarSubquery");
             operator.put("text", "ScalarSubquery");
+            operator.put("behaviour", Behaviour.PASSES);
             List columns = OperatorText.columns(plan);
             columns.addAll(expressions.fields(plan));
             operator.put("columns", columns);

@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -23,6 +24,7 @@ final class SinkText {
         }
         DataWritingCommand write = (DataWritingCommand) command;
         operator.put("op", "Write");
+        operator.put("behaviour", Behaviour.PASSES);
         List columns = new ArrayList();
         List written = new ArrayList();
         List output = Scala.list(write.query().output());

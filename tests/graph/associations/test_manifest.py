@@ -8,6 +8,7 @@ import pytest
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Behaviour, Manifest, Operator
+from headwater.graph.associations.manifest import FORMATS
 
 GIVEN: dict[str, Any] = {
     "format": 1,
@@ -70,18 +71,46 @@ def test_every_format_is_read() -> None:
     assert [Manifest.from_json(changed("format", number)).format for number in (1, 2, 3)] == [1, 2, 3]
 
 
-def test_an_operator_is_what_it_states_else_what_its_name_is_known_for() -> None:
-    stated = Manifest.from_json(changed("operators.0", {"id": 1, "op": "Quill", "behaviour": "defines", "children": [2]})).operators[0]
+def operator_of(number: int, operator: dict[str, Any]) -> Operator:
+    """The first operator of a manifest of this format."""
+    return Manifest.from_json({**changed("operators.0", {"id": 1, "children": [2], **operator}), "format": number}).operators[0]
+
+
+@pytest.mark.parametrize("number", FORMATS)
+def test_an_operator_is_what_it_states(number) -> None:
+    stated = operator_of(number, {"op": "Sort", "behaviour": "defines"})
     assert (stated.behaviour, stated.unknown) == (Behaviour.DEFINES, False)
+
+
+def test_what_an_operator_of_an_old_manifest_does_is_told_by_its_name() -> None:
     assert [operator.behaviour for operator in Manifest.from_json(GIVEN).operators] == [Behaviour.PASSES, Behaviour.SOURCE]
-    assert Operator(id=1, op="Join", how="left outer", children=(2, 3)).optional_inputs == (1,)
+    joined = operator_of(2, {"op": "Join", "how": "left outer", "children": [2, 2]})
+    assert (joined.behaviour, joined.optional) == (Behaviour.JOIN, (1,))
 
 
+def test_the_name_of_an_operator_tells_nothing_where_manifests_state_what_it_does() -> None:
+    read = operator_of(3, {"op": "Sort"})
+    assert (read.behaviour, read.unknown) == (Behaviour.OPAQUE, True)
+
+
+@pytest.mark.parametrize("number", FORMATS)
 @pytest.mark.parametrize("operator", [{"op": "Quill"}, {"op": "Sort", "behaviour": "shuffles"}, {"op": "Join", "how": "left lateral"}])
-def test_what_an_operator_does_is_opaque_where_nobody_tells(operator) -> None:
-    read = Operator.from_json({"id": 1, "children": [2], **operator})
+def test_what_an_operator_does_is_opaque_where_nobody_tells(number, operator) -> None:
+    read = operator_of(number, operator)
     assert (read.behaviour, read.unknown) == (Behaviour.OPAQUE, True)
     assert read.to_json().get("behaviour") == operator.get("behaviour")
+
+
+@pytest.mark.parametrize(("part", "name", "message"), [
+    ("operators", "id", r"\$\.operators\[2\]\.id is 1, which is that of \$\.operators\[0\]; each operator has a number of its own\."),
+    ("sources", "source", r"\$\.sources\[1\]\.source is 0, which is that of \$\.sources\[0\]"),
+    ("boundaries", "boundary", r"\$\.boundaries\[1\]\.boundary is 0, which is that of \$\.boundaries\[0\]"),
+])  # fmt: skip
+def test_two_of_one_number_are_refused(part, name, message) -> None:
+    twice = {**GIVEN, part: [*GIVEN[part], {**GIVEN[part][0]}]}
+    with pytest.raises(InvalidCaptureError, match=message) as caught:
+        Manifest.from_json(twice)
+    assert caught.value.field == f"$.{part}[{len(GIVEN[part])}].{name}"
 
 
 @pytest.mark.parametrize(

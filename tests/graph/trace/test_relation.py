@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.graph.associations import Application, Expression, Manifest, Operator, RunName
+from headwater.graph.associations.behaviours import assumed
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.plan import Plan
 from headwater.graph.trace.recomputed.relation import RelationTranslator, relation_of
@@ -23,9 +24,15 @@ Row = tuple[int | None, int | None]
 Pair = tuple[int | None, int | None]  # the numbers of a left and of a right record
 
 
+def _operator(**fields: Any) -> Operator:
+    """An operator that states what the table says of its name."""
+    behaviour, optional = assumed(fields["op"], fields.get("how"))
+    return Operator(**fields, stated=str(behaviour), optional=optional)
+
+
 def _scan(scan: int) -> Operator:
     columns = tuple({"attr": 10 * scan + place, "name": name, "type": "bigint"} for place, name in ((1, "k"), (2, "v")))
-    return Operator(id=scan, op="Scan", source=scan, columns=columns)
+    return _operator(id=scan, op="Scan", source=scan, columns=columns)
 
 
 def _attr(attr: int) -> Expression:
@@ -89,12 +96,12 @@ def _small(value: int | None) -> bool:
 @settings(max_examples=60)
 @given(left=ROWS, right=ROWS, filtered=st.sets(st.sampled_from(["left", "right", "above"])))
 def test_a_join_has_the_rows_of_nested_loops(how: str, left: list[Row], right: list[Row], filtered: set[str]) -> None:
-    above = [Operator(id=9, op="Filter", children=(8,), condition=SMALL[12])] if "above" in filtered else []
+    above = [_operator(id=9, op="Filter", children=(8,), condition=SMALL[12])] if "above" in filtered else []
     sides = {"left": (LEFT, 12), "right": (RIGHT, 22)}
-    filters = [Operator(id=scan + 5, op="Filter", children=(scan,), condition=SMALL[attr])
+    filters = [_operator(id=scan + 5, op="Filter", children=(scan,), condition=SMALL[attr])
                for side, (scan, attr) in sides.items() if side in filtered]  # fmt: skip
     below = tuple(scan + 5 if side in filtered else scan for side, (scan, _) in sides.items())
-    join = Operator(id=8, op="Join", children=below, how=how, condition=KEYS)
+    join = _operator(id=8, op="Join", children=below, how=how, condition=KEYS)
     kept = [n for n, (_, v) in enumerate(left) if "left" not in filtered or _small(v)]
     others = [n for n, (_, v) in enumerate(right) if "right" not in filtered or _small(v)]
     rows = _joined(how, kept, others, lambda mine, other: left[mine][0] is not None and left[mine][0] == right[other][0])
@@ -105,8 +112,8 @@ def test_a_join_has_the_rows_of_nested_loops(how: str, left: list[Row], right: l
 @settings(max_examples=60)
 @given(left=ROWS, right=ROWS)
 def test_what_an_outer_join_lacks_is_null_in_a_filter_above_it(left: list[Row], right: list[Row]) -> None:
-    join = Operator(id=8, op="Join", children=(LEFT, RIGHT), how="left outer", condition=KEYS)
-    absent = Operator(id=9, op="Filter", children=(8,), condition=_compare("isnull", _attr(22)))
+    join = _operator(id=8, op="Join", children=(LEFT, RIGHT), how="left outer", condition=KEYS)
+    absent = _operator(id=9, op="Filter", children=(8,), condition=_compare("isnull", _attr(22)))
     rows = _joined("left outer", range(len(left)), range(len(right)), lambda a, b: left[a][0] is not None and left[a][0] == right[b][0])
     expected = [row for row in rows if row[1] is None or right[row[1]][1] is None]
     assert _found(_plan(absent, join), {LEFT: left, RIGHT: right}) == expected
@@ -114,10 +121,10 @@ def test_what_an_outer_join_lacks_is_null_in_a_filter_above_it(left: list[Row], 
 
 @pytest.mark.parametrize("how", ["left semi", "left anti"])
 def test_columns_above_a_join_that_gives_its_left_side_alone_are_not_those_of_its_right_side(how: str) -> None:
-    again = Operator(id=3, op="Scan", source=3, columns=_scan(RIGHT).columns)  # the same table, by the same numbers
-    kept = Operator(id=7, op="Join", children=(LEFT, RIGHT), how=how, condition=KEYS)
-    join = Operator(id=8, op="Join", children=(7, 3), how="inner", condition=_compare("=", _attr(12), _attr(21)))
-    plan = _plan(Operator(id=9, op="Filter", children=(8,), condition=SMALL[22]), join, kept, again)
+    again = _operator(id=3, op="Scan", source=3, columns=_scan(RIGHT).columns)  # the same table, by the same numbers
+    kept = _operator(id=7, op="Join", children=(LEFT, RIGHT), how=how, condition=KEYS)
+    join = _operator(id=8, op="Join", children=(7, 3), how="inner", condition=_compare("=", _attr(12), _attr(21)))
+    plan = _plan(_operator(id=9, op="Filter", children=(8,), condition=SMALL[22]), join, kept, again)
     translator = RelationTranslator(plan, [scan for scan in plan.operators.values() if scan.op == "Scan"])
     relation = relation_of(plan, translator, plan.operators[9])
     exists, small = relation.conditions
@@ -132,20 +139,20 @@ def test_a_projection_adds_nothing_and_its_columns_are_those_below() -> None:
         "id": 7, "op": "Project", "children": [LEFT],
         "defines": [{"attr": 30, "name": "w", "type": "bigint", "expr": {"fn": "attr", "attr": 12, "type": "bigint"}}],
     }, "$")  # fmt: skip
-    kept = Operator(id=9, op="Filter", children=(7,), condition=_compare("isnotnull", _attr(30)))
+    kept = _operator(id=9, op="Filter", children=(7,), condition=_compare("isnotnull", _attr(30)))
     assert _found(_plan(kept, made), {LEFT: [(1, 1), (2, None), (None, 3)]}) == [(0,), (2,)]
 
 
 @pytest.mark.parametrize(
     "operator",
     [
-        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="full outer", condition=KEYS, text="Join FullOuter"),
-        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="right outer", condition=KEYS, text="Join RightOuter"),
-        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="inner", text="Join Inner"),
-        Operator(id=8, op="Join", children=(LEFT, RIGHT), how="existence", condition=KEYS, text="Join Existence"),
-        Operator(id=8, op="Union", children=(LEFT, RIGHT), text="Union"),
-        Operator(id=8, op="GlobalLimit", children=(LEFT,), text="GlobalLimit 3"),
-        Operator(id=8, op="Filter", children=(LEFT,), text="Filter of nothing that is known"),
+        _operator(id=8, op="Join", children=(LEFT, RIGHT), how="full outer", condition=KEYS, text="Join FullOuter"),
+        _operator(id=8, op="Join", children=(LEFT, RIGHT), how="right outer", condition=KEYS, text="Join RightOuter"),
+        _operator(id=8, op="Join", children=(LEFT, RIGHT), how="inner", text="Join Inner"),
+        _operator(id=8, op="Join", children=(LEFT, RIGHT), how="existence", condition=KEYS, text="Join Existence"),
+        _operator(id=8, op="Union", children=(LEFT, RIGHT), text="Union"),
+        _operator(id=8, op="GlobalLimit", children=(LEFT,), text="GlobalLimit 3"),
+        _operator(id=8, op="Filter", children=(LEFT,), text="Filter of nothing that is known"),
     ],
     ids=lambda operator: operator.text,
 )

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from pyarrow import orc
 from pyspark.sql import DataFrame, SparkSession
 
 from bench.truth.published import publish
+from headwater.graph.associations.behaviours import assumed
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
 from headwater.graph.trace.pairs import trace_pairs
@@ -194,10 +195,19 @@ def write(bridge: Bridge, segments: Path, tmp_path: Path) -> Run:
         events = bridge.drain(1000)
         assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
         (end,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
+        _check_behaviours(end["plan"]["operators"])
         complete = end["capture"] and end["capture"]["status"] == "complete"
         return Captured(end, target, Lineage(end["capture"], segments) if complete else None)
 
     return run
+
+
+def _check_behaviours(operators: Sequence[Mapping[str, Any]]) -> None:
+    """Each operator states what traces took it for before manifests said so, by its name."""
+    for operator in operators:
+        behaviour, optional = assumed(operator["op"], operator.get("how"))
+        stated = (operator.get("behaviour"), tuple(operator.get("optional", ())))
+        assert stated == (behaviour, optional), operator
 
 
 _ALONE = 6  # rows at most that are also asked for one by one

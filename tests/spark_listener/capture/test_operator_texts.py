@@ -1,4 +1,4 @@
-"""How each operator is described: word for word as it was, whichever family says it.
+"""How each operator is described: word for word as it was, whichever family says it; and what it states that it does.
 
 `GOLDEN=write` writes the file anew; look at its difference before it is committed.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.graph.associations.behaviours import Behaviour, assumed
 from headwater.spark_listener.capture import Bridge
 from tests.spark_listener.capture.plans import descriptions, prepare
 
@@ -33,3 +34,12 @@ def test_operators_are_described_word_for_word(spark: SparkSession, bridge: Brid
     for name, description in found.items():
         assert description == wanted[name], name
         assert json.dumps(description) == json.dumps(wanted[name]), f"{name}: in another order"
+
+
+def test_every_behaviour_is_stated() -> None:
+    wanted = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    operators = [operator for description in wanted.values() for operator in description["operators"]]
+    assert {operator.get("behaviour") for operator in operators} == {*map(str, Behaviour), None}
+    for operator in operators:
+        behaviour, optional = assumed(operator["op"], operator.get("how"))
+        assert (operator.get("behaviour"), tuple(operator.get("optional", ()))) == (behaviour, optional), operator

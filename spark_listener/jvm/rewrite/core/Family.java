@@ -22,6 +22,11 @@ public abstract class Family {
         return takes(node);
     }
 
+    /** What a row of the operator is made of, a word of Behaviour, by which traces go. Null: this family does not tell, and an answer says so. */
+    public String behaviour(LogicalPlan node) {
+        return null;
+    }
+
     /** Puts what an operator reads and defines into its part of the manifest, which has the operator's name and text already. */
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
         OperatorText.plain(node, operator, sources);

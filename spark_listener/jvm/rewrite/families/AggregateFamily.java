@@ -13,6 +13,7 @@ import headwater.rewrite.recomputed.Recomputable;
 import headwater.rewrite.recomputed.RecomputedGroups;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
@@ -98,6 +99,10 @@ public final class AggregateFamily extends Family {
         columns.add(reference.toAttribute());
         LogicalPlan tapped = Rewriter.tapped(renewed, values, rewriter.capture.sink(boundary));
         return new HiddenProject(Scala.seq(columns), tapped, aggregate);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.GROUP;
     }
 
     public boolean describes(LogicalPlan node) {

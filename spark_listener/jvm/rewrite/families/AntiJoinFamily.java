@@ -6,6 +6,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.subqueries.ExistenceUse;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import java.util.ArrayList;
@@ -38,6 +39,10 @@ public final class AntiJoinFamily extends Family {
         children.add(left.plan);
         children.add(rewriter.capture.repeatedSides().unfollowed(join.right(), rewriter));
         return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), left.hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.ABSENCE;
     }
 
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {

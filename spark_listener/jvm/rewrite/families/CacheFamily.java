@@ -10,6 +10,7 @@ import headwater.rewrite.kept.Caches;
 import headwater.rewrite.kept.Materialized;
 import headwater.rewrite.nodes.HiddenCache;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import java.util.ArrayList;
@@ -37,6 +38,10 @@ public final class CacheFamily extends Family {
         List hidden = new ArrayList();
         hidden.add(row);
         return new Rewritten(HiddenCache.of(relation, Scala.seq(output)), hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.KEPT;
     }
 
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {

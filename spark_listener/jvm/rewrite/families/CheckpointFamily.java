@@ -9,6 +9,7 @@ import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.kept.Checkpoints;
 import headwater.rewrite.kept.Materialized;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import java.util.ArrayList;
@@ -37,6 +38,10 @@ public final class CheckpointFamily extends Family {
         List hidden = new ArrayList();
         hidden.add(row);
         return new Rewritten(whole, hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.KEPT;
     }
 
     /** Of a checkpoint that was not captured nothing more is known than of a leaf. */

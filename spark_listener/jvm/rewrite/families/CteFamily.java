@@ -5,7 +5,9 @@ import headwater.rewrite.core.Inputs;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
@@ -25,5 +27,13 @@ public final class CteFamily extends Family {
         Rewritten plan = rewriter.rewrite(with.plan());
         rewriter.jump(operator + Inputs.size(node));
         return new Rewritten(with.copy(plan.plan, Scala.seq(definitions)), plan.hidden);
+    }
+
+    public boolean describes(LogicalPlan node) {
+        return takes(node) || node instanceof CTERelationDef;
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.PASSES;
     }
 }

@@ -6,6 +6,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenExpand;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
@@ -52,6 +53,10 @@ public final class ExpandFamily extends Family {
         List hidden = new ArrayList(child.hidden);
         hidden.add(new HiddenColumn(branch, operator, HiddenColumn.BRANCH));
         return new Rewritten(new HiddenExpand(Scala.seq(renewed), Scala.seq(output), child.plan, expand), hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.BRANCHES;
     }
 
     public boolean describes(LogicalPlan node) {

@@ -6,6 +6,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Nodes;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
@@ -56,6 +57,10 @@ public final class GenerateFamily extends Family {
             }
         }
         return Scala.seq(result);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.GENERATES;
     }
 
     public boolean describes(LogicalPlan node) {

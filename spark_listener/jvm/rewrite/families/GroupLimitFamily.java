@@ -9,6 +9,7 @@ import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.KeyHash;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
+import headwater.text.Behaviour;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -98,5 +99,9 @@ public final class GroupLimitFamily extends Family {
         Rewritten child = rewriter.rewrite(limit.child());
         LogicalPlan tapped = tapped(child, Scala.list(limit.partitionSpec()), boundary, rewriter);
         return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) tapped)), child.hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.PASSES;
     }
 }

@@ -6,6 +6,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import java.util.ArrayList;
@@ -46,6 +47,10 @@ public final class JoinFamily extends Family {
             || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$
             || type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$
             || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$;
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return putsOutBoth((Join) node) ? Behaviour.JOIN : null;
     }
 
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {

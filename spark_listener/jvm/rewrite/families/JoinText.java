@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 
 /** A join of any kind in a manifest: how it joins, what it reads, its condition. */
@@ -16,6 +17,10 @@ final class JoinText {
 
     static void describe(Join join, Map operator, ExpressionText expressions) {
         operator.put("how", SemiJoinKeys.how(join.joinType()));
+        List optional = optional(join.joinType());
+        if (!optional.isEmpty()) {
+            operator.put("optional", optional);
+        }
         if (join.joinType() instanceof ExistenceJoin) {
             List exists = new ArrayList(); // the column that says whether a row has a match
             exists.add(OperatorText.named(((ExistenceJoin) join.joinType()).exists()));
@@ -25,5 +30,19 @@ final class JoinText {
         if (join.condition().isDefined()) {
             operator.put("condition", expressions.outermost((Expression) join.condition().get()));
         }
+    }
+
+    /** The places of the inputs of which a row of the join may have none. */
+    private static List optional(JoinType type) {
+        boolean full = type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$;
+        List result = new ArrayList();
+        if (full || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$) {
+            result.add(Integer.valueOf(0));
+        }
+        if (full || type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$
+            || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$ || type instanceof ExistenceJoin) {
+            result.add(Integer.valueOf(1));
+        }
+        return result;
     }
 }

@@ -3,6 +3,7 @@ package headwater.rewrite.families;
 import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
+import headwater.text.Behaviour;
 import java.util.ArrayList;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -17,5 +18,9 @@ public final class LeafFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         return new Rewritten(node, new ArrayList());
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.CONSTANT;
     }
 }

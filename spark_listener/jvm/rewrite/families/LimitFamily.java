@@ -5,6 +5,7 @@ import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
@@ -57,5 +58,9 @@ public final class LimitFamily extends Family {
             }
         }
         return false;
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.PASSES;
     }
 }

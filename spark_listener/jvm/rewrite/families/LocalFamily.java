@@ -8,6 +8,7 @@ import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenLocalRelation;
 import headwater.shim.Scala;
 import headwater.source.LocalRows;
+import headwater.text.Behaviour;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -45,5 +46,9 @@ public final class LocalFamily extends Family {
         hidden.add(row);
         LogicalPlan renewed = new HiddenLocalRelation(Scala.seq(output), Scala.seq(numbered), false, relation.stream(), relation);
         return new Rewritten(renewed, hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.CONSTANT;
     }
 }

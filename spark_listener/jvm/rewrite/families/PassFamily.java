@@ -6,6 +6,7 @@ import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.subqueries.DynamicPruning;
 import headwater.rewrite.subqueries.ExistenceFilter;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
@@ -36,6 +37,10 @@ public final class PassFamily extends Family {
         }
         LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
         return new Rewritten(renewed, child.hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return node instanceof Filter ? Behaviour.FILTER : Behaviour.PASSES;
     }
 
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {

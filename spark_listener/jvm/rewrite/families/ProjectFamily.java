@@ -5,6 +5,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
@@ -26,6 +27,10 @@ public final class ProjectFamily extends Family {
         List columns = Scala.list(project.projectList());
         columns.addAll(child.attributes());
         return new Rewritten(new HiddenProject(Scala.seq(columns), child.plan, node), child.hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.DEFINES;
     }
 
     public boolean describes(LogicalPlan node) {

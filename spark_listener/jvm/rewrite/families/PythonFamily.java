@@ -4,6 +4,7 @@ import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
@@ -27,6 +28,10 @@ public final class PythonFamily extends Family {
         Rewriter.checkArguments(node);
         Rewritten child = rewriter.rewrite((LogicalPlan) node.children().apply(0));
         return new Rewritten((LogicalPlan) node.withNewChildren(Scala.seq((Object) child.plan)), child.hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.DEFINES;
     }
 
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {

@@ -13,6 +13,7 @@ import headwater.rewrite.recomputed.RecomputedInput;
 import headwater.shim.Scala;
 import headwater.tap.RowReference;
 import headwater.tap.SegmentSpec;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import java.util.ArrayList;
@@ -114,6 +115,10 @@ public final class SemiJoinFamily extends Family {
         }
         boundary.hidden(side, result);
         return result;
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.MATCH;
     }
 
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {

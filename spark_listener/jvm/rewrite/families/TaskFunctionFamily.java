@@ -8,6 +8,7 @@ import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
+import headwater.text.Behaviour;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -56,5 +57,9 @@ public final class TaskFunctionFamily extends Family {
 
     private static Expression partition() {
         return Cast$.MODULE$.apply(new SparkPartitionID(), DataTypes.LongType, false);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.OPAQUE;
     }
 }

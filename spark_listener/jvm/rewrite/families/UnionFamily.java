@@ -6,6 +6,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
@@ -57,6 +58,10 @@ public final class UnionFamily extends Family {
             hidden.add(((HiddenColumn) slots.get(slot)).as((Attribute) output.get(first + slot)));
         }
         return new Rewritten(union, hidden);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.UNION;
     }
 
     /** Each column of a union is that of one branch or another: the function `union` over the branches' attributes. */

@@ -11,6 +11,7 @@ import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.tap.RowReference;
 import headwater.tap.SegmentSpec;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import java.util.ArrayList;
@@ -135,6 +136,10 @@ public final class WindowFamily extends Family {
         Alias alias = Rewriter.alias(new WindowExpression(count, specification), "frame");
         expressions.add(alias);
         return alias.toAttribute();
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.WINDOW;
     }
 
     public boolean describes(LogicalPlan node) {
