@@ -55,6 +55,13 @@ def test_folders_use_each_other_as_the_architecture_says(root: Path) -> None:
     assert _arrows(_sources(root)) == told
 
 
+def test_nothing_below_the_families_knows_a_family(root: Path) -> None:
+    """A new family is a new file and a line in their list: what they are made of asks for one by `FamilyList`."""
+    rooms = {path: text for path, text in _sources(root).items() if path.parts[:1] == ("rewrite",) and path.parts[1] != "families"}
+    assert len(rooms) > 50
+    assert not [path for path, text in rooms.items() if "headwater.rewrite.families." in _ASIDE.sub(" ", text)]
+
+
 def test_no_folder_uses_itself_by_way_of_others(root: Path) -> None:
     graphlib.TopologicalSorter(_arrows(_sources(root))).prepare()  # raises where there is a circle
 

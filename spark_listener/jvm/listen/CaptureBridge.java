@@ -6,6 +6,7 @@ import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Captures;
 import headwater.rewrite.core.ReadableRoots;
+import headwater.rewrite.families.Families;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
 import headwater.source.HadoopFiles;
@@ -40,7 +41,7 @@ public final class CaptureBridge {
         ReadableRoots.state(new ArrayList(readable));
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
-        rule = records ? new CaptureRule(captures) : null;
+        rule = records ? new CaptureRule(captures, new Families()) : null;
         context.addSparkListener(events);
     }
 

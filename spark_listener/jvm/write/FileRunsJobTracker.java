@@ -9,9 +9,9 @@ import scala.collection.immutable.Map;
 public final class FileRunsJobTracker extends BasicWriteJobStatsTracker {
     private final SerializableConfiguration conf;
     private final String output;
-    private final LineCheck check;
+    private final RowCheck check;
 
-    public FileRunsJobTracker(SerializableConfiguration conf, Map metrics, String output, LineCheck check) {
+    public FileRunsJobTracker(SerializableConfiguration conf, Map metrics, String output, RowCheck check) {
         super(conf, metrics);
         this.conf = conf;
         this.output = output;

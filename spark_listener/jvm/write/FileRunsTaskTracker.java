@@ -29,13 +29,13 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
     private final WriteTaskStatsTracker original;
     private final Configuration conf;
     private final String output;
-    private final LineCheck check; // null: the format's records need none
+    private final RowCheck check;
     private final FileRuns runs = new FileRuns();
     private final Map numbers = new HashMap(); // staged path -> Integer
     private String currentPath;
     private int current;
 
-    FileRunsTaskTracker(WriteTaskStatsTracker original, Configuration conf, String output, LineCheck check) {
+    FileRunsTaskTracker(WriteTaskStatsTracker original, Configuration conf, String output, RowCheck check) {
         this.original = original;
         this.conf = conf;
         this.output = output;
@@ -71,7 +71,7 @@ final class FileRunsTaskTracker implements WriteTaskStatsTracker {
             current = number.intValue();
         }
         runs.row(current);
-        String problem = check == null ? null : check.problem(row);
+        String problem = check.problem(row);
         if (problem != null) {
             runs.fail(problem);
         }

@@ -1,9 +1,11 @@
 package headwater.write;
 
+import headwater.shim.Scala;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.execution.datasources.BasicWriteJobStatsTracker;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
@@ -17,7 +19,14 @@ import scala.collection.immutable.Seq;
  * command makes its tracker itself; javac would reject it, Janino does not check what the bytecode verifier does not.
  */
 public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
-    public TrackedInsert(InsertIntoHadoopFsRelationCommand command, LogicalPlan query) {
+    private static final TreeNodeTag CHECK = new TreeNodeTag("headwater.row.check"); // goes along when Spark copies the node, as a field would not
+
+    public TrackedInsert(InsertIntoHadoopFsRelationCommand command, LogicalPlan query, RowCheck check) {
+        this(command, query);
+        setTagValue(CHECK, check);
+    }
+
+    private TrackedInsert(InsertIntoHadoopFsRelationCommand command, LogicalPlan query) {
         this(
             command.outputPath(), command.staticPartitions(), command.ifPartitionNotExists(), command.partitionColumns(), command.bucketSpec(),
             command.fileFormat(), command.options(), query, command.mode(), command.catalogTable(), command.fileIndex(), command.outputColumnNames());
@@ -32,7 +41,9 @@ public final class TrackedInsert extends InsertIntoHadoopFsRelationCommand {
     }
 
     public BasicWriteJobStatsTracker basicWriteJobStatsTracker(Configuration conf) {
-        return new FileRunsJobTracker(new SerializableConfiguration(conf), metrics(), outputPath().toString(), LineCheck.of(this));
+        RowCheck check = (RowCheck) Scala.orNull(getTagValue(CHECK));
+        return new FileRunsJobTracker(
+            new SerializableConfiguration(conf), metrics(), outputPath().toString(), check == null ? new RowCheck.Unknown() : check);
     }
 
     public InsertIntoHadoopFsRelationCommand withNewChildInternal(LogicalPlan query) {

@@ -46,6 +46,7 @@ public final class Capture implements SessionOptions {
     private final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
     private final String parquetNames = namesInParquet();
     public final String folder; // of its segments
+    public final FamilyList families;
     public final TraceBudget derived; // what traces find again
     private LogicalPlan written; // null: that of the execution is
     private int below; // plans that made the rows of caches and checkpoints that are read, once for each place
@@ -70,15 +71,18 @@ public final class Capture implements SessionOptions {
     }
 
     /** Of a query. */
-    public Capture(LogicalPlan original, String segments, double budget) {
-        this(original, segments, budget, null, false);
+    Capture(LogicalPlan original, Captures all, FamilyList families) {
+        this(original, all, families, null, false);
     }
 
     /** `kept`: of rows that are cached or checkpointed, for whichever queries read them. `written`: null where it is not known. */
-    Capture(LogicalPlan original, String segments, double budget, LogicalPlan written, boolean kept) {
+    Capture(LogicalPlan original, Captures all, FamilyList families, LogicalPlan written, boolean kept) {
         this.reports = new Reports(kept);
         this.original = original;
         this.written = written;
+        this.families = families;
+        double budget = all.budget();
+        String segments = all.segments();
         this.derived = new TraceBudget(budget > 0.0 && Listings.differ(original) ? 0.0 : budget);
         this.folder = segments.endsWith("/") ? segments + id : segments + "/" + id;
     }

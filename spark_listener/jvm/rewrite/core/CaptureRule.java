@@ -16,9 +16,11 @@ public final class CaptureRule extends Rule {
     private static final TreeNodeTag SEEN = new TreeNodeTag("headwater.seen"); // the batch runs to a fixed point
 
     private final Captures captures;
+    private final FamilyList families;
 
-    public CaptureRule(Captures captures) {
+    public CaptureRule(Captures captures, FamilyList families) {
         this.captures = captures;
+        this.families = families;
     }
 
     public String ruleName() {
@@ -48,7 +50,7 @@ public final class CaptureRule extends Rule {
         }
         plan.setTagValue(SEEN, Boolean.TRUE);
         long began = System.nanoTime();
-        Capture capture = new Capture(plan, captures.segments(), captures.budget());
+        Capture capture = new Capture(plan, captures, families);
         capture.execution = Long.parseLong(execution);
         LogicalPlan result = plan;
         try {
@@ -71,7 +73,7 @@ public final class CaptureRule extends Rule {
     /** What is cached or checkpointed is captured by itself: which queries will read it, and whether any will, is not known yet. */
     private LogicalPlan kept(LogicalPlan plan) {
         Checkpoint checkpoint = Checkpoint.underWay(plan);
-        Capture capture = new Capture(plan, captures.segments(), captures.budget(), checkpoint == null ? null : checkpoint.written(), true);
+        Capture capture = new Capture(plan, captures, families, checkpoint == null ? null : checkpoint.written(), true);
         String reason;
         try {
             LogicalPlan rewritten = CacheRewrite.rewrite(plan, capture);

@@ -1,10 +1,7 @@
 package headwater.rewrite.core;
 
-import headwater.rewrite.families.Families;
-import headwater.rewrite.families.GroupLimitFamily;
 import headwater.rewrite.subqueries.Subqueries;
 import headwater.shim.Scala;
-import headwater.tap.SegmentSpec;
 import headwater.tap.Tap;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -64,23 +61,20 @@ public final class Rewriter {
         limit = operator;
     }
 
-    public boolean isLimited(LogicalPlan node) {
-        return limited == node;
+    /** That limit; null where no window has said so. */
+    public LogicalPlan limited() {
+        return limited;
     }
 
-    /** What a sort gets: recorded, if the sort belongs to a limit of ranks. */
-    public LogicalPlan sorted(LogicalPlan sort, Rewritten child) {
-        if (limited == null || GroupLimitFamily.sortOf(limited) != sort) {
-            return child.plan;
-        }
-        Boundary boundary = boundary(SegmentSpec.GROUP, limit, limited);
-        return GroupLimitFamily.tapped(child, new ArrayList(), boundary, this);
+    /** The number of that limit. */
+    public int limitOperator() {
+        return limit;
     }
 
     public Rewritten rewrite(LogicalPlan node) {
         int operator = number();
         Subqueries subqueries = Subqueries.rewrite(node, this);
-        Family family = Families.of(node);
+        Family family = capture.families.of(node);
         if (family == null) {
             throw new Refused(node.nodeName(), "records are not followed through this operator yet");
         }

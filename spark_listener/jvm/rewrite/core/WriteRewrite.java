@@ -4,6 +4,7 @@ import headwater.rewrite.nodes.HiddenProject;
 import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
+import headwater.write.RowCheck;
 import headwater.write.TrackedInsert;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,13 +57,14 @@ public final class WriteRewrite {
         }
         LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
         LogicalPlan original = new HiddenProject(write.child().output(), tapped, write.child());
-        return new TrackedInsert(command, (LogicalPlan) write.withNewChildren(Scala.seq((Object) original)));
+        RowCheck check = RecordFormats.written(command.fileFormat()).rowCheck(command);
+        return new TrackedInsert(command, (LogicalPlan) write.withNewChildren(Scala.seq((Object) original)), check);
     }
 
     private static void check(InsertIntoHadoopFsRelationCommand command) {
         FileFormat format = command.fileFormat();
         String name = "Write " + format;
-        if (!RecordFormats.writes(format)) {
+        if (RecordFormats.written(format) == null) {
             throw new Refused(name, "records written in this format are not numbered yet");
         }
         if (!(command.query() instanceof WriteFiles)) {

@@ -1,10 +1,8 @@
 package headwater.rewrite.families;
 
-import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
-import headwater.rewrite.subqueries.ExistenceUse;
 import headwater.shim.Scala;
 import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
@@ -12,7 +10,6 @@ import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -24,12 +21,6 @@ public final class AntiJoinFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         return leftOnly((Join) node, rewriter);
-    }
-
-    /** Whether the query asks of a join's right side only that nothing there matches. */
-    public static boolean isAbsence(Join join, Capture capture) {
-        return join.joinType() == org.apache.spark.sql.catalyst.plans.LeftAnti$.MODULE$ || (join.joinType() instanceof ExistenceJoin
-            && ExistenceUse.isAbsence(((ExistenceJoin) join.joinType()).exists(), capture.original));
     }
 
     static Rewritten leftOnly(Join join, Rewriter rewriter) {

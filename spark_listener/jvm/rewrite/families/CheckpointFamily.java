@@ -8,6 +8,7 @@ import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.kept.Checkpoints;
 import headwater.rewrite.kept.Materialized;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
@@ -34,7 +35,7 @@ public final class CheckpointFamily extends Family {
         HiddenColumn row = HiddenColumn.row(operator);
         List output = Scala.list(relation.output());
         output.add(row.attribute);
-        LogicalPlan whole = MemoryFamily.copy(relation, output, relation.rdd());
+        LogicalPlan whole = Nodes.rows(relation, output, relation.rdd());
         List hidden = new ArrayList();
         hidden.add(row);
         return new Rewritten(whole, hidden);

@@ -1,10 +1,11 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
+import headwater.rewrite.core.FamilyList;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** The families of operators. A new operator is a new family in this list; no other family changes. */
-public final class Families {
+public final class Families implements FamilyList {
     private static final Family[] ALL = new Family[] {
         new ScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
         new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
@@ -12,10 +13,7 @@ public final class Families {
         new CacheFamily(), new MergeFamily(),
     };
 
-    private Families() {}
-
-    /** The family that rewrites a node; null where none does. */
-    public static Family of(LogicalPlan node) {
+    public Family of(LogicalPlan node) {
         for (int i = 0; i < ALL.length; i++) {
             if (ALL[i].takes(node)) {
                 return ALL[i];

@@ -48,12 +48,21 @@ public final class GroupLimitFamily extends Family {
     }
 
     /** The sort below a limit; null where there is none. */
-    public static Sort sortOf(LogicalPlan limit) {
+    private static Sort sortOf(LogicalPlan limit) {
         if (!(limit instanceof GlobalLimit) || !(((GlobalLimit) limit).child() instanceof LocalLimit)) {
             return null;
         }
         LogicalPlan below = ((LocalLimit) ((GlobalLimit) limit).child()).child();
         return below instanceof Sort ? (Sort) below : null;
+    }
+
+    /** What a sort gets: recorded, if the sort belongs to a limit of ranks. */
+    static LogicalPlan sorted(LogicalPlan sort, Rewritten child, Rewriter rewriter) {
+        LogicalPlan limit = rewriter.limited();
+        if (limit == null || sortOf(limit) != sort) {
+            return child.plan;
+        }
+        return tapped(child, new ArrayList(), rewriter.boundary(SegmentSpec.GROUP, rewriter.limitOperator(), limit), rewriter);
     }
 
     private static boolean hasLimitBelowWindow(LogicalPlan node, boolean below) {
@@ -76,7 +85,7 @@ public final class GroupLimitFamily extends Family {
     }
 
     /** Records what a limit of ranks gets: below, the rows `child` of the operator `node`. */
-    public static LogicalPlan tapped(Rewritten child, List keys, Boundary boundary, Rewriter rewriter) {
+    private static LogicalPlan tapped(Rewritten child, List keys, Boundary boundary, Rewriter rewriter) {
         List values = new ArrayList();
         values.add(hash(keys, rewriter.capture));
         boundary.column("key", null, 0);
@@ -92,7 +101,7 @@ public final class GroupLimitFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         WindowGroupLimit limit = (WindowGroupLimit) node;
         Rewriter.check(node);
-        if (!rewriter.isLimited(node)) {
+        if (rewriter.limited() != node) {
             throw new Refused(node.nodeName(), "it does not stand below the window that it was made for");
         }
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, node);

@@ -4,6 +4,7 @@ import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.keys.JoinKinds;
 import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.shim.Scala;
 import headwater.text.Behaviour;
@@ -12,7 +13,6 @@ import headwater.text.LeafSources;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -25,7 +25,7 @@ public final class JoinFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Join join = (Join) node;
         Rewriter.check(node);
-        if (!putsOutBoth(join)) {
+        if (!JoinKinds.putsOutBoth(join)) {
             throw new Refused("Join " + SemiJoinKeys.how(join.joinType()), "records are not followed through this kind of join yet");
         }
         Rewritten left = rewriter.rewriteHurried(join.left());
@@ -38,19 +38,8 @@ public final class JoinFamily extends Family {
         return new Rewritten((LogicalPlan) join.withNewChildren(Scala.seq(children)), hidden);
     }
 
-    /** Whether a join puts out the columns of both its sides. */
-    public static boolean putsOutBoth(Join join) {
-        JoinType type = join.joinType();
-        return type == org.apache.spark.sql.catalyst.plans.Inner$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.Cross$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.LeftOuter$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.RightOuter$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.FullOuter$.MODULE$
-            || type == org.apache.spark.sql.catalyst.plans.LeftSingle$.MODULE$;
-    }
-
     public String behaviour(LogicalPlan node) {
-        return putsOutBoth((Join) node) ? Behaviour.JOIN : null;
+        return JoinKinds.putsOutBoth((Join) node) ? Behaviour.JOIN : null;
     }
 
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {

@@ -39,15 +39,10 @@ public final class MemoryFamily extends Family {
         HiddenColumn row = HiddenColumn.row(operator);
         List output = Scala.list(relation.output());
         output.add(row.attribute);
-        LogicalPlan numbered = copy(relation, output, rewriter.capture.numbered(relation.rdd()));
+        LogicalPlan numbered = Nodes.rows(relation, output, rewriter.capture.numbered(relation.rdd()));
         List hidden = new ArrayList();
         hidden.add(row);
         return new Rewritten(numbered, hidden);
-    }
-
-    /** A relation with other columns, over other rows, of which the same is said. */
-    public static LogicalRDD copy(LogicalRDD relation, List output, RDD rows) {
-        return Nodes.rows(relation, output, rows);
     }
 
     private static void check(RDD rdd, Map seen) {

@@ -35,7 +35,7 @@ public final class PassFamily extends Family {
         if (RoundRobin.deals(node) && !child.hidden.isEmpty()) {
             return new Rewritten(RoundRobin.rewrite((Repartition) node, child), child.hidden);
         }
-        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) rewriter.sorted(node, child)));
+        LogicalPlan renewed = (LogicalPlan) node.withNewChildren(Scala.seq((Object) GroupLimitFamily.sorted(node, child, rewriter)));
         return new Rewritten(renewed, child.hidden);
     }
 

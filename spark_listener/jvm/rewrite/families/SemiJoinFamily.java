@@ -6,6 +6,7 @@ import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.ComparedValue;
+import headwater.rewrite.keys.JoinKinds;
 import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.rewrite.recomputed.Recomputable;
@@ -47,7 +48,7 @@ public final class SemiJoinFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Join join = (Join) node;
-        if (AntiJoinFamily.isAbsence(join, rewriter.capture)) {
+        if (JoinKinds.isAbsence(join, rewriter.capture)) {
             return AntiJoinFamily.leftOnly(join, rewriter);
         }
         Rewriter.check(node);

@@ -1,7 +1,7 @@
 package headwater.rewrite.kept;
 
 import headwater.rewrite.core.Capture;
-import headwater.rewrite.families.MemoryFamily;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
@@ -98,7 +98,7 @@ public final class Checkpoints {
             empty = relation.rdd().sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class));
             renewed.put(relation.rdd(), empty);
         }
-        LogicalRDD result = MemoryFamily.copy(relation, Scala.list(relation.output()), empty);
+        LogicalRDD result = Nodes.rows(relation, Scala.list(relation.output()), empty);
         remember(result, of(relation), null);
         return result;
     }

@@ -4,7 +4,6 @@ import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
-import headwater.rewrite.families.ScanFamily;
 import headwater.rewrite.keys.ComparedValue;
 import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.rewrite.nodes.HiddenProject;
@@ -162,7 +161,7 @@ public final class RecomputedInput {
 
     private Rewritten scan(LogicalRelation scan, int operator) {
         if (twin || isNumbered(operator)) {
-            return new ScanFamily().rewrite(scan, operator, rewriter);
+            return rewriter.capture.families.of(scan).rewrite(scan, operator, rewriter);
         }
         HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
         return new Rewritten(NumberedScan.listed(scan, relation, rewriter.capture.source(relation, 0L)), new ArrayList());

@@ -3,8 +3,7 @@ package headwater.rewrite.recomputed;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Inputs;
 import headwater.rewrite.core.Rewriter;
-import headwater.rewrite.families.AntiJoinFamily;
-import headwater.rewrite.families.JoinFamily;
+import headwater.rewrite.keys.JoinKinds;
 import headwater.rewrite.keys.SemiJoinKeys;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.rewrite.scans.NumberedScan;
@@ -118,7 +117,7 @@ public final class RepeatedSides {
         List children = Scala.list(node.children());
         for (int i = 0; i < children.size(); i++) {
             LogicalPlan child = (LogicalPlan) children.get(i);
-            if (node instanceof Join && i == 1 && !JoinFamily.putsOutBoth((Join) node)) {
+            if (node instanceof Join && i == 1 && !JoinKinds.putsOutBoth((Join) node)) {
                 visitRight((Join) node);
                 continue;
             }
@@ -131,7 +130,7 @@ public final class RepeatedSides {
 
     /** The right side of a semi-join is recorded as a whole, without its hidden columns, or found again; of an anti-join nobody follows it. */
     private void visitRight(Join join) {
-        if (AntiJoinFamily.isAbsence(join, capture)) {
+        if (JoinKinds.isAbsence(join, capture)) {
             return;
         }
         SemiJoinKeys keys = capture.derived.open ? SemiJoinKeys.of(join, null) : null;

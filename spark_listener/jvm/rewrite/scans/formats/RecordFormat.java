@@ -4,9 +4,11 @@ import headwater.rewrite.core.Refused;
 import headwater.source.RankedFormat;
 import headwater.source.SourceFiles;
 import headwater.tap.Reports;
+import headwater.write.RowCheck;
 import java.util.Map;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
@@ -58,6 +60,11 @@ public abstract class RecordFormat {
 
     public boolean writes(FileFormat format) {
         return is(format);
+    }
+
+    /** What is to be looked at in each row that is written in this format, so that it becomes one record of its file. */
+    public RowCheck rowCheck(InsertIntoHadoopFsRelationCommand command) {
+        return new RowCheck();
     }
 
     static boolean isOn(Map options, String name) {

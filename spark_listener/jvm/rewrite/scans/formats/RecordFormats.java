@@ -28,14 +28,14 @@ public final class RecordFormats {
         return null;
     }
 
-    /** Whether the n-th row that a task gives to the writer of a format is the n-th record of its file. */
-    public static boolean writes(FileFormat format) {
+    /** The format of a writer that makes the n-th row which a task gives it the n-th record of its file; null where nobody knows that it does. */
+    public static RecordFormat written(FileFormat format) {
         for (int i = 0; i < ALL.length; i++) {
             if (ALL[i].writes(format)) {
-                return true;
+                return ALL[i];
             }
         }
-        return false;
+        return null;
     }
 
     /** The reader's options, names in lower case. */

@@ -1,8 +1,11 @@
 package headwater.rewrite.scans.formats;
 
+import headwater.write.LineCheck;
+import headwater.write.RowCheck;
 import java.util.Map;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 
 /** Text: every line a record; with `wholetext` every file one, its number 0. */
@@ -15,5 +18,9 @@ final class TextRecords extends LineRecords {
         if (!isOn(options, "wholetext")) {
             super.check(scan, relation, options);
         }
+    }
+
+    public RowCheck rowCheck(InsertIntoHadoopFsRelationCommand command) {
+        return new LineCheck(command);
     }
 }
