@@ -1,8 +1,8 @@
 """What an operator does with rows: the one thing about it that a trace must know (docs: capture format, "Behaviours").
 
-A manifest states it. For those of formats 1 and 2, which do not, `ASSUMED` gives it by the names of Spark's operators as they are read, and no
-other module decides by a name: a new operator, or another engine's, states what it does and is traced. One of which nobody tells is never taken
-for one that passes rows: its behaviour is `OPAQUE`, and the answer says so.
+A manifest states it. For those of formats 1 and 2, which do not, `ASSUMED` gives it by the names of Spark's operators as they are read,
+and no other module decides by a name: a new operator, or another engine's, states what it does and is traced. One of which nobody tells
+is never taken for one that passes rows: its behaviour is `OPAQUE`, and the answer says so.
 """
 
 from __future__ import annotations

@@ -111,11 +111,12 @@ def _check_plan(manifest: Manifest, path: str) -> None:
             _known(subquery, operators, "operator", f"{path}.operators[{index}].subqueries")
         if operator.behaviour is Behaviour.SOURCE:
             _known(operator.source, sources, "source", f"{path}.operators[{index}].source")
-        _check_inputs(operator, f"{path}.operators[{index}]")
     try:
         TopologicalSorter({operator.id: operator.inputs for operator in manifest.operators}).prepare()
     except CycleError as error:
         raise InvalidCaptureError(f"{path}.operators feed each other in a circle: {error.args[1]}.", field=f"{path}.operators") from None
+    for index, operator in enumerate(manifest.operators):
+        _check_inputs(operator, f"{path}.operators[{index}]")
     for index, boundary in enumerate(manifest.boundaries):
         here = f"{path}.boundaries[{index}]"
         _one_of(boundary.kind, KINDS, f"{here}.kind")

@@ -63,7 +63,8 @@ def kept(recorded: dict[int, list[tuple[int, ...]]], parts: int) -> dict[int, li
             "format": 2, "capture": CAPTURE, "run": {"namespace": "n", "job": "j", "runId": "r"},
             "application": {"id": "a", "name": "a", "spark": "4"}, "started": "s", "ended": "e", "mode": "active", "status": "complete",
             "problems": [], "sources": [], "boundaries": BOUNDARIES, "segments": entries,
-            "operators": [{"id": n, "op": "Aggregate", "children": [n + 1] if n < SCAN else [], "text": ""} for n in range(1, 5)],
+            "operators": [{"id": n, "op": "Aggregate" if n < SCAN else "Range", "children": [n + 1] if n < SCAN else [], "text": ""}
+                          for n in range(1, 5)],
             "sink": {"boundary": 4, "dataset": {"namespace": "n", "name": "d"}, "path": "file:/out", "format": "parquet", "mode": "append"},
         }
     )  # fmt: skip

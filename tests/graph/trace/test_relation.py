@@ -136,7 +136,7 @@ def test_columns_above_a_join_that_gives_its_left_side_alone_are_not_those_of_it
 
 def test_a_projection_adds_nothing_and_its_columns_are_those_below() -> None:
     made = Operator.from_json({
-        "id": 7, "op": "Project", "children": [LEFT],
+        "id": 7, "op": "Project", "behaviour": "defines", "children": [LEFT],
         "defines": [{"attr": 30, "name": "w", "type": "bigint", "expr": {"fn": "attr", "attr": 12, "type": "bigint"}}],
     }, "$")  # fmt: skip
     kept = _operator(id=9, op="Filter", children=(7,), condition=_compare("isnotnull", _attr(30)))
