@@ -73,9 +73,13 @@ def test_what_cannot_be_described_is_a_fault_that_the_manifest_says(spark: Spark
         (found,) = [m for m in jvm.java.lang.Class.forName(name, True, loader).getMethods() if m.getName() == called]
         return found
 
-    (make,) = jvm.java.lang.Class.forName("headwater.rewrite.core.Capture", True, loader).getConstructors()
+    def made(name: str, *arguments: Any) -> Any:
+        (constructor,) = jvm.java.lang.Class.forName(name, True, loader).getConstructors()
+        return constructor.newInstance(_listed(jvm, *arguments).toArray())
+
     plan = spark.range(3)._jdf.queryExecution().optimizedPlan()
-    capture = make.newInstance(_listed(jvm, plan, "/segments", 0.0).toArray())
+    captures = made("headwater.rewrite.core.Captures", spark.sparkContext._jsc.sc(), "/segments", 0.0)
+    capture = made("headwater.rewrite.core.Capture", plan, captures, made("headwater.rewrite.families.Families"))
     capture.getClass().getField("rewritten").set(capture, True)
     capture.getClass().getField("boundaries").get(capture).add("this is none")
     description = method("headwater.describe.PlanDescription", "of").invoke(None, _listed(jvm, plan, capture).toArray())

@@ -71,7 +71,7 @@ public final class Capture implements SessionOptions {
     }
 
     /** Of a query. */
-    Capture(LogicalPlan original, Captures all, FamilyList families) {
+    public Capture(LogicalPlan original, Captures all, FamilyList families) {
         this(original, all, families, null, false);
     }
 
