@@ -10,6 +10,7 @@ not be able to fill the disk.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -180,6 +181,28 @@ class AuditLog:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def append_line(path: Path, entry: Mapping[str, Any]) -> None:
+    """Append one line durably, from a process that is not the service, or from its worker.
+
+    Raises:
+        UnavailableError: it cannot be written.
+    """
+    line = _line(entry)
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            if os.write(file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fdatasync(file)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise UnavailableError(
+            f"The audit log {path} cannot be written ({error.strerror}), so nothing is changed.",
+            hint="Make room on its disk, or make it writable.",
+        ) from error
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

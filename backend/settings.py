@@ -74,6 +74,21 @@ class Settings(BaseSettings):
         default=256 * _MB, ge=0, description="Bytes at which a file of the audit log is full and the next one begins; 0: never."
     )
     audit_files: int = Field(default=8, ge=1, description="How many full files of the audit log are kept; older ones are removed.")
+    prune_replaced_days: float | None = Field(
+        default=None,
+        ge=0,
+        description="Days that the record lineage of replaced data is kept, after which it is pruned; not set: for ever.",
+    )
+    prune_older_days: float = Field(default=0, ge=0, description="Days that record lineage is kept at least after its run ended.")
+    prune_namespace: str | None = Field(
+        default=None, description="Pattern (* and ?) of the namespaces whose replaced datasets are pruned; not set: all."
+    )
+    prune_dataset: str | None = Field(
+        default=None, description="Pattern (* and ?) of the names of datasets whose replaced data is pruned; not set: all."
+    )
+    prune_most_bytes: int | None = Field(
+        default=None, ge=0, description="Bytes of kept tables above which is pruned, the earliest replaced first; not set: all that may go."
+    )
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
     question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")

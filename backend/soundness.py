@@ -23,6 +23,7 @@ from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, boundary_name, read_files, read_manifest
+from headwater.graph.records.pruned import is_pruned
 from headwater.graph.records.staging import FOLDER as STAGING
 
 SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
@@ -155,7 +156,7 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
         boundaries = read_manifest(folder).boundaries
     except (HeadwaterError, FileNotFoundError):
         return  # it was taken away a moment ago
-    for boundary in boundaries:
+    for boundary in boundaries if not is_pruned(folder) else ():
         path = folder / boundary_name(boundary.boundary)
         if boundary.recomputed is not None and not path.exists():
             continue  # found again by whoever asks

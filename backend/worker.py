@@ -1,7 +1,7 @@
 """The service's worker: a thread that projects the log as it grows, and keeps house.
 
-It takes over the spool of applications that died, and keeps groups of records that a job left to be found again, where their source may
-be written anew or a trace took long to find them.
+It takes over the spool of applications that died, prunes by the policy of the settings, and keeps groups of records that a job left to be
+found again, where their source may be written anew or a trace took long to find them.
 
 For the service alone. It has an event loop, a graph store and a place in the projector's role of its own, so that a long projection never
 holds up a request; where another process has the role, it stands by and takes over when that one ends. No fault ends it: it says
@@ -19,6 +19,7 @@ from threading import Event, Thread
 
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.projector import Projector
+from headwater.backend.pruning import policy_of, prune_audited
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import HeadwaterError
@@ -27,7 +28,7 @@ from headwater.graph.records import Wanted
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
-_STAGING = 3600.0
+_STAGING = _PRUNING = 3600.0
 _log = logging.getLogger("headwater.worker")
 
 
@@ -43,6 +44,7 @@ class Worker:
         self._waiting: tuple[int, str] | None = None  # the next capture that may have something to keep
         self._looked_at = 0  # the number of the last; one that could not be kept is tried again by the next service
         self._keeper: Thread | None = None
+        self._pruner: Thread | None = None
         self._end_statement: Callable[[], None] | None = None  # of the keeper
         self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
         self._retries = True  # what was refused while something was damaged, or by an earlier release, is tried again
@@ -59,6 +61,8 @@ class Worker:
         while self._keeper is not None and self._keeper.is_alive():
             self._interrupt()
             self._keeper.join(_IDLE)
+        if self._pruner is not None:
+            self._pruner.join()
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
@@ -75,7 +79,7 @@ class Worker:
         self.state = "stopped"
 
     async def _work(self, projector: Projector) -> None:
-        spool_due = staging_due = 0.0
+        spool_due = staging_due = pruning_due = 0.0
         while not self._stopping.is_set():
             if time.monotonic() >= spool_due:
                 self._clear_spool()
@@ -95,6 +99,10 @@ class Worker:
             projected = await projector.catch_up(until=self._stopping.is_set)
             self._metrics.projected.inc(projected)
             self.state = "running"
+            if time.monotonic() >= pruning_due and (self._pruner is None or not self._pruner.is_alive()):
+                self._pruner = Thread(target=self._prune, name="headwater-pruner", daemon=True)
+                self._pruner.start()
+                pruning_due = time.monotonic() + _PRUNING
             if not projected and not self._keeps():
                 self._workspace.log.appended.wait(_IDLE)
 
@@ -106,6 +114,18 @@ class Worker:
             return
         if stale:
             _log.info("dropped the staged segments of %d captures whose manifest never came", stale)
+
+    def _prune(self) -> None:
+        """Prune by the policy of the settings, where they have one."""
+        try:
+            if (policy := policy_of(self._workspace.settings)) is None:
+                return
+            for tenant in self._workspace.log.tenants():
+                report = prune_audited(self._workspace, tenant, policy, by="the service", until=self._stopping.is_set)
+                if report.captures:
+                    _log.info("pruned %d captures of tenant %s by the policy: %s", sum(report.captures.values()), tenant, policy)
+        except Exception as error:  # noqa: BLE001 - what cannot be pruned now is kept until the next time
+            _log.warning("nothing more is pruned for now: %s", error)
 
     def _clear_spool(self) -> None:
         try:

@@ -140,8 +140,9 @@ class Query(ViewQuery):
         forward: bool = False,
         to: str | None = UNSET,
         limit: int = 1000,
+        as_of: str | None = UNSET,
     ) -> Trace:
-        """`dataset` and `to` are an id, a name or a path."""
+        """`dataset` and `to` are an id, a name or a path; `as_of` an instant (UTC), a run, a version or a table's snapshot."""
         context = info.context
         request = TraceRequest(
             dataset=dataset,
@@ -154,6 +155,7 @@ class Query(ViewQuery):
             limit=bounded(limit, "limit", low=0, high=MAX_RECORDS),
             values=asks(info, "records", _READ),
             selected_values=asks(info, "selected", _READ),
+            as_of=as_of or None,
         )
         async with context.audited("trace", dataset) as act:
             answer = await context.asked.trace(context.tenant, request)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import strawberry
 from strawberry.scalars import JSON
 
+from headwater.graph.trace.answer import AsOf as DomainAsOf
 from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer
 from headwater.graph.trace.answer import Hop as DomainHop
 from headwater.graph.trace.answer import TracedRecord as DomainRecord
@@ -178,6 +179,20 @@ class FoundAgain:
     took_ms: float
 
 
+@strawberry.type(description="The version of a dataset that a trace began with: as of an instant, the runs that wrote it, latest first.")
+class AsOf:
+    """`isRead`: no known run wrote it, and it is as the one run read it."""
+
+    at: str
+    runs: list[strawberry.ID]
+    is_read: bool
+
+    @classmethod
+    def of(cls, version: DomainAsOf) -> AsOf:
+        """The view of a version."""
+        return cls(at=version.at, runs=[strawberry.ID(run) for run in version.runs], is_read=version.is_read)
+
+
 @strawberry.type(description="The records that records came from, or went into; whether the answer is exact, and what is missing.")
 class Trace:
     """`total` counts the records before the limit cut the list; `selected` are those that the trace began with."""
@@ -193,6 +208,7 @@ class Trace:
     found_again: list[FoundAgain]
     storage_requests: int = strawberry.field(description="Requests that it made to remote storage.")
     storage_bytes: float = strawberry.field(description="Bytes that it read from there.")
+    as_of: AsOf | None = strawberry.field(description="The version that it began with, where one was asked for.")
     answer: strawberry.Private[TraceAnswer]
     column: strawberry.Private[str | None]
     forward: strawberry.Private[bool]
@@ -218,6 +234,7 @@ class Trace:
             ],
             storage_requests=answer.storage_requests,
             storage_bytes=float(answer.storage_bytes),
+            as_of=AsOf.of(answer.as_of) if answer.as_of else None,
         )
 
     @strawberry.field(description="The datasets and jobs on the path, and, where a column was asked for, the columns that it goes through.")

@@ -42,6 +42,9 @@ async def get_impact(
     focus: Annotated[list[str] | None, Query(description="Ids of datasets, jobs, versions or runs; or of columns. Repeatable.")] = None,
     records: Annotated[str | None, Query(description="Instead: a dataset, of which `where` selects records.")] = None,
     where: Annotated[str | None, Query(description="DuckDB SQL over the columns of `records`.")] = None,
+    as_of: Annotated[
+        str | None, Query(description="`records` as they were: at an instant (UTC), as a run left them, or a table's snapshot.")
+    ] = None,
     direction: Annotated[Direction, Query(description="downstream: the impact; upstream: the causes.")] = Direction.DOWNSTREAM,
     depth: Annotated[int, Query(ge=1, le=1_000, description="How many hops.")] = 100,
 ) -> Response:
@@ -49,7 +52,7 @@ async def get_impact(
     workspace = parts.workspace
     if records is not None:
         forward = direction is Direction.DOWNSTREAM
-        request = TraceRequest(dataset=records, where=where, forward=forward, limit=_RECORDS, values=False)
+        request = TraceRequest(dataset=records, where=where, forward=forward, limit=_RECORDS, values=False, as_of=as_of)
         async with audited(log, "impact", records) as act:
             answer = await parts.questions.of(who.name).trace(who.tenant, request)
             act.met(answer.selected, answer.records)

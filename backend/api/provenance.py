@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -65,7 +65,7 @@ async def get_prov(
         request: Exported = options.request(target or ())
     else:
         trace = TraceRequest(dataset=_one(target), where=where, column=column, semantics=semantics, forward=forward, to=to)
-        request = _unmixed(trace, options)
+        request = _unmixed(replace(trace, as_of=options.as_of) if where is not None else trace, options)
         if where is not None:
             ended = Act("export.prov.end", [trace.dataset])
             records = parts.questions.of(who.name).export(who.tenant, trace, chosen, counted=partial(setattr, ended, "records"))
@@ -89,7 +89,7 @@ def _one(targets: list[str] | None) -> str:
 
 
 def _unmixed(trace: TraceRequest, options: ViewOptions) -> TraceRequest:
-    if options.given:
+    if replace(options, as_of=None).given:
         raise InvalidQueryError("A record trace and a view are both asked for.", field="where", hint="Leave out the one or the other.")
     return trace
 

@@ -14,7 +14,7 @@ from typing import Any
 from headwater.backend.client import GraphQLClient
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction, Page, Subgraph
-from headwater.graph.trace import FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import AsOf, FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
 
 _NODE = "fragment node on Node { id kind name properties }"
 _RECORD = "fragment record on TracedRecord { dataset file row line grain values }"
@@ -26,8 +26,10 @@ _LINEAGE = f"""query ($focus: [ID!]!, $direction: Direction!, $kinds: [EdgeKind!
   lineage(focus: $focus, direction: $direction, kinds: $kinds, depth: $depth, limit: $limit) {{
     nodes {{ ...node }} edges {{ src dst kind properties first last }} truncated }} }} {_NODE}"""
 _TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!,
-                    $to: String, $limit: Int!) {{
-  trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit) {{
+                    $to: String, $limit: Int!, $asOf: String) {{
+  trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit,
+        asOf: $asOf) {{
+    asOf {{ at runs isRead }}
     semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
     foundAgain {{ capture operator estimatedMs tookMs }} storageRequests storageBytes
     path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }} }} }} }} {_RECORD}"""
@@ -77,7 +79,7 @@ class RemoteGraph:
         """What the service answers to a trace request."""
         rows = [{"file": file, "row": row} for file, row in request.rows]
         asked = {"dataset": request.dataset, "where": request.where, "rows": rows or None, "column": request.column, "to": request.to}
-        flags = {"semantics": request.semantics.name, "forward": request.forward, "limit": request.limit}
+        flags = {"semantics": request.semantics.name, "forward": request.forward, "limit": request.limit, "asOf": request.as_of}
         return _answer((await self.ask(_TRACE, **asked, **flags))["trace"])
 
     async def settle(self) -> None:
@@ -148,6 +150,7 @@ def _answer(found: Mapping[str, Any]) -> TraceAnswer:
         found_again=[FoundAgain(item["capture"], item["operator"], item["estimatedMs"], item["tookMs"]) for item in found["foundAgain"]],
         storage_requests=found["storageRequests"],
         storage_bytes=int(found["storageBytes"]),
+        as_of=AsOf(then["at"], then["runs"], then["isRead"]) if (then := found["asOf"]) else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""`headwater store`: keep the graph and what belongs to it: migrate, check, repair, rebuild, back up, restore, export, import."""
+"""`headwater store`: keep the graph and what belongs to it: migrate, check, repair, prune, rebuild, back up, restore, export, import."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
 from headwater.backend.graph_file import export_graph, import_graph
+from headwater.backend.pruning import policy_of, prune_home, report_rows
 from headwater.backend.repair import repair as mend
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.backend.store_check import Finding, check_home
@@ -26,7 +27,7 @@ app = typer.Typer(
     cls=NamingGroup,
     add_completion=False,
     no_args_is_help=True,
-    help="Maintain the store: migrate, check, repair, rebuild, back up, restore, export, import.",
+    help="Maintain the store: migrate, check, repair, prune, rebuild, back up, restore, export, import.",
 )
 
 
@@ -114,6 +115,47 @@ def repair(
     )
     if not all(each.ok for each in done):
         raise typer.Exit(ExitCode.FAILURE)
+
+
+@app.command()
+def prune(
+    replaced_days: Annotated[
+        float | None, typer.Option(help="Prune what was replaced so many days ago.", show_default="HEADWATER_PRUNE_REPLACED_DAYS, else 30")
+    ] = None,
+    older_days: Annotated[
+        float | None, typer.Option(help="Keep what a run made in the last so many days.", show_default="HEADWATER_PRUNE_OLDER_DAYS")
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="Only datasets of namespaces that match (* and ?).", show_default="HEADWATER_PRUNE_NAMESPACE")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Only datasets whose names match (* and ?).", show_default="HEADWATER_PRUNE_DATASET")
+    ] = None,
+    most_bytes: Annotated[
+        int | None,
+        typer.Option(min=0, help="Prune only until kept tables have no more bytes.", show_default="HEADWATER_PRUNE_MOST_BYTES"),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be pruned, and change nothing.")] = False,
+    home: Home = None,
+    format: OutputFormat = Format.TABLE,
+) -> None:
+    """Drop record lineage of replaced data that nothing kept can be traced back to.
+
+    Traces back from data that stands, or that was replaced later than that, stay as they are. A trace that comes to what was pruned
+    says who pruned it, when and by which policy. The service may run on. A prune that was stopped goes on with the next one.
+
+    For example:
+
+      headwater store prune --replaced-days 90 --dataset '/lake/tmp/*' --dry-run
+    """
+    settings = load_settings(
+        home=home, prune_replaced_days=replaced_days, prune_older_days=older_days, prune_namespace=namespace, prune_dataset=dataset,
+        prune_most_bytes=most_bytes,
+    )  # fmt: skip
+    report = prune_home(settings, policy_of(settings, days=30.0), dry_run=dry_run)
+    emit(report_rows(report), columns=("namespace", "dataset", "captures", "bytes"), format=format, empty="Nothing may go.")
+    pruned, size = sum(report.captures.values()), sum(report.bytes.values())
+    note(f"{'Would prune' if dry_run else 'Pruned'} {pruned} captures, {size:,} bytes of tables. {report.bytes_left:,} bytes are left.")
 
 
 @app.command()

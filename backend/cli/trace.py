@@ -12,8 +12,9 @@ from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json
+from headwater.backend.cli.view_options import local_end
 from headwater.errors import InvalidQueryError
-from headwater.graph.trace import Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace import AsOf, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graphql.values import to_json
 
 app = typer.Typer(add_completion=False)
@@ -22,7 +23,13 @@ _PLACE = ("dataset", "file", "row", "line", "grain")
 
 @app.command()
 def trace(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset: a path that a job read or wrote, a name or an id.")],
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="The dataset: a path that a job read or wrote, a table (db.table), a name or an id; @SNAPSHOT may follow.",
+        ),
+    ],
     where: Annotated[
         str | None, typer.Option(help="Trace the records that this SQL predicate (DuckDB) selects.", show_default=False)
     ] = None,
@@ -34,6 +41,14 @@ def trace(
     forward: Annotated[bool, typer.Option("--forward", help="Trace downstream: find what was made from the records.")] = False,
     to: Annotated[
         str | None, typer.Option(metavar="DATASET", help="Stop at this dataset, which need not be a source.", show_default=False)
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME|RUN|VERSION",
+            help="The dataset as it was: at a date or an instant, as a run left or read it, or at a table's snapshot.",
+            show_default=False,
+        ),
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="The most records to list.")] = 10_000,
     format: OutputFormat = Format.TABLE,
@@ -50,11 +65,16 @@ def trace(
       headwater trace raw/weather.csv --row raw/weather.csv:1009 --forward
 
       headwater trace out/report --where "month = 2" --to raw/weather.csv --format csv
+
+      headwater trace out/report --as-of 2026-03-01 --where true
     """
     if where is None and not row:
         raise InvalidQueryError("No record is chosen.", hint="""Say which: --where "origin = 'EWR'" (DuckDB SQL), or --row FILE:N.""")
     rows = [reference(text) for text in row or ()]
-    request = TraceRequest(dataset=dataset, where=where, rows=rows, column=column, semantics=semantics, forward=forward, to=to, limit=limit)
+    request = TraceRequest(
+        dataset=dataset, where=where, rows=rows, column=column, semantics=semantics, forward=forward, to=to, limit=limit,
+        as_of=_here(as_of),
+    )  # fmt: skip
     answer = asyncio.run(_ask(request, home))
     if format is Format.JSON:
         emit_json(as_json(answer))
@@ -65,6 +85,16 @@ def trace(
         from headwater.backend.cli.trace_story import print_story
 
         print_story(request, answer)
+
+
+def _here(as_of: str | None) -> str | None:
+    """A date or an instant that somebody wrote on this machine, in UTC; what else names a version as it is."""
+    if as_of is None or as_of.isdecimal():
+        return as_of
+    try:
+        return local_end(as_of)
+    except InvalidQueryError:
+        return as_of
 
 
 async def _ask(request: TraceRequest, home: Path | None) -> TraceAnswer:
@@ -104,7 +134,12 @@ def as_json(answer: TraceAnswer) -> dict[str, Any]:
             for item in answer.found_again
         ],
         "storage": {"requests": answer.storage_requests, "bytes": answer.storage_bytes},
+        **({} if answer.as_of is None else {"as_of": _version(answer.as_of)}),
     }
+
+
+def _version(version: AsOf) -> dict[str, Any]:
+    return {"at": version.at, "runs": [run.partition(":")[2] for run in version.runs], "is_read": version.is_read}
 
 
 def _record(record: TracedRecord) -> dict[str, Any]:

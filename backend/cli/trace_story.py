@@ -14,6 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from headwater.backend.cli.names import OWN_ROWS, dataset_name, dataset_of, job_of
+from headwater.graph.model.instants import shown_instant
 from headwater.graph.trace import Grain, Hop, Semantics, TraceAnswer, TracedRecord, TraceRequest
 
 _SHOWN = 20  # records a dataset: more is for --format csv or json
@@ -65,6 +66,11 @@ def _verdict(request: TraceRequest, answer: TraceAnswer) -> Text:
     for found in answer.found_again:
         took = f"{found.took_ms:,.0f} ms, estimated {found.estimated_ms:,.0f}"
         story.append(f"\nFound again in the sources, as no run wrote it: {found.operator} ({took})", "dim")
+    if answer.as_of is not None:
+        first, *others = [run.rpartition(":")[2][:8] for run in answer.as_of.runs] or ["unknown"]
+        more = f" and {_count(len(others), 'run')} before it" if others else ""
+        did = "read" if answer.as_of.is_read else "written"
+        story.append(f"\nThe dataset as of {shown_instant(answer.as_of.at)}: as it was {did} by run {first}{more}", "dim")
     if answer.storage_requests:
         megabytes = answer.storage_bytes / 1e6
         story.append(f"\nAsked of remote storage: {_count(answer.storage_requests, 'request')}, {megabytes:,.1f} MB", "dim")

@@ -10,7 +10,7 @@ import typer
 
 from headwater.backend.cli.answers import Answers
 from headwater.graph.model import Node, NodeKind
-from headwater.graph.views.instants import instant_of
+from headwater.graph.model.instants import instant_of
 from headwater.graph.views.options import ViewOptions, level_called, split_opened
 
 # Which of several things that bear a name is meant: the first kind of these.

@@ -22,12 +22,15 @@ from headwater.graph.records.batches import batched
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.records.layout import KeptFile, files_text, manifest_text
 from headwater.graph.records.names import FileBlock, block_at
+from headwater.graph.records.prunable import Prunable
+from headwater.graph.records.replacing import Replaces, instant, replaced_by
+from headwater.graph.records.versions import KnownVersions
 
 _WHAT = "The catalog of captures"
 _BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
 _MOST_OUTPUTS = 100  # datasets that a statement chooses readers by; of more the readers are chosen afterwards
 _BUSY_MS = 60_000  # how long a process waits for what another writes
-_TABLES = ("job", "dataset", "capture", "tally", "path", "unkept")  # that name the tenant
+_TABLES = ("job", "dataset", "alias", "capture", "tally", "path", "unkept")  # that name the tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class Catalog:
         with translated(path, _WHAT):
             self._database = schema.connect(path)
         self.datasets = KnownDatasets(self._rows)
+        self.versions = KnownVersions(self._rows)
+        self.prunable = Prunable(self._rows, self._transaction)
 
     def close(self) -> None:
         """Give the file free."""
@@ -95,8 +100,8 @@ class Catalog:
         with self._transaction():
             yield
 
-    def put(self, tenant: str, manifest: Manifest, files: Sequence[KeptFile]) -> None:
-        """Enter a capture, in place of what was known of it."""
+    def put(self, tenant: str, manifest: Manifest, files: Sequence[KeptFile], *, size: int = 0, pruned: bool = False) -> None:
+        """Enter a capture, in place of what was known of it. `size` are the bytes of its tables; `pruned`: they are to go, or gone."""
         run, content = manifest.run, _content(manifest, files)
         with self._transaction() as database:
             if self._content(tenant, manifest.capture) == content:
@@ -107,13 +112,22 @@ class Catalog:
             ((job,),) = database.execute("SELECT number FROM job WHERE tenant = ? AND namespace = ? AND name = ?", names)
             uses, output = known.enter(database, tenant, manifest, known.uses_of(manifest), job)
             recomputed = any(boundary.recomputed is not None for boundary in manifest.boundaries)
+            replaces = replaced_by(manifest.sink) if manifest.sink is not None else Replaces.NOTHING
+            at = instant(manifest.ended)
             entered = database.execute(
-                "INSERT INTO capture (tenant, capture, run, job, started, ended, status, output, derived, content) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [tenant, manifest.capture, run.run_id, job, manifest.started, manifest.ended, manifest.status, output, recomputed, content],
-            )
+                "INSERT INTO capture (tenant, capture, run, job, started, ended, status, output, derived, content, at, replaces, replaced, "
+                "held, bytes, pruned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
+                [tenant, manifest.capture, run.run_id, job, manifest.started, manifest.ended, manifest.status, output, recomputed, content,
+                 at, replaces, _replaced_since(database, output, at) if output else "", size, int(pruned)],
+            )  # fmt: skip
             number, ended = entered.lastrowid, manifest.ended
-            database.execute("INSERT INTO tally VALUES (?, 1) ON CONFLICT DO UPDATE SET captures = captures + 1", [tenant])
+            if output and replaces is Replaces.ALL and manifest.status != "refused":
+                database.execute(
+                    "UPDATE capture SET replaced = ? WHERE output = ? AND replaced = '' AND at <= ? AND number <> ?",
+                    [at, output, instant(manifest.started), number],
+                )
+            tallied = "INSERT INTO tally VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET captures = captures + 1, bytes = bytes + excluded.bytes"
+            database.execute(tallied, [tenant, size])
             database.executemany(
                 "INSERT INTO use VALUES (?, ?, ?, ?, ?, ?)",
                 [(dataset, use.role, use.shaped, ended, number, use.scanned) for use, dataset in uses.items()],
@@ -129,13 +143,13 @@ class Catalog:
                 "INSERT INTO consumed SELECT number, ?, ?, ?, ?, ? FROM path WHERE tenant = ? AND uri = ?",
                 [(*block[1:], output, ended, number, tenant, block.path) for block in sorted(read)],
             )
-            if recomputed:
+            if recomputed and not pruned:
                 database.execute("INSERT INTO unkept (tenant, capture) VALUES (?, ?)", [tenant, manifest.capture])
             # Whoever read these files before it was known that a run wrote them: what was left to be found again may get lost after all.
             database.executemany(
                 "INSERT OR REPLACE INTO unkept (tenant, capture) SELECT c.tenant, c.capture FROM path p "
                 "CROSS JOIN consumed r ON r.path = p.number AND r.length = ? AND r.modified = ? "
-                "CROSS JOIN capture c ON c.number = r.capture AND c.derived "
+                "CROSS JOIN capture c ON c.number = r.capture AND c.derived AND c.pruned = 0 "
                 "WHERE p.tenant = ? AND p.uri = ?",
                 [(*file.block[1:], tenant, file.block.path) for file in files],
             )
@@ -298,13 +312,22 @@ class Catalog:
             for table in _TABLES:
                 database.execute(f"DELETE FROM {table} WHERE tenant = ?", [tenant])
             return
-        for (number,) in database.execute("SELECT number FROM capture WHERE tenant = ? AND capture = ?", [tenant, capture]).fetchall():
+        chosen = "SELECT number, bytes FROM capture WHERE tenant = ? AND capture = ?"
+        for number, size in database.execute(chosen, [tenant, capture]).fetchall():
             known.strike(database, number)
+            database.execute("UPDATE capture SET held = 0 WHERE held = ? AND held <> 0", [number])
             for table in ("written", "consumed", "capture"):
                 column = "number" if table == "capture" else "capture"
                 database.execute(f"DELETE FROM {table} WHERE {column} = ?", [number])
             database.execute("DELETE FROM unkept WHERE tenant = ? AND capture = ?", [tenant, capture])
-            database.execute("UPDATE tally SET captures = captures - 1 WHERE tenant = ?", [tenant])
+            database.execute("UPDATE tally SET captures = captures - 1, bytes = bytes - ? WHERE tenant = ?", [size, tenant])
+
+
+def _replaced_since(database: sqlite3.Connection, output: int, at: str) -> str:
+    """Since when what a capture wrote is replaced, by a capture that was known before it; '' where it stands."""
+    later = "SELECT at, started FROM capture WHERE output = ? AND at >= ? AND replaces = ? AND status <> 'refused' ORDER BY at"
+    found = database.execute(later, [output, at, Replaces.ALL])
+    return next((str(since) for since, started in found if instant(started) >= at), "")
 
 
 def _asked(part: Sequence[FileBlock]) -> str:

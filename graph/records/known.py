@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.graph.associations import Behaviour, Manifest
+from headwater.graph.associations import Behaviour, Manifest, Sink, Source
 from headwater.graph.model import NodeKind, node_id, parse_id
 from headwater.graph.records.batches import batched
 from headwater.graph.records.names import uri_of
@@ -53,6 +53,16 @@ class KnownDatasets:
         found += self._found("d.name = ?", tenant, text)
         found += self._found("d.path = ?", tenant, uri_of(text))
         return list(dict.fromkeys(found))
+
+    def named_table(self, tenant: str, table: str) -> list[KnownDataset]:
+        """The datasets that catalogs of tables know by a name, as `db.table`; a name without a database is one of `default`."""
+        name = table.lower().removeprefix("spark_catalog.")
+        names = [name] if "." in name else [name, f"default.{name}"]
+        rows = self._rows(
+            f"SELECT {_COLUMNS} FROM alias a JOIN dataset d ON d.number = a.dataset WHERE a.tenant = ? AND a.name IN (?, ?)",
+            [tenant, names[0], names[-1]],
+        )
+        return list(dict.fromkeys(KnownDataset(*row) for row in rows))
 
     def at(self, tenant: str, path: str) -> list[KnownDataset]:
         """The datasets that lie at a path."""
@@ -158,6 +168,7 @@ class Use:
     role: str
     shaped: bool
     scanned: bool
+    table: str | None = None
 
 
 def uses_of(manifest: Manifest) -> list[Use]:
@@ -168,11 +179,18 @@ def uses_of(manifest: Manifest) -> list[Use]:
         names, is_scanned = (source.dataset.namespace, source.dataset.name), source.source in scanned
         known = found.get((*names, "source"))
         shaped, is_scanned = bool(source.columns), is_scanned or (known is not None and known.scanned)
-        found[(*names, "source")] = Use(*names, uri_of(source.path), "source", shaped or (known is not None and known.shaped), is_scanned)
+        shaped, table = shaped or (known is not None and known.shaped), _table(source) or (known.table if known is not None else None)
+        found[(*names, "source")] = Use(*names, uri_of(source.path), "source", shaped, is_scanned, table)
     if (sink := manifest.sink) is not None:
         names = sink.dataset.namespace, sink.dataset.name
-        found[(*names, "sink")] = Use(*names, uri_of(sink.path), "sink", bool(sink.columns), False)
+        found[(*names, "sink")] = Use(*names, uri_of(sink.path), "sink", bool(sink.columns), False, _table(sink))
     return list(found.values())
+
+
+def _table(of: Source | Sink) -> str | None:
+    """The name that the session's catalog has for a dataset, in lower case; None where it is known by its path alone."""
+    table = of.extra.get("table")
+    return table.lower().removeprefix("spark_catalog.") if isinstance(table, str) and table else None
 
 
 def enter(database: sqlite3.Connection, tenant: str, manifest: Manifest, uses: Iterable[Use], job: int) -> tuple[dict[Use, int], int]:
@@ -205,7 +223,11 @@ def strike(database: sqlite3.Connection, capture: int) -> None:
             database.execute("DELETE FROM flow WHERE input = ? AND output = ? AND captures = 0", [dataset, output])
         key = [dataset, role, shaped, ended, capture]
         database.execute("DELETE FROM use WHERE dataset = ? AND role = ? AND shaped = ? AND ended = ? AND capture = ?", key)
-        database.execute("DELETE FROM dataset WHERE number = ? AND NOT EXISTS (SELECT 1 FROM use WHERE dataset = ?)", [dataset, dataset])
+        gone = database.execute(
+            "DELETE FROM dataset WHERE number = ? AND NOT EXISTS (SELECT 1 FROM use WHERE dataset = ?)", [dataset, dataset]
+        )
+        if gone.rowcount:
+            database.execute("DELETE FROM alias WHERE dataset = ?", [dataset])
 
 
 def leaf_of(name: str) -> str:
@@ -222,7 +244,10 @@ def _number(database: sqlite3.Connection, tenant: str, use: Use, ended: str) -> 
         [tenant, use.namespace, use.name, use.path, ended, use.name[::-1], use.path[::-1], leaf_of(use.name)],
     )
     row = database.execute("SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?", [tenant, use.namespace, use.name])
-    return int(row.fetchone()[0])
+    number = int(row.fetchone()[0])
+    if use.table is not None:
+        database.execute("INSERT OR IGNORE INTO alias VALUES (?, ?, ?)", [tenant, use.table, number])
+    return number
 
 
 def _parts(dataset: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headwater.errors import ConfigurationError
 
-VERSION = 2  # 1: one row for each capture and dataset, which a trace read through
+VERSION = 3  # 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
 # `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.
@@ -27,12 +27,25 @@ _SCHEMA = (
     "CREATE INDEX dataset_name_back ON dataset (tenant, name_back)",
     "CREATE INDEX dataset_path_back ON dataset (tenant, path_back)",
     "CREATE INDEX dataset_leaf ON dataset (tenant, leaf)",
-    # `content` is a hash of what the row was made of; `output` the dataset that was written, 0 for none.
+    # The names that a catalog of tables has for a dataset, in lower case: `db.table`.
+    """CREATE TABLE alias (tenant TEXT NOT NULL, name TEXT NOT NULL, dataset INTEGER NOT NULL,
+      PRIMARY KEY (tenant, name, dataset)) WITHOUT ROWID""",
+    "CREATE INDEX alias_dataset ON alias (dataset)",
+    # `content` is a hash of what the row was made of; `output` the dataset that was written, 0 for none. `at` is `ended` in one form,
+    # `replaces` what the capture replaced of its output (`replacing`), `replaced` since when what it wrote is replaced, '' while it stands.
+    # `held` is the capture that is made of its output and keeps it from being pruned, 0 for none known; `bytes` those of its tables;
+    # `pruned` 1 once its tables may go, 2 once they are gone.
     """CREATE TABLE capture (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, capture TEXT NOT NULL, run TEXT NOT NULL,
       job INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL, status TEXT NOT NULL, output INTEGER NOT NULL,
-      derived INTEGER NOT NULL, content BLOB NOT NULL, UNIQUE (tenant, capture))""",
+      derived INTEGER NOT NULL, content BLOB NOT NULL, at TEXT NOT NULL, replaces INTEGER NOT NULL, replaced TEXT NOT NULL,
+      held INTEGER NOT NULL, bytes INTEGER NOT NULL, pruned INTEGER NOT NULL, UNIQUE (tenant, capture))""",
     "CREATE INDEX capture_run ON capture (tenant, run)",
-    "CREATE TABLE tally (tenant TEXT PRIMARY KEY, captures INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX capture_output ON capture (output, at)",
+    "CREATE INDEX capture_standing ON capture (output, at) WHERE replaced = ''",
+    "CREATE INDEX capture_replaced ON capture (tenant, replaced, number) WHERE replaced <> '' AND held = 0 AND pruned = 0",
+    "CREATE INDEX capture_held ON capture (held) WHERE held <> 0",
+    "CREATE INDEX capture_going ON capture (tenant, number) WHERE pruned = 1",
+    "CREATE TABLE tally (tenant TEXT PRIMARY KEY, captures INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID",
     # Which captures read (`source`) or wrote (`sink`) a dataset. `shaped`: the capture tells its columns; `scanned`: records came from it.
     """CREATE TABLE use (dataset INTEGER NOT NULL, role TEXT NOT NULL, shaped INTEGER NOT NULL, ended TEXT NOT NULL,
       capture INTEGER NOT NULL, scanned INTEGER NOT NULL, PRIMARY KEY (dataset, role, shaped, ended, capture)) WITHOUT ROWID""",
@@ -57,7 +70,7 @@ _SCHEMA = (
     """CREATE TABLE unkept (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, capture TEXT NOT NULL,
       UNIQUE (tenant, capture))""",
 )
-_EARLIER = ("capture", "dataset", "written", "consumed")  # tables of version 1
+_TABLES = ("job", "dataset", "alias", "capture", "tally", "use", "flow", "taken", "path", "written", "consumed", "unkept")  # of any version
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -86,7 +99,7 @@ def version_of(database: sqlite3.Connection, path: Path) -> int:
 
 def make_tables(database: sqlite3.Connection) -> None:
     """Make the tables of this version, without those of an earlier one. In a transaction of the caller."""
-    for table in _EARLIER:
+    for table in _TABLES:
         database.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in _SCHEMA:
         database.execute(statement)

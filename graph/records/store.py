@@ -8,7 +8,7 @@ is named by a user's text. The tenant is required everywhere.
     <root>/<tenant>/staging/<capture>/*.seg                                            what arrived and is not published yet
     <root>/catalog.db                                                                  made of the kept captures alone
 
-A capture with many files has `brief.json` and `lists.db` besides (see `lists`).
+A capture with many files has `brief.json` and `lists.db` besides (see `lists`); one that was pruned has `pruned.json` and no tables.
 
 <two> are the last two digits of the capture's id, so that no folder has to hold millions. Earlier releases kept a capture at
 <root>/<tenant>/<capture>; what they kept stays there and is read there.
@@ -20,7 +20,7 @@ import logging
 import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -52,6 +52,7 @@ from headwater.graph.records.lists import (
     keep_lists,
 )
 from headwater.graph.records.names import checked_capture, checked_tenant
+from headwater.graph.records.pruned import PRUNED, Pruned, is_pruned, read_pruned, table_bytes
 from headwater.graph.records.roots import DataRoots
 from headwater.graph.records.staging import Staging
 from headwater.graph.records.wanted import WantedTables
@@ -139,7 +140,7 @@ class AssociationStore:
                 keep_lists(manifest, read_files(folder), folder)
                 write_durably(folder / MANIFEST, manifest_text(manifest))  # after what is made of it: till then this is done again
             files = read_files(folder)
-            self.catalog.put(tenant, manifest, files)
+            self.catalog.put(tenant, manifest, files, size=table_bytes(folder), pruned=is_pruned(folder))
             self._staging(tenant).clear(manifest.capture)
         return files
 
@@ -197,6 +198,24 @@ class AssociationStore:
         """The Parquet file of a boundary (see `tables` for its columns)."""
         return self._folder(tenant, capture) / boundary_name(boundary)
 
+    def pruned(self, tenant: str, captures: Collection[str]) -> dict[str, Pruned]:
+        """Those of some captures whose tables were pruned, with who did so and why."""
+        return {capture: read_pruned(self._folder(tenant, capture)) for capture in self.catalog.prunable.pruned_among(tenant, captures)}
+
+    def note_pruned(self, tenant: str, capture: str, pruned: Pruned) -> None:
+        """Note durably that the tables of a capture are about to be pruned. They are there until `drop_tables`."""
+        folder = self._folder(tenant, capture)
+        if folder.is_dir():  # else the capture was dropped meanwhile
+            write_durably(folder / PRUNED, pruned.text())
+
+    def drop_tables(self, tenant: str, capture: str, pruned: Pruned) -> None:
+        """Remove the tables of a capture that was pruned; where that is not noted, note it first. Doing it again changes nothing."""
+        folder = self._folder(tenant, capture)
+        if not is_pruned(folder):
+            self.note_pruned(tenant, capture, pruned)
+        for table in folder.glob("b*.parquet"):
+            table.unlink(missing_ok=True)
+
     def drop(self, tenant: str, capture: str | None = None) -> None:
         """Forget a capture, or everything of a tenant, for good."""
         if capture is None:
@@ -232,7 +251,7 @@ class AssociationStore:
                 _log.error("capture %s is damaged and not in the catalog: %s", folder, error)
                 continue
             keep_lists(manifest, files, folder)  # an earlier release kept none
-            self.catalog.put(tenant, manifest, files)
+            self.catalog.put(tenant, manifest, files, size=table_bytes(folder), pruned=is_pruned(folder))
             entered += 1
         return entered
 

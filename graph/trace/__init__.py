@@ -4,7 +4,7 @@
 
     a question and its answer     answer, engine; preview for rows to pick from; questions for both as a service asks them; selection and
                                   predicate for those that are meant, with the functions that a predicate may use;
-                                  datasets for the files of one; pairs for which record came from which
+                                  datasets for the files of one, versions for those that it had; pairs for which record came from which
     what stays between traces     tracer, session
     from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way); lift where only
                                   datasets are known
@@ -28,13 +28,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headwater.graph.trace.answer import FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.answer import (
+    AsOf,
+    FoundAgain,
+    Grain,
+    Hop,
+    Incomplete,
+    Made,
+    Semantics,
+    Step,
+    TraceAnswer,
+    TracedRecord,
+    TraceRequest,
+)
 
 if TYPE_CHECKING:
     from headwater.graph.trace.engine import trace
     from headwater.graph.trace.preview import RowPage, preview
 
 __all__ = [
+    "AsOf",
     "FoundAgain",
     "Grain",
     "Hop",

@@ -33,6 +33,7 @@ class TraceRequest:
 
     `column` asks for the witness of one column. `to` keeps the records of one dataset, which need not be a source. Without `values` those
     of the records found are not read, and without `selected_values` those of the records that it begins with, where `rows` says which.
+    `as_of` asks about the dataset as it was: an instant (UTC), a run that wrote or read it, a version of the graph, or a table's snapshot.
     """
 
     dataset: str
@@ -45,6 +46,7 @@ class TraceRequest:
     limit: int = 10_000
     values: bool = True
     selected_values: bool = True
+    as_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,18 @@ class FoundAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class AsOf:
+    """The version of the dataset that a trace began with: as it was at an instant, and the runs that wrote it, latest first.
+
+    `is_read` where no known run wrote it: it is then as the one run read it.
+    """
+
+    at: str
+    runs: Sequence[str]
+    is_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TraceAnswer:
     """`records` is ordered by dataset, file and row; `total` counts them before `limit` cut the list. The trace began with `selected`.
 
@@ -135,3 +149,4 @@ class TraceAnswer:
     found_again: Sequence[FoundAgain] = ()
     storage_requests: int = 0
     storage_bytes: int = 0
+    as_of: AsOf | None = None

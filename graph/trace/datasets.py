@@ -1,7 +1,7 @@
 """Which dataset is meant, and which files it consists of now.
 
-A dataset may be called by its id, its name, its path, or the end of either from a `/` on. Its files are those that lie at its path
-now; whether a capture wrote them as they are is found by their block, never by their name.
+A dataset may be called by its id, its name, its path, the end of either from a `/` on, or a table's name (`db.table`). Its files are
+those that lie at its path now; whether a capture wrote them as they are is found by their block, never by their name.
 """
 
 from __future__ import annotations
@@ -9,32 +9,46 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.associations import Manifest
-from headwater.graph.model import NodeKind, node_id, parse_id
+from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.records import KnownDataset, uri_of
 from headwater.graph.records.known import KnownDatasets
 from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.stores.protocol import GraphStore
+from headwater.graph.trace.answer import AsOf
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.session import KnownFile, Session
 
 _SHOWN = 5
+_SEARCHED = 100
 _COMPARED = 1_000  # names, on either side of the one that is asked for, that a wrong name is compared with
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a dataset: its files as they were, by path, how they are read, and the records of each where a run wrote it."""
+
+    said: AsOf
+    files: Sequence[KnownFile]
+    shape: Shape
+    rows: Mapping[int, int]  # by number of the file
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset: its node id, its name, and where it lies, as a URI."""
+    """A dataset: its node id, its name, and where it lies, as a URI. `version`: as it was at an earlier time."""
 
     id: str
     name: str
     path: str
+    version: Version | None = None
+    table: str | None = None  # by whose name it was found
 
 
 async def find_dataset(session: Session, graph: GraphStore | None, text: str) -> Dataset:
@@ -46,7 +60,7 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
     """
     catalog, tenant = session.store.catalog.datasets, session.tenant
     others: list[Dataset] = []
-    if graph is not None and not await asyncio.to_thread(catalog.called, tenant, text):
+    if graph is not None and not await asyncio.to_thread(_is_known, catalog, tenant, text):
         others = [dataset for dataset in await _in_graph(graph, tenant, text) if not catalog.called(tenant, dataset.id)]
     return await asyncio.to_thread(_one, catalog, tenant, text, others)
 
@@ -124,21 +138,36 @@ def shown(uri: str) -> str:
     return uri.removeprefix("file:")
 
 
+def _is_known(catalog: KnownDatasets, tenant: str, text: str) -> bool:
+    return bool(catalog.called(tenant, text) or catalog.named_table(tenant, text))
+
+
 async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
     """Datasets that no capture knows: their path is their name."""
     if text.startswith(f"{NodeKind.DATASET}:"):
-        nodes = await graph.get(tenant, [text])
-    else:
-        nodes = list((await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=100)).nodes)
-    found = []
-    for node in nodes:
-        _, (namespace, name) = parse_id(node.id)
-        found.append(Dataset(node.id, name, uri_of(name) if namespace == "file" else f"{namespace.rstrip('/')}/{name.lstrip('/')}"))
+        return [_of_node(node) for node in await graph.get(tenant, [text])]
+    found = [_of_node(node) for node in (await graph.search(tenant, text, kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes]
+    if not found and "/" not in text:  # a table's folder mostly bears its name
+        nodes = (await graph.search(tenant, text.rpartition(".")[2], kinds=[NodeKind.DATASET], first=_SEARCHED)).nodes
+        found = [replace(_of_node(node), table=text) for node in nodes if _has_symlink(node, text)]
     return found
 
 
+def _of_node(node: Node) -> Dataset:
+    _, (namespace, name) = parse_id(node.id)
+    return Dataset(node.id, name, uri_of(name) if namespace == "file" else f"{namespace.rstrip('/')}/{name.lstrip('/')}")
+
+
+def _has_symlink(node: Node, table: str) -> bool:
+    """Whether a dataset of the graph has a table's name among its symlinks (OpenLineage). They may be of any producer."""
+    stated = node.properties.get("symlinks")
+    links = stated.get("identifiers") if isinstance(stated, Mapping) else None
+    names = [str(link.get("name")).lower() for link in links if isinstance(link, Mapping)] if isinstance(links, list) else []
+    return any(name.removeprefix("spark_catalog.") == table.lower().removeprefix("spark_catalog.") for name in names)
+
+
 def _named(dataset: Dataset, text: str) -> bool:
-    return text in (dataset.id, dataset.name) or uri_of(text) == dataset.path
+    return text in (dataset.id, dataset.name, dataset.table) or uri_of(text) == dataset.path
 
 
 def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Dataset]) -> Dataset:
@@ -146,6 +175,7 @@ def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Datase
     wanted = text.rstrip("/") or text
     absolute, end = uri_of(Path(os.path.abspath(wanted))), f"/{wanted}"
     found = _distinct([*map(_known, catalog.called(tenant, wanted)), *(dataset for dataset in others if _named(dataset, wanted))])
+    found = found or _distinct(map(_known, catalog.named_table(tenant, wanted)))
     for other in other_spellings(wanted):
         found = found or _distinct(map(_known, catalog.at(tenant, other)))
     found = found or _distinct([*map(_known, catalog.at(tenant, absolute)), *(dataset for dataset in others if dataset.path == absolute)])

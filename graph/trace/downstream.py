@@ -66,7 +66,8 @@ class Downstream:
             for number, captures in read_by.items():
                 for capture in captures:
                     by_reader.setdefault(capture, set()).add(number)
-            steps = [self._step(self._session.capture(reader), table, read) for reader, read in by_reader.items()]
+            pruned = self._session.pruned(by_reader.keys())
+            steps = [self._step(self._session.capture(reader), table, read) for reader, read in by_reader.items() if reader not in pruned]
             onward = [step for step in steps if step]
             waiting.extend(onward)
             if table != begin and (ends := self._ends(table, onward)):

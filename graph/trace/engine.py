@@ -21,7 +21,7 @@ from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
-from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, named_files, readable_files, shape_of
+from headwater.graph.trace.datasets import Dataset, Version, current_files, find_dataset, named_files, readable_files, shape_of
 from headwater.graph.trace.downstream import Downstream
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, ROW
@@ -33,6 +33,7 @@ from headwater.graph.trace.selection import check_rows, column_names, own_names,
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
+from headwater.graph.trace.versions import find_asked
 from headwater.graph.trace.ways import towards_of
 
 
@@ -60,7 +61,7 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
     """
     began = time.perf_counter()
     with tracer_of(store).session(tenant) as session:
-        dataset = await find_dataset(session, graph, request.dataset)
+        dataset = await find_asked(session, graph, request)
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
         towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
         found = await asyncio.to_thread(walk, session, dataset, to, towards, request)
@@ -74,6 +75,7 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
             semantics=request.semantics, exact=exact, records=entries, path=hops,
             incomplete=list(session.incomplete), total=total, selected=found.selected, elapsed_ms=(time.perf_counter() - began) * 1000,
             found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
+            as_of=dataset.version.said if dataset.version else None,
         )  # fmt: skip
 
 
@@ -104,6 +106,8 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
 
     Of a dataset that cannot be read here, records are taken by file and row, unseen.
     """
+    if dataset.version is not None:
+        return _chosen_then(session, dataset, dataset.version, request, each=each)
     shape, _ = shape_of(session, dataset)
     try:
         listed = _listed(session, dataset, shape)
@@ -118,6 +122,52 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
         met = [session.files[number] for number in session.files_of([begin])]
         _check_column(request.column, dataset, (own_names(session, shape, some, columns) for some in (met, files)))
     return begin, selected
+
+
+def _chosen_then(
+    session: Session, dataset: Dataset, version: Version, request: TraceRequest, *, each: bool
+) -> tuple[str, Sequence[TracedRecord]]:
+    """The same of a version of the dataset. Of files that are gone or changed since, records are taken unseen, or all of them.
+
+    Raises:
+        UnsupportedError: a predicate is to choose among records that are gone.
+    """
+    files = version.files
+    if request.rows:
+        numbers = {number for number, _ in places_of(files, request.rows)}
+        files = [file for file in files if file.number in numbers]
+    gone = [file for file in files if file.problem]
+    if gone and request.where is None:
+        return _unseen(session, files, request, each=each)
+    if gone and not request.rows and request.where is not None and request.where.strip().lower() == "true" and version.rows:
+        return _all_unseen(session, version, each=each, limit=request.limit)
+    if gone and (len(gone) == len(files) or request.rows):
+        raise UnsupportedError(
+            f"{dataset.name} cannot be searched as of {version.said.at}: {gone[0].block.path}: {gone[0].problem}.",
+            hint="Name its records by file and row (--row FILE:N), or all of them (--where true).",
+        )
+    shapes = {(file.shape.format, file.shape.options) for file in files} if request.where is not None else set()
+    if len(shapes) > 1:
+        raise UnsupportedError(
+            f"The files of {dataset.name} as of {version.said.at} are of several formats.", hint="Name records by file and row."
+        )
+    readable = readable_files(session, files)
+    begin, columns, selected = _begun(session, version.shape, readable, request, each=each)
+    if request.column is not None and not request.forward:
+        _check_column(request.column, dataset, [own_names(session, version.shape, readable, columns)])
+    return begin, selected
+
+
+def _all_unseen(session: Session, version: Version, *, each: bool, limit: int) -> tuple[str, Sequence[TracedRecord]]:
+    """All records of a version, by how many a run wrote to each file."""
+    counts = [version.rows[file.number] for file in version.files]
+    file = np.repeat(np.array([file.number for file in version.files], np.int64), counts)
+    row = np.concatenate([np.arange(count, dtype=np.int64) for count in counts] or [np.empty(0, np.int64)])
+    begin = session.hold(
+        {"origin": np.arange(len(file), dtype=np.int64) if each else np.zeros(len(file), np.int64), "file": file, "row": row}
+    )
+    first = list(zip(file[:limit].tolist(), row[:limit].tolist(), strict=True))
+    return begin, [] if each else unread(session, first)
 
 
 def _listed(session: Session, dataset: Dataset, shape: Shape) -> list[KnownFile]:

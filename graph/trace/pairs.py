@@ -24,6 +24,7 @@ from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.lift import Lifted
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import sparing_session
+from headwater.graph.trace.versions import find_asked
 from headwater.graph.trace.ways import towards_of
 
 _BATCH = 10_000
@@ -99,7 +100,7 @@ async def trace_pairs(graph: GraphStore | None, store: AssociationStore, tenant:
     The iterators of what it gives are to be read one after the other. Raises as `trace` does.
     """
     with sparing_session(store, tenant) as session:
-        dataset = await find_dataset(session, graph, request.dataset)
+        dataset = await find_asked(session, graph, request)
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
         towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
         found = await asyncio.to_thread(walk, session, dataset, to, towards, request, each=True)

@@ -238,6 +238,14 @@ class Session:
             self._captures[identifier] = known
         return known
 
+    def pruned(self, captures: Collection[str]) -> set[str]:
+        """Those of some captures whose record lineage was pruned. The answer then says so."""
+        found = self.store.pruned(self.tenant, captures)
+        for identifier, note in found.items():
+            run = self.capture(identifier).manifest.run
+            self.say(node_id("job", run.namespace, run.job), f"of its run {run.run_id} {note}", "missing")
+        return set(found)
+
     def kept(self, capture: Capture, boundary: int) -> Path:
         """The table of a boundary."""
         return self.store.table(self.tenant, capture.id, boundary)

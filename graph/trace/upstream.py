@@ -143,6 +143,8 @@ class Upstream:
             self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
         onward = [session.files[number] for number in numbers if number not in here]
         found = self._followed(writers(session, onward), reader, source)
+        if pruned := session.pruned(set(found.values())):
+            found = {number: writer for number, writer in found.items() if writer not in pruned}
         by_writer: dict[str, set[int]] = {}
         for number, writer in found.items():
             by_writer.setdefault(writer, set()).add(number)

@@ -12,10 +12,10 @@ from enum import StrEnum
 
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.model import Edge, EdgeKind, NodeKind
+from headwater.graph.model.instants import instant_of
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.columns import dataset_of
-from headwater.graph.views.instants import instant_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.times import run_of, time_of
 

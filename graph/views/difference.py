@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, bare_name
+from headwater.graph.model.instants import instant_of
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.views.instants import instant_of
 from headwater.graph.views.levels import kind_of
 from headwater.graph.views.request import ViewRequest
 from headwater.graph.views.viewing import View, view

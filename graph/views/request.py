@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import NodeKind
+from headwater.graph.model.instants import instant_of
 from headwater.graph.stores.protocol import Direction
-from headwater.graph.views.instants import instant_of
 
 # Outermost first. What users declare (`data`, `actor`) groups datasets and pipelines, and stands around them.
 DATA = (NodeKind.DATA, NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN)

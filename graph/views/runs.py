@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind
+from headwater.graph.model.instants import shown_instant
 from headwater.graph.stores.containment import children
 from headwater.graph.stores.protocol import Direction, GraphStore
 from headwater.graph.views.atoms import Atoms
 from headwater.graph.views.fetch import FLOWS, flows_of, parents_of, past_limit
 from headwater.graph.views.inputs import add_inputs
-from headwater.graph.views.instants import shown_instant
 from headwater.graph.views.levels import Zoom, kind_of
 from headwater.graph.views.operators import open_runs
 from headwater.graph.views.request import ViewRequest

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.graph.model import EdgeKind
+from headwater.graph.model.instants import shown_instant
 from headwater.graph.stores.protocol import Direction, GraphStore
-from headwater.graph.views.instants import shown_instant
 from headwater.graph.views.request import MAX_REACHED, ViewRequest
 
 Side = tuple[str, bool]  # an actor, and whether the flow leaves it

@@ -63,6 +63,9 @@ class Job:
     problems: list[dict[str, Any]] = field(default_factory=list)
     attrs: int = 0
     attempts: int = 40
+    said: dict[str, Any] = field(default_factory=dict)  # of its sink, besides
+    status: str = "complete"
+    part: str = "part"  # how the names of its files begin
 
     def scan(
         self,
@@ -224,7 +227,7 @@ class Job:
             written = []
             place: dict[int, int] = {}
             for n, (value, indexes) in enumerate(groups.items()):
-                file = (folder / f"{partition_by}={value}" if partition_by else folder) / f"part-{number:05d}.{format_}"
+                file = (folder / f"{partition_by}={value}" if partition_by else folder) / f"{self.part}-{number:05d}.{format_}"
                 file.parent.mkdir(exist_ok=True)
                 _write(file, format_, [c for c in columns if c != partition_by], of, [part[i] for i in indexes])
                 block = block_of(file)
@@ -273,13 +276,13 @@ class Job:
             "format": self.format, "capture": self.capture, "run": {"namespace": "tests", "job": self.name, "runId": self.run},
             "application": {"id": "app", "name": self.name, "spark": "4.1.4"}, "execution": 1,
             "started": f"2026-01-01T00:{self.clock:02d}:00Z", "ended": f"2026-01-01T00:{self.clock:02d}:30Z",
-            "mode": self.mode, "status": "complete", "problems": self.problems, "sources": self.sources,
+            "mode": self.mode, "status": self.status, "problems": self.problems, "sources": self.sources,
             "operators": [self.operators[identifier] for identifier in order], "boundaries": self.boundaries,
             "sink": {
                 "boundary": sink, "dataset": {"namespace": "file", "name": str(folder)}, "path": f"file:{folder}", "format": format_,
                 "mode": "overwrite", "options": {"header": "true"} if format_ == "csv" else {},
                 "columns": [{"name": name, "type": of.columns[name][1], "attr": of.columns[name][0]} for name in columns],
-                "partition_columns": [partition_by] if partition_by else [],
+                "partition_columns": [partition_by] if partition_by else [], **self.said,
             },
             "segments": entries,
         })  # fmt: skip

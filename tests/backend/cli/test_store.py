@@ -14,9 +14,11 @@ from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, Stage
 from headwater.backend.intake.documents import document_key
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace
+from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.spark_listener.registry import Registry
 from tests.backend.cli.command import headwater
 from tests.backend.damage import spoil
+from tests.graph.jobs import Job, write_csv
 from tests.neo4j_server import Neo4jServer, neo4j_server
 
 __all__ = ["neo4j_server"]
@@ -198,3 +200,49 @@ def test_a_damaged_log_is_an_error_that_names_it_and_no_traceback(home: Path, tm
     assert f"{home}/ingest.db is damaged" in said.replace("\n", "")
     assert "headwater store repair" in said
     assert "Traceback" not in said
+
+
+def test_prune_says_what_may_go_then_drops_it_and_is_audited(tmp_path: Path) -> None:
+    home, out = tmp_path / "home", tmp_path / "out"
+    store = AssociationStore(home / "associations", sources=ANYWHERE)
+    for clock in (1, 2):
+        raw = write_csv(tmp_path / f"{clock}.csv", ["k", "v"], [["a", clock]])
+        job = Job(store, "copy", clock, part=f"run{clock}")
+        job.write(job.scan(raw, "csv", {"k": "string", "v": "int"}, {"header": "true"}), out, "parquet", ["k", "v"], files=1)
+        if clock == 1:
+            first = job
+    store.close()
+    tables = list(home.glob("associations/*/*/*/b*.parquet"))
+    asked = ["store", "prune", "--replaced-days", "0", "--dataset", f"{tmp_path}/*", "--home", str(home), "-f", "json"]
+    dry = json.loads(headwater(*asked, "--dry-run").stdout)
+    assert [(row["dataset"], row["captures"]) for row in dry] == [(str(out), 1)]
+    assert list(home.glob("associations/*/*/*/b*.parquet")) == tables
+    assert not (home / "audit.jsonl").exists()
+    assert json.loads(headwater(*asked).stdout) == dry
+    assert len(list(home.glob("associations/*/*/*/b*.parquet"))) == len(tables) - 1
+    before, after = map(json.loads, (home / "audit.jsonl").read_text().splitlines())
+    assert (before["what"], before["captures"]) == ("store.prune", 1)
+    assert (after["what"], after["bytes"]) == ("store.prune.end", dry[0]["bytes"])
+    assert before["who"]
+    assert "replaced 0 days ago" in before["policy"]
+    assert json.loads(headwater(*asked).stdout) == []
+    story = headwater("trace", str(out), "--as-of", first.run, "--where", "true", "--home", str(home)).stdout
+    assert "pruned by" in story
+    assert "not exact" in story
+    damaged = [check for check in json.loads(headwater("store", "check", "--home", str(home), "-f", "json").stdout) if not check["ok"]]
+    assert not damaged
+
+
+def test_a_prune_that_cannot_be_audited_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    store = AssociationStore(home / "associations", sources=ANYWHERE)
+    for clock in (1, 2):
+        raw = write_csv(tmp_path / f"{clock}.csv", ["k", "v"], [["a", clock]])
+        job = Job(store, "copy", clock, part=f"run{clock}")
+        job.write(job.scan(raw, "csv", {"k": "string", "v": "int"}, {"header": "true"}), tmp_path / "out", "parquet", ["k", "v"], files=1)
+    store.close()
+    (home / "audit.jsonl").mkdir()
+    tables = list(home.glob("associations/*/*/*/b*.parquet"))
+    refused = headwater("store", "prune", "--replaced-days", "0", "--home", str(home), code=4)
+    assert "nothing is changed" in refused.stderr
+    assert list(home.glob("associations/*/*/*/b*.parquet")) == tables

@@ -6,6 +6,7 @@ Counted, not timed: manifests that are read, statements of the catalog, and inst
 import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from headwater.graph.associations import Manifest
 from headwater.graph.associations.parts import DatasetName
 from headwater.graph.records import AssociationStore, FileBlock, lists
 from headwater.graph.records.layout import KeptFile
+from headwater.graph.records.prune import Policy, prune
 from headwater.graph.records.roots import ANYWHERE
 from headwater.graph.trace import TraceRequest, trace
 from headwater.graph.trace.preview import preview
@@ -172,3 +174,36 @@ async def test_of_captures_with_many_files_a_trace_reads_no_lists(store, raw, tm
     assert whole
     assert not any(whole)
     opened.close()
+
+
+def test_a_small_prune_does_not_look_through_what_stands_or_is_needed(store, pipeline, monkeypatch) -> None:
+    manifests = [store.manifest(TENANT, entry.capture) for entry in store.catalog.captures(TENANT)]
+    now, found, identifiers = datetime(2027, 1, 1, tzinfo=UTC), [], iter(range(1, 10**6))
+
+    def put(sink: str, ended: str, path: str, read: FileBlock | None = None) -> None:
+        (source,) = manifests[0].sources
+        files = (dataclasses.replace(source.files[0], path=read.path, length=1, modified=1),) if read else ()
+        name = DatasetName(namespace="file", name=sink)
+        made = dataclasses.replace(
+            manifests[0], capture=str(UUID(int=next(identifiers), version=4)), started=ended, ended=ended,
+            sources=(dataclasses.replace(source, files=files),), sink=dataclasses.replace(manifests[0].sink, dataset=name, path=sink),
+        )  # fmt: skip
+        store.catalog.put(TENANT, made, [KeptFile(FileBlock(path, 1, 1), 1)])
+
+    for count in (10, _AROUND):
+        with store.catalog.together():
+            for number in range(count):
+                put(f"/lake/standing{count}-{number}", "2025-01-01T00:00:00Z", f"file:/s{count}-{number}")
+                block = FileBlock(f"file:/n{count}-{number}", 1, 1)  # replaced, but what stands was made of it
+                put(f"/lake/needed{count}-{number}", "2025-01-01T00:00:00Z", block.path)
+                put(f"/lake/made{count}-{number}", "2025-01-02T00:00:00Z", f"file:/m{count}-{number}", block)
+                put(f"/lake/needed{count}-{number}", "2025-01-03T00:00:00Z", f"file:/l{count}-{number}")
+        assert not prune(store, TENANT, Policy(), by="ann", now=now).captures
+        put(f"/lake/few{count}", "2025-02-01T00:00:00Z", f"file:/a{count}")
+        put(f"/lake/few{count}", "2025-02-02T00:00:00Z", f"file:/b{count}")
+        with counting(store, monkeypatch) as counted:
+            assert sum(prune(store, TENANT, Policy(), by="ann", now=now).captures.values()) == 1
+        found.append(counted)
+    assert found[1].manifests == 0
+    assert found[1].statements <= found[0].statements
+    assert found[1].steps <= _MORE * found[0].steps

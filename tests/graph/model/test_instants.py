@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.views.instants import instant_of, shown_instant
+from headwater.graph.model.instants import instant_of, shown_instant
 
 
 @pytest.fixture

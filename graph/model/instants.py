@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, tzinfo
 
 from headwater.errors import InvalidQueryError
-from headwater.graph.model import Stamp
+from headwater.graph.model.elements import Stamp
 
 
 def instant_of(text: str, field: str, *, end: bool, zone: tzinfo | None = UTC) -> str:

@@ -1,0 +1,158 @@
+"""Pruning: drop the associations that nothing kept can be traced to any more, by a policy.
+
+For `headwater store prune` and for the service. A capture goes only once all that it wrote was replaced and no capture that stays read any
+of it, so every trace back from kept data is as before. Its folder keeps the note of `pruned`, and which files it read and wrote. May be
+stopped anywhere and begun again: each capture is marked in the catalog, then noted in its folder, then its tables are removed; what was
+marked and not removed is removed first by whoever comes next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+
+from headwater.errors import InvalidQueryError
+from headwater.graph.records.prunable import Candidate
+from headwater.graph.records.pruned import Pruned
+from headwater.graph.records.store import AssociationStore
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What may be pruned: captures that ended `older_days` ago, of outputs that were replaced `replaced_days` ago.
+
+    `namespace` and `dataset` are patterns (`*`, `?`) of the output's namespace and name. With `most_bytes`, the earliest replaced go first,
+    and only until the tables that are left have no more bytes.
+    """
+
+    replaced_days: float = 30.0
+    older_days: float = 0.0
+    namespace: str | None = None
+    dataset: str | None = None
+    most_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, days in (("replaced_days", self.replaced_days), ("older_days", self.older_days)):
+            if not 0 <= days <= 36_500:
+                raise InvalidQueryError(f"{days:g} is no number of days to keep associations.", field=name, hint="Use 0 to 36500.")
+
+    def __str__(self) -> str:
+        parts = [f"replaced {self.replaced_days:g} days ago"]
+        parts += [f"ended {self.older_days:g} days ago"] if self.older_days else []
+        parts += [f"namespace {self.namespace}"] if self.namespace is not None else []
+        parts += [f"dataset {self.dataset}"] if self.dataset is not None else []
+        parts += [f"more than {self.most_bytes} bytes"] if self.most_bytes is not None else []
+        return ", ".join(parts)
+
+    def fits(self, candidate: Candidate, now: datetime) -> bool:
+        """Whether a capture whose output was replaced long enough ago may go by the rest of the policy."""
+        return (
+            candidate.ended < _ago(now, self.older_days)
+            and (self.namespace is None or fnmatchcase(candidate.namespace, self.namespace))
+            and (self.dataset is None or fnmatchcase(candidate.name, self.dataset))
+        )
+
+
+@dataclass
+class Report:
+    """What was pruned, or would be: captures and bytes of their tables, by dataset.
+
+    `finished` is the number of captures that an earlier prune marked and did not remove. `bytes_left` are those of all tables left.
+    """
+
+    captures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    finished: int = 0
+    bytes_left: int = 0
+    stopped: bool = False
+
+
+def prune(
+    store: AssociationStore,
+    tenant: str,
+    policy: Policy,
+    *,
+    by: str,
+    now: datetime | None = None,
+    dry_run: bool = False,
+    until: Callable[[], bool] = lambda: False,
+) -> Report:
+    """Prune what a policy lets go. `until` is asked after each capture whether to end early; the next prune goes on."""
+    now = now or datetime.now(UTC)
+    report = Report(bytes_left=store.catalog.prunable.bytes_kept(tenant))
+    if dry_run:
+        report.finished = len(store.catalog.prunable.going(tenant, _PAGE))
+    else:
+        report.finished = _remove(store, tenant, Pruned("a prune that was stopped", _text(now), "the policy of that prune"))
+        report.bytes_left = store.catalog.prunable.bytes_kept(tenant)
+    note = Pruned(by, _text(now), str(policy))
+    for candidate in _dead(store, tenant, policy, now, report, dry_run=dry_run):
+        if not dry_run:
+            if not store.catalog.prunable.mark(candidate.number):
+                continue  # a capture came meanwhile that read what this one wrote
+            store.note_pruned(tenant, candidate.capture, note)
+        key = candidate.namespace, candidate.name
+        report.captures[key] += 1
+        report.bytes[key] += candidate.bytes
+        report.bytes_left -= candidate.bytes
+        if until():
+            report.stopped = True
+            break
+    if not dry_run:
+        _remove(store, tenant, note)
+    return report
+
+
+def _dead(store: AssociationStore, tenant: str, policy: Policy, now: datetime, report: Report, *, dry_run: bool) -> Iterator[Candidate]:
+    """The captures to prune, readers before what they read; the caller marks each before it asks for the next."""
+    catalog, before = store.catalog.prunable, _ago(now, policy.replaced_days)
+    dead: set[int] = set()
+    holding: dict[int, list[Candidate]] = {}
+    place = ("", 0)
+    while page := catalog.candidates(tenant, before, place, _PAGE):
+        place = (page[-1].replaced, page[-1].number)
+        waiting = page[::-1]
+        while waiting:
+            if policy.most_bytes is not None and report.bytes_left <= policy.most_bytes:
+                return
+            candidate = waiting.pop()
+            if candidate.number in dead or candidate.replaced >= before or not policy.fits(candidate, now):
+                continue
+            holder = catalog.holder(candidate.number, dead if dry_run else ())
+            if holder is not None:
+                if dry_run:
+                    holding.setdefault(holder, []).append(candidate)
+                else:
+                    catalog.hold(candidate.number, holder)
+                continue
+            freed = [*holding.pop(candidate.number, ()), *catalog.held_by(candidate.number)]
+            dead.add(candidate.number)
+            yield candidate
+            waiting += freed
+
+
+def _remove(store: AssociationStore, tenant: str, note: Pruned) -> int:
+    """Remove the tables of captures that are marked; how many there were. One that was marked and not noted gets this note."""
+    removed = 0
+    while going := store.catalog.prunable.going(tenant, _PAGE):
+        for number, capture in going:
+            store.drop_tables(tenant, capture, note)
+            store.catalog.prunable.gone(number)
+            removed += 1
+    return removed
+
+
+def _ago(now: datetime, days: float) -> str:
+    try:
+        return _text(now - timedelta(days=days))
+    except OverflowError:
+        return ""
+
+
+def _text(instant: datetime) -> str:
+    return instant.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

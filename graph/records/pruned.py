@@ -1,0 +1,60 @@
+"""The note that a pruned capture has in the place of its tables: who pruned it, when, and by which policy.
+
+The rest of the capture's folder stays: which files it read and wrote. So a trace that comes to it knows what it lacks.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+from headwater.graph.records.layout import reading
+
+PRUNED = "pruned.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Who (`by`) pruned the tables of a capture, when (in UTC), and by which policy."""
+
+    by: str
+    at: str
+    policy: str
+
+    def text(self) -> bytes:
+        """The note as it is kept."""
+        return json.dumps(asdict(self), ensure_ascii=False).encode()
+
+    @classmethod
+    def of(cls, text: bytes) -> Self:
+        """Read the note. Raises `KeyError`, `TypeError` or `ValueError` where it is none."""
+        stated = json.loads(text)
+        return cls(str(stated["by"]), str(stated["at"]), str(stated["policy"]))
+
+    def __str__(self) -> str:
+        return f"its record lineage was pruned by {self.by} at {self.at}, by the policy “{self.policy}”"
+
+
+def is_pruned(folder: Path) -> bool:
+    """Whether the tables of a kept capture are gone, or about to go."""
+    return (folder / PRUNED).exists()
+
+
+def read_pruned(folder: Path) -> Pruned:
+    """The note in the folder of a capture; of a prune that is under way, or was killed, before it wrote one, a note that says so.
+
+    Raises:
+        DamagedError: it is not what was written.
+    """
+    try:
+        with reading(folder / PRUNED, absent=False):
+            return Pruned.of((folder / PRUNED).read_bytes())
+    except FileNotFoundError:
+        return Pruned("a prune that has not ended", "a time not noted yet", "not noted yet")
+
+
+def table_bytes(folder: Path) -> int:
+    """Bytes of the tables of a kept capture."""
+    return sum(table.stat().st_size for table in folder.glob("b*.parquet"))

@@ -1,0 +1,75 @@
+"""The versions of a dataset: which captures wrote it, latest first, back to one that replaced all that was there.
+
+For traces that ask how a dataset was at an earlier time, by way of the catalog. A question costs as many rows as the version has writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.graph.model import parse_id
+from headwater.graph.records.replacing import Replaces, instant
+
+_PAGE = 200
+_DATASET = "(SELECT number FROM dataset WHERE tenant = ? AND namespace = ? AND name = ?)"
+_LAST = "\U0010ffff"  # sorts after whatever follows a beginning
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A capture that wrote a dataset, from `started` to `ended` (both in UTC, in the form that compares as text)."""
+
+    capture: str
+    run: str
+    job: str
+    started: str
+    ended: str
+    replaces: Replaces
+    status: str
+
+
+class KnownVersions:
+    """Questions about what wrote the datasets of a catalog; `rows` answers a statement of it."""
+
+    def __init__(self, rows: Callable[[str, Sequence[object]], list[tuple[Any, ...]]]) -> None:
+        self._rows = rows
+
+    def writes(self, tenant: str, dataset: str, until: str | None = None) -> Iterator[Write]:
+        """The captures that wrote a dataset (by node id) and ended by an instant, latest first: all that ever did."""
+        bound, number = (until or _LAST, 1 << 62)
+        while True:
+            rows = self._rows(
+                "SELECT c.capture, c.run, j.name, c.started, c.at, c.replaces, c.status, c.number FROM capture c "
+                f"JOIN job j ON j.number = c.job WHERE c.output = {_DATASET} AND (c.at, c.number) <= (?, ?) "
+                "ORDER BY c.output DESC, c.at DESC, c.number DESC LIMIT ?",
+                [*_named(tenant, dataset), bound, number, _PAGE],
+            )
+            for capture, run, job, started, ended, replaces, status, _ in rows:
+                yield Write(capture, run, job, instant(started), ended, Replaces(replaces), status)
+            if len(rows) < _PAGE:
+                return
+            bound, number = rows[-1][4], rows[-1][7] - 1
+
+    def last_write(self, tenant: str, dataset: str, run: str) -> str | None:
+        """When the last capture of a run that wrote a dataset ended; None where none did."""
+        rows = self._rows(
+            f"SELECT max(at) FROM capture WHERE tenant = ? AND run = ? AND output = {_DATASET}", [tenant, run, *_named(tenant, dataset)]
+        )
+        return rows[0][0] if rows else None
+
+    def reader(self, tenant: str, dataset: str, *, until: str | None = None, run: str | None = None) -> tuple[str, str, str] | None:
+        """The last capture that read a dataset (by an instant, or in a run), with its run and when it ended; None where none did."""
+        condition, values = ("c.at <= ?", until or _LAST) if run is None else ("c.run = ?", run)
+        rows = self._rows(
+            f"SELECT c.capture, c.run, c.at FROM use u JOIN capture c ON c.number = u.capture WHERE u.dataset = {_DATASET} "
+            f"AND u.role = 'source' AND {condition} ORDER BY c.at DESC, c.number DESC LIMIT 1",
+            [*_named(tenant, dataset), values],
+        )
+        return rows[0] if rows else None
+
+
+def _named(tenant: str, dataset: str) -> tuple[str, str, str]:
+    _, (namespace, name) = parse_id(dataset)
+    return tenant, namespace, name
