@@ -11,7 +11,6 @@ from headwater.errors import InvalidInputError
 from headwater.graph.associations import Sink
 from headwater.graph.model import Stamp
 
-
 TABLE_FORMATS = ("delta", "iceberg")  # whose own logs say which files, and which rows of them, a version has
 
 
