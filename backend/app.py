@@ -23,12 +23,15 @@ from headwater.backend.api.context import Service, principal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.metrics import Metrics
+from headwater.backend.api.permitted import PermittedReplays, questions_of
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.audit_log import AuditLog
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
+from headwater.backend.keys import KeyRing
+from headwater.backend.masks import Masks
 from headwater.backend.own_loop import OwnLoop
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import DEFAULT_TENANT, Settings
@@ -51,7 +54,7 @@ def create_app(
     `serving`: for a service that others ask. A process for questions starts at once, so that the first question need not wait for it, and
     all but the guard and `/healthz` runs on an event loop of its own.
     """
-    known = credentials or Credentials(settings.key(), tenant=DEFAULT_TENANT)
+    known = credentials or credentials_of(settings)
     metrics = Metrics()
     audit = AuditLog(settings.folder.audit, most_bytes=settings.audit_bytes, kept=settings.audit_files)
 
@@ -63,7 +66,7 @@ def create_app(
             watch = Watch(settings, known.is_key)
             app.state.service = Service(
                 settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit,
-                watch=watch,
+                watch=watch, masks=Masks(settings.folder.masks),
             )  # fmt: skip
             audit.start()
             app.state.replays = workspace.replays(questions.of("replays").trace)
@@ -100,6 +103,11 @@ def create_app(
     return app
 
 
+def credentials_of(settings: Settings) -> Credentials:
+    """Whom the service of a home knows."""
+    return Credentials(settings.key(), tenant=DEFAULT_TENANT, named=KeyRing(settings.folder.named_keys))
+
+
 def _read_query(body: bytes) -> dict[str, Any]:
     document = read_document(body, QUERY)
     if not isinstance(document, dict):
@@ -126,8 +134,8 @@ async def _graphql_context(request: Request) -> Context:
     workspace: Workspace = service.workspace
     return Context(
         tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=partial(_require, request, who),
-        auditor=await auditor(request), questions=service.questions.of(who.name),
+        auditor=await auditor(request), questions=questions_of(service, who),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
-        pending=lambda: workspace.projector.pending(who.tenant), replays=request.app.state.replays,
+        pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
         declarations=DeclarationIntake(workspace.log, workspace.graph),
     )  # fmt: skip

@@ -80,6 +80,14 @@ class Home:
         return self.path / "storage.toml"
 
     @property
+    def named_keys(self) -> Path:
+        return self.path / "keys.db"
+
+    @property
+    def masks(self) -> Path:
+        return self.path / "masks.toml"
+
+    @property
     def audit(self) -> Path:
         return self.path / "audit.jsonl"
 

@@ -20,13 +20,13 @@ import requests
 import uvicorn
 
 import headwater
-from headwater.backend.api.credentials import READING, Credentials
-from headwater.backend.app import create_app
+from headwater.backend.api.credentials import READING
+from headwater.backend.app import create_app, credentials_of
 from headwater.backend.connections import HEAD_BYTES, Limits, bounded_by
 from headwater.backend.home import ServiceRecord
 from headwater.backend.ingest_log import IngestLog
 from headwater.backend.memory import settle
-from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.layout import CATALOG
@@ -49,7 +49,7 @@ class LocalService:
         # What is damaged is told here as an error: from within uvicorn it would be pages of traceback.
         IngestLog(self._home.log).close()
         Catalog(self._home.associations / CATALOG).close()
-        self._credentials = Credentials(settings.key(), tenant=DEFAULT_TENANT)
+        self._credentials = credentials_of(settings)
         self._socket = _bind(settings.host, settings.port, exact="port" in settings.model_fields_set)
         host, port = self._socket.getsockname()[:2]
         shown = "127.0.0.1" if ip_address(host).is_unspecified else f"[{host}]" if ":" in host else host

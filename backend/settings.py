@@ -47,6 +47,10 @@ class Settings(BaseSettings):
         default=None,
         description="Folders below which data is read, as a JSON list; not set, what programs run on this home read and wrote.",
     )
+    tenant_roots: dict[str, tuple[Path, ...]] = Field(
+        default={},
+        description='Folders below which data of tenants other than the default one is read, as JSON: {"sales": ["/data/sales"]}.',
+    )
     storage: Path | None = Field(
         default=None,
         description="File that names the roots of remote storage (S3, HDFS, …), with credentials; not set, `storage.toml` of the home.",

@@ -169,9 +169,15 @@ class Workspace:
                 await asyncio.sleep(_POLL)
 
 
-def association_store(settings: Settings, registry: Registry) -> AssociationStore:
-    """The association store of a home, which reads data below the home's data roots alone."""
-    return AssociationStore(settings.folder.associations, sources=_data_roots(settings, registry))
+def association_store(settings: Settings, registry: Registry, *, tenant: str = DEFAULT_TENANT) -> AssociationStore:
+    """The association store of a home, which reads data below the tenant's data roots alone.
+
+    The home's own programs, its data roots and its remote storage are those of the default tenant: another may name any path.
+    """
+    if tenant == DEFAULT_TENANT:
+        return AssociationStore(settings.folder.associations, sources=_data_roots(settings, registry))
+    folders = [folder.expanduser() for folder in settings.tenant_roots.get(tenant, ())]
+    return AssociationStore(settings.folder.associations, sources=DataRoots.of(folders, never=[settings.folder.path]))
 
 
 def _data_roots(settings: Settings, registry: Registry) -> DataRoots:

@@ -17,14 +17,30 @@ from headwater.errors import UnsupportedError
 
 
 class Scope(StrEnum):
-    """A thing that a caller may do. The key has all of them; a session of the page has READ and those that its link was made for."""
+    """A thing that a caller may do. The home's key has all of them, a named key those that it was made with.
 
-    READ = "read"
+    A session of the page has what reads, and what else its link was made for, of what the key has that the link was made with.
+    """
+
+    READ = "read"  # the graph, and which records of which files a record came from
+    RECORDS = "records"  # what records hold, and which of them a predicate selects
+    UNMASKED = "unmasked"  # also what columns hold that are masked
+    EXPORT = "export"  # documents of provenance
     DECLARE = "declare"
     REPLAY = "replay"
-    INTAKE = "intake"  # events, manifests, segments and documents of provenance: with the key alone
-    OPERATE = "operate"  # links to the page, measures, the specification: with the key alone
+    INTAKE = "intake"  # events, manifests, segments and documents of provenance: with a key alone
+    OPERATE = "operate"  # measures, the specification: with a key alone
 
+
+ROLES: Mapping[str, frozenset[Scope]] = {
+    "viewer": frozenset({Scope.READ}),
+    "analyst": frozenset({Scope.READ, Scope.RECORDS, Scope.EXPORT}),
+    "steward": frozenset({Scope.READ, Scope.RECORDS, Scope.EXPORT, Scope.DECLARE}),
+    "engineer": frozenset({Scope.READ, Scope.RECORDS, Scope.EXPORT, Scope.DECLARE, Scope.REPLAY}),
+    "investigator": frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT}),
+    "producer": frozenset({Scope.INTAKE}),
+    "operator": frozenset({Scope.OPERATE}),
+}
 
 MUTATIONS: Mapping[str, Scope] = {"startReplay": Scope.REPLAY, "declare": Scope.DECLARE}
 

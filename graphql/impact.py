@@ -97,8 +97,9 @@ async def impact_page(
         )
     forward = direction is Direction.DOWNSTREAM
     request = TraceRequest(
-        dataset=records.dataset, where=records.where, rows=references(records.rows), forward=forward, limit=_RECORDS, values=False
-    )
+        dataset=records.dataset, where=records.where, rows=references(records.rows), forward=forward, limit=_RECORDS, values=False,
+        selected_values=False,
+    )  # fmt: skip
     async with context.audited("impact", records.dataset) as act:
         answer = await context.asked.trace(context.tenant, request)
         act.met(answer.selected, answer.records)

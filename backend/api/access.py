@@ -46,7 +46,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment", _BYTES, streamed=True),
     ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest", _JSON),
     ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov", _PROV),
-    ("GET", "/api/v1/prov"): Rule(Scope.READ, "export.prov"),
+    ("GET", "/api/v1/prov"): Rule(Scope.EXPORT, "export.prov"),
     ("GET", "/api/v1/impact"): Rule(Scope.READ, "impact"),
     ("GET", "/api/v1/columns/access"): Rule(Scope.READ, "columns"),
     ("GET", "/api/v1/columns/lineage"): Rule(Scope.READ, "columns"),
@@ -54,7 +54,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions"),
     ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
-    ("POST", "/api/v1/tickets"): Rule(Scope.OPERATE, "ticket"),
+    ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket"),
 }
 _DATA = ("/api", "/graphql")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(

@@ -12,6 +12,7 @@ from fastapi import Request
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.audit_log import AuditLog
+from headwater.backend.masks import Masks
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings
 from headwater.backend.watch import Watch
@@ -32,6 +33,7 @@ class Service:
     questions: QuestionPool
     audit: AuditLog
     watch: Watch
+    masks: Masks
 
 
 async def service(request: Request) -> Service:

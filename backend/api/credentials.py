@@ -1,9 +1,9 @@
-"""Who asks and what they may: the key for programs, a ticket and a cookie for the page.
+"""Who asks and what they may: keys for programs, a ticket and a cookie for the page.
 
-For the guard of every request. The key itself must never reach a browser: `headwater serve` prints a link with a ticket that works
-once, the ticket becomes a signed cookie that no script can read and no other site can send, and that is forgotten with the key. A session
-may read. It may declare or start replays only where its link was made for that, and only when the request carries the session's token,
-which no page but ours can learn. The tenant comes from here and nowhere else.
+For the guard of every request. The home's key may do everything, a named key what it was made for. A key must never reach a browser:
+`headwater serve` prints a link with a ticket that works once, the ticket becomes a signed cookie that no script can read and no other site
+can send, and that is forgotten with the key. A session may read. It may declare or start replays only where its link was made for that, and
+only when the request carries the session's token, which no page but ours can learn. The tenant comes from here and nowhere else.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from http.cookies import CookieError, SimpleCookie
 from threading import Lock
 
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.keys import KeyRing, NamedKey
 from headwater.graphql.access import Scope
 
 _TOKEN = "x-headwater-token"  # noqa: S105 - the name of a header
-SESSION_SCOPES = frozenset({Scope.READ, Scope.DECLARE, Scope.REPLAY})
-READING = frozenset({Scope.READ})
+READING = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT})
+SESSION_SCOPES = READING | {Scope.DECLARE, Scope.REPLAY}
 _KEY_SCOPES = frozenset(Scope)
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
@@ -33,14 +34,15 @@ _MOST_TICKETS = 256
 class Principal:
     """Whom a request is from: `tenant` owns what it sees and writes; `method` is `key` or `session`.
 
-    `name` stands for the caller in logs and gives nothing away. `token` is what a session must show to change anything; `confirmed` says
-    whether this request shows it.
+    `name` stands for the caller in logs and gives nothing away. `key` is the id of the named key that was shown, or that the session was
+    opened with; empty for the home's. `token` is what a session must show to change anything; `confirmed`: this request shows it.
     """
 
     tenant: str
     method: str
     name: str
     scopes: frozenset[Scope] = _KEY_SCOPES
+    key: str = ""
     token: str | None = None
     confirmed: bool = True
 
@@ -48,16 +50,19 @@ class Principal:
         """Check that the caller may do something.
 
         Raises:
-            ForbiddenError: the session was not opened for it, or the request does not come from the page itself.
+            ForbiddenError: the key or the session was not made for it, or the request does not come from the page itself.
         """
         if scope not in SESSION_SCOPES and self.method != "key":
             raise ForbiddenError(f"This needs the service's key ({scope}); a session of the page will not do.", hint=_SEND_KEY)
         if scope not in self.scopes:
+            may = f"{' and '.join(sorted(self.scopes)) or 'nothing'}, not {scope}"
+            if self.key:
+                raise ForbiddenError(f"{self.name} may {may}.", hint="Ask who runs the service for a key that may (headwater keys create).")
             raise ForbiddenError(
-                f"This session of the page may {' and '.join(sorted(self.scopes))}, not {scope}.",
+                f"This session of the page may {may}.",
                 hint="Send the service's key, or open the page by the link of: headwater serve --write-link",
             )
-        if scope is not Scope.READ and not self.confirmed:
+        if scope not in READING and not self.confirmed:
             raise ForbiddenError(
                 "A request of a session that changes something must show that it comes from the page.",
                 hint="Send the token of GET /api/v1/session in the header X-Headwater-Token.",
@@ -70,42 +75,55 @@ _SEND_KEY = "Send it as `Authorization: Bearer KEY`; the home folder's file `key
 class Credentials:
     """Checks keys and sessions of one service, and issues tickets. Thread-safe."""
 
-    def __init__(self, key: str, *, tenant: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, key: str, *, tenant: str, named: KeyRing | None = None, clock: Callable[[], float] = time.time) -> None:
+        """`key` is the home's, of `tenant`; `named` are the others."""
         self._key = key.encode("utf-8")
+        self._named = named
         self._tenant = tenant
         self._clock = clock
-        self._tickets: dict[str, tuple[float, frozenset[Scope]]] = {}
+        self._tickets: dict[str, tuple[float, frozenset[Scope], str]] = {}
         self._lock = Lock()
         # Cookies are shared by all ports of a host: services of two homes must not take each other's.
         self.cookie = f"headwater_{self._sign('cookie', '')[:8]}"
         self._holder = Principal(tenant, "key", f"key:{self._sign('name', '')[:12]}")
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
-        """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None where nothing valid is shown."""
+        """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None where nothing valid is shown.
+
+        Raises:
+            UnavailableError: the named keys cannot be read.
+        """
         shown = _shown_key(headers)
         if shown is not None:
-            return self._holder if self.is_key(shown) else None
+            if self.is_key(shown):
+                return self._holder
+            found = self._named.find(shown) if self._named is not None else None
+            return _of_key(found) if found is not None else None
         session = _cookie(headers.get("cookie", ""), self.cookie)
         return self._session(session, headers.get(_TOKEN, "")) if session else None
 
-    def ticket(self, scopes: Collection[Scope] = READING) -> str:
-        """A ticket for the page's link. It works once, within a day; its session may read, and what else is asked for."""
+    def ticket(self, scopes: Collection[Scope] = READING, *, of: Principal | None = None) -> str:
+        """A ticket for the page's link. It works once, within a day; its session may read, and what else is asked for.
+
+        `of` is whom the session stands for, who has no less than it: the home's owner unless given.
+        """
+        owner = of or self._holder
         ticket = secrets.token_urlsafe(24)
         with self._lock:
             now = self._clock()
             self._tickets = {t: stated for t, stated in self._tickets.items() if stated[0] > now}
             while len(self._tickets) >= _MOST_TICKETS:
                 self._tickets.pop(next(iter(self._tickets)))
-            self._tickets[ticket] = now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes)
+            self._tickets[ticket] = now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes) & owner.scopes, owner.key
         return ticket
 
     def redeem(self, ticket: str, *, secure: bool = False) -> str | None:
         """The `Set-Cookie` value that a ticket buys; None if it is unknown, used or too old. `secure`: for TLS alone."""
         with self._lock:
-            end, scopes = self._tickets.pop(ticket, (0.0, READING))
+            end, scopes, key = self._tickets.pop(ticket, (0.0, READING, ""))
         if end <= self._clock():
             return None
-        stated = f"{int(self._clock()) + _SESSION_SECONDS}.{secrets.token_urlsafe(9)}.{'-'.join(sorted(scopes))}"
+        stated = f"{int(self._clock()) + _SESSION_SECONDS}.{secrets.token_urlsafe(9)}.{'-'.join(sorted(scopes))}.{key}"
         attributes = f"Path=/; Max-Age={_SESSION_SECONDS}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
         return f"{self.cookie}={stated}.{self._sign('session', stated)}; {attributes}"
 
@@ -117,18 +135,27 @@ class Credentials:
         stated, _, signature = session.rpartition(".")
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("session", stated).encode("ascii")):
             return None
-        end, nonce, scopes = stated.split(".")
+        end, nonce, stated_scopes, key = stated.split(".")
         if int(end) <= self._clock():
             return None
+        scopes, tenant, name = frozenset(Scope(scope) for scope in stated_scopes.split("-")), self._tenant, "session"
+        if key:
+            owner = self._named.valid(key) if self._named is not None else None
+            if owner is None:
+                return None
+            scopes, tenant, name = scopes & owner.scopes, owner.tenant, f"session:{owner.name}"
         token = self._sign("token", stated)
         return Principal(
-            self._tenant, "session", f"session:{sha256(nonce.encode()).hexdigest()[:12]}",
-            scopes=frozenset(Scope(scope) for scope in scopes.split("-")), token=token,
+            tenant, "session", f"{name}:{sha256(nonce.encode()).hexdigest()[:12]}", scopes=scopes, key=key, token=token,
             confirmed=hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii")),
         )  # fmt: skip
 
     def _sign(self, purpose: str, text: str) -> str:
-        return hmac.new(self._key, f"headwater {purpose} 2 {text}".encode("utf-8", "replace"), sha256).hexdigest()
+        return hmac.new(self._key, f"headwater {purpose} 3 {text}".encode("utf-8", "replace"), sha256).hexdigest()
+
+
+def _of_key(key: NamedKey) -> Principal:
+    return Principal(key.tenant, "key", f"key:{key.name}:{key.id}", scopes=key.scopes, key=key.id)
 
 
 def _shown_key(headers: Mapping[str, str]) -> str | None:

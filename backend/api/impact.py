@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
+from headwater.backend.api.permitted import questions_of
 from headwater.errors import InvalidQueryError
 from headwater.graph.stores import Direction
 from headwater.graph.trace import TraceRequest
@@ -52,9 +53,11 @@ async def get_impact(
     workspace = parts.workspace
     if records is not None:
         forward = direction is Direction.DOWNSTREAM
-        request = TraceRequest(dataset=records, where=where, forward=forward, limit=_RECORDS, values=False, as_of=as_of)
+        request = TraceRequest(
+            dataset=records, where=where, forward=forward, limit=_RECORDS, values=False, selected_values=False, as_of=as_of
+        )
         async with audited(log, "impact", records) as act:
-            answer = await parts.questions.of(who.name).trace(who.tenant, request)
+            answer = await questions_of(parts, who).trace(who.tenant, request)
             act.met(answer.selected, answer.records)
         found = impact_of_records(workspace.graph, who.tenant, answer, forward=forward)
     elif focus:

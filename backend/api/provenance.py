@@ -15,6 +15,7 @@ from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, principal, service, tenant
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import NotAcceptableError
+from headwater.backend.api.permitted import questions_of
 from headwater.backend.api.view_options import view_options
 from headwater.backend.intake.bodies import apart, unpack_apart
 from headwater.backend.provenance import Exported, chunks_of, open_export
@@ -68,7 +69,7 @@ async def get_prov(
         request = _unmixed(replace(trace, as_of=options.as_of) if where is not None else trace, options)
         if where is not None:
             ended = Act("export.prov.end", [trace.dataset])
-            records = parts.questions.of(who.name).export(who.tenant, trace, chosen, counted=partial(setattr, ended, "records"))
+            records = questions_of(parts, who).export(who.tenant, trace, chosen, counted=partial(setattr, ended, "records"))
             async with audited(log, "export.prov", trace.dataset):
                 first = await anext(records)
             return StreamingResponse(_logged(_after(first, records), log, ended), media_type=NOTATIONS[chosen].media_type)

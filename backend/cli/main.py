@@ -31,6 +31,7 @@ _COMMANDS = {
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),
     "audit": LazyCommand("headwater.backend.cli.audit", "List who asked the service what."),
+    "keys": LazyCommand("headwater.backend.cli.keys", "Give others a key to the service, and take it back.", group=True),
     "jobs": LazyCommand("headwater.backend.cli.jobs", "Register programs for replay. Nothing else is ever replayed.", group=True),
     "doctor": LazyCommand("headwater.backend.cli.doctor", "Check this machine and say what to do.", extra=None),
     "store": LazyCommand(

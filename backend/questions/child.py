@@ -17,22 +17,23 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import duckdb
 
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
+from headwater.backend.questions.masked import MaskedQuestions
 from headwater.backend.questions.wire import Ask, Cancel, ExportRequest, Part, Reply, packed, read
-from headwater.backend.settings import Settings
+from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.workspace import association_store, graph_store
 from headwater.errors import HeadwaterError
 from headwater.graph.prov.model import Kind, Statement
-from headwater.graph.records import Wanted
+from headwater.graph.records import AssociationStore, Wanted
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace.answer import TraceAnswer
 from headwater.graph.trace.preview import RowPage
-from headwater.graph.trace.questions import DirectQuestions, RowsRequest
+from headwater.graph.trace.questions import DirectQuestions, Questions, RowsRequest
 from headwater.graph.trace.tracer import Tracer, tracer_of
 
 _REPEAT_SECONDS = 0.02  # how often a question that nobody waits for is interrupted: it may be between two statements
@@ -47,7 +48,9 @@ class Answerer:
         self._replies = replies
         self._graph: GraphStore = graph_store(settings)
         self._is_open = False
+        self._settings = settings
         self._records = association_store(settings, settings.folder.registry)
+        self._of_tenants: dict[str, AssociationStore] = {}
         self._tracer: Tracer = tracer_of(self._records)  # so that the first question finds a database
         self._memory = settings.question_bytes
         self._asked: asyncio.Queue[Ask] = asyncio.Queue()
@@ -86,7 +89,8 @@ class Answerer:
             with self._lock:
                 if self._at != number:
                     return
-                self._tracer.interrupt()
+                for tracer in (self._tracer, *map(tracer_of, list(self._of_tenants.values()))):
+                    tracer.interrupt()
             time.sleep(_REPEAT_SECONDS)
 
     async def _answer(self, ask: Ask) -> Reply:
@@ -94,12 +98,17 @@ class Answerer:
             if not self._is_open:
                 await self._graph.open()
                 self._is_open = True
-            questions = DirectQuestions(self._graph, self._records)
+            records = self._records_of(ask.tenant)
+            questions: Questions = DirectQuestions(self._graph, records)
+            if ask.masks:
+                questions = MaskedQuestions(questions, self._graph, records, ask.masks)
             answer: TraceAnswer | RowPage | int | None = None
             if ask.number == self._cancelled:
                 pass  # nobody waits for it any more
             elif isinstance(ask.request, ExportRequest):
-                answer = await self._export(ask, ask.request)
+                if isinstance(questions, MaskedQuestions):
+                    ask = replace(ask, request=replace(ask.request, trace=await questions.permitted(ask.tenant, ask.request.trace)))
+                answer = await self._export(ask, records)
             elif isinstance(ask.request, RowsRequest):
                 answer = await questions.rows(ask.tenant, ask.request)
             else:
@@ -110,8 +119,9 @@ class Answerer:
             return Reply(ask.number, error=self._fault(ask, error))
         return Reply(ask.number, answer, wanted=self._wanted())
 
-    async def _export(self, ask: Ask, request: ExportRequest) -> int:
+    async def _export(self, ask: Ask, records: AssociationStore) -> int:
         """Send a document; how many records it tells of."""
+        request = cast("ExportRequest", ask.request)
         count = 0
 
         def counted(records: Iterator[Statement]) -> Iterator[Statement]:
@@ -120,13 +130,21 @@ class Answerer:
                 count += statement.kind is Kind.ENTITY
                 yield statement
 
-        async with open_export(self._graph, self._records, ask.tenant, request.trace) as export:
+        async with open_export(self._graph, records, ask.tenant, request.trace) as export:
             counted_export = replace(export, records=counted(export.records)) if export.records is not None else export
             async for chunk in chunks_of(counted_export, request.notation):
                 if ask.number == self._cancelled:
                     break
                 self._send(Part(ask.number, chunk))
         return count
+
+    def _records_of(self, tenant: str) -> AssociationStore:
+        """The store as a tenant may use it: data is read below the roots that are the tenant's."""
+        if tenant == DEFAULT_TENANT:
+            return self._records
+        if tenant not in self._of_tenants:
+            self._of_tenants[tenant] = association_store(self._settings, self._settings.folder.registry, tenant=tenant)
+        return self._of_tenants[tenant]
 
     def _fault(self, ask: Ask, error: Exception) -> Exception:
         if isinstance(error, MemoryError | duckdb.OutOfMemoryException):
@@ -141,9 +159,10 @@ class Answerer:
 
     def _wanted(self) -> list[Wanted]:
         found = []
-        while (wanted := self._records.wanted.take()) is not None:
-            self._records.wanted.forget(wanted)  # the service knows what it has tried
-            found.append(wanted)
+        for records in (self._records, *self._of_tenants.values()):
+            while (wanted := records.wanted.take()) is not None:
+                records.wanted.forget(wanted)  # the service knows what it has tried
+                found.append(wanted)
         return found
 
     def _send(self, message: Part | Reply) -> None:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
+from headwater.backend.masks import Mask
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.process import QuestionProcess
 from headwater.backend.questions.turns import Turns
 from headwater.backend.questions.wire import ExportRequest, Part, Reply
-from headwater.backend.settings import Settings
+from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.graph.prov import ProvFormat
 from headwater.graph.records.wanted import WantedTables
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
@@ -42,9 +43,9 @@ class QuestionPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    def of(self, caller: str) -> CallersQuestions:
-        """Questions of one caller."""
-        return CallersQuestions(self, caller)
+    def of(self, caller: str, masks: Sequence[Mask] = ()) -> CallersQuestions:
+        """Questions of one caller, whose answers are masked by `masks`."""
+        return CallersQuestions(self, caller, masks)
 
     def warm(self) -> None:
         """Start the first process, so that the first question need not wait for it."""
@@ -55,7 +56,7 @@ class QuestionPool:
         """The processes that there are."""
         return [process.pid for process in self._processes if process is not None]
 
-    async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest) -> Any:
+    async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest, masks: Sequence[Mask] = ()) -> Any:
         """Ask a question.
 
         Raises:
@@ -68,17 +69,20 @@ class QuestionPool:
         place = await self._turns.take(caller, seconds)
         outcome = "ended"
         try:
-            reply = await self._reply(caller, place, tenant, request, seconds)
+            reply = await self._reply(caller, place, tenant, request, masks, seconds)
             outcome = "refused" if reply.error else "answered"
         finally:
             self._on_outcome(outcome, time.perf_counter() - began)
         if reply.error is not None:
             raise reply.error
-        for wanted in reply.wanted:
-            self._wanted.add(wanted)
+        if tenant == DEFAULT_TENANT:  # whoever keeps them reads below the home's own data roots
+            for wanted in reply.wanted:
+                self._wanted.add(wanted)
         return reply.answer
 
-    async def export(self, caller: str, tenant: str, request: ExportRequest, counted: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
+    async def export(
+        self, caller: str, tenant: str, request: ExportRequest, counted: Callable[[int], None], masks: Sequence[Mask] = ()
+    ) -> AsyncGenerator[bytes, None]:
         """The chunks of a document, each of which comes within the deadline; then `counted` hears of how many records it tells.
 
         Raises as `ask` does.
@@ -88,7 +92,7 @@ class QuestionPool:
         process = await self._started(caller, place)
         reply: Reply | None = None
         try:
-            async with aclosing(process.parts(tenant, request)) as parts:
+            async with aclosing(process.parts(tenant, request, masks)) as parts:
                 while reply is None:
                     async with asyncio.timeout(seconds):
                         message = await anext(parts)
@@ -112,12 +116,14 @@ class QuestionPool:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(process.close() for process in self._processes if process is not None))
 
-    async def _reply(self, caller: str, place: int, tenant: str, request: TraceRequest | RowsRequest, seconds: float) -> Reply:
+    async def _reply(
+        self, caller: str, place: int, tenant: str, request: TraceRequest | RowsRequest, masks: Sequence[Mask], seconds: float
+    ) -> Reply:
         process = await self._started(caller, place)
         reply: Reply | None = None
         try:
             async with asyncio.timeout(seconds):
-                reply = await process.ask(tenant, request)
+                reply = await process.ask(tenant, request, masks)
         except TimeoutError:
             raise _too_long(seconds) from None
         finally:
@@ -184,23 +190,24 @@ class QuestionPool:
 class CallersQuestions:
     """The `Questions` of one caller, and its exports."""
 
-    def __init__(self, pool: QuestionPool, caller: str) -> None:
+    def __init__(self, pool: QuestionPool, caller: str, masks: Sequence[Mask]) -> None:
         self._pool = pool
         self._caller = caller
+        self._masks = masks
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """See `Questions`."""
-        return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, request))
+        return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
-        return cast("RowPage", await self._pool.ask(self._caller, tenant, request))
+        return cast("RowPage", await self._pool.ask(self._caller, tenant, request, self._masks))
 
     def export(
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None
     ) -> AsyncGenerator[bytes, None]:
         """The provenance of traced records, as the chunks of a document; `counted` hears at the end how many records it tells of."""
-        return self._pool.export(self._caller, tenant, ExportRequest(request, notation), counted)
+        return self._pool.export(self._caller, tenant, ExportRequest(request, notation), counted, self._masks)
 
 
 def _too_long(seconds: float) -> QuestionEndedError:

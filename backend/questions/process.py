@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Self
 
+from headwater.backend.masks import Mask
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.wire import LENGTH, Ask, Cancel, ExportRequest, Part, Reply, packed, unpacked
 from headwater.backend.settings import Settings
@@ -57,18 +58,18 @@ class QuestionProcess:
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         return self._process.returncode is None and not self._process.stdout.at_eof()
 
-    async def ask(self, tenant: str, request: TraceRequest | RowsRequest) -> Reply:
+    async def ask(self, tenant: str, request: TraceRequest | RowsRequest, masks: Sequence[Mask]) -> Reply:
         """Ask, and wait for the reply.
 
         Raises:
             QuestionEndedError: the process ended before it had one.
         """
-        await self._ask(tenant, request)
+        await self._ask(tenant, request, masks)
         return await self._reply()
 
-    async def parts(self, tenant: str, request: ExportRequest) -> AsyncGenerator[Part | Reply, None]:
+    async def parts(self, tenant: str, request: ExportRequest, masks: Sequence[Mask]) -> AsyncGenerator[Part | Reply, None]:
         """Ask for a document: its parts, then the reply. Raises as `ask` does."""
-        await self._ask(tenant, request)
+        await self._ask(tenant, request, masks)
         while isinstance(message := await self._message(), Part):
             yield message
         yield message
@@ -98,9 +99,9 @@ class QuestionProcess:
             await self._process.stdout.read()
         await self._process.wait()
 
-    async def _ask(self, tenant: str, request: TraceRequest | RowsRequest | ExportRequest) -> None:
+    async def _ask(self, tenant: str, request: TraceRequest | RowsRequest | ExportRequest, masks: Sequence[Mask]) -> None:
         self._number = next(self._numbers)
-        await self._send(Ask(self._number, tenant, request))
+        await self._send(Ask(self._number, tenant, request, masks))
 
     async def _reply(self) -> Reply:
         """The reply to the question that it is at, without the parts before it."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from headwater.backend.masks import Mask
 from headwater.graph.prov import ProvFormat
 from headwater.graph.records import Wanted
 from headwater.graph.trace.answer import TraceRequest
@@ -29,11 +30,12 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question. Numbers tell questions of one process apart."""
+    """A question. Numbers tell questions of one process apart; `masks` are the rules for who asks."""
 
     number: int
     tenant: str
     request: TraceRequest | RowsRequest | ExportRequest
+    masks: Sequence[Mask] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,148 @@
+"""`headwater keys`: named keys to the service of a home, for people and programs besides its owner."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from headwater.backend.cli.lazy import NamingGroup
+from headwater.backend.cli.options import Home, OutputFormat
+from headwater.backend.cli.output import Format, emit, note
+from headwater.backend.home import Home as HomeFolder
+from headwater.backend.keys import KeyRing, NamedKey
+from headwater.backend.settings import DEFAULT_TENANT
+from headwater.errors import InvalidQueryError
+from headwater.graphql.access import ROLES, Scope
+
+app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Give others a key to the service, and take it back.")
+_COLUMNS = ("name", "id", "tenant", "may", "state", "created", "expires", "used")
+_UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Who holds the key: a person, a program.")]
+Expires = Annotated[
+    str | None,
+    typer.Option("--expires", metavar="TIME", help="How long it is valid, as 90d or 12h; for ever if not given.", show_default=False),
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Give others a key to the service, and take it back. The service heeds it at once; it need not be started again.
+
+    The home's own key (its file `key`) may do everything, and stays with its owner.
+    """
+
+
+@app.command()
+def create(
+    name: Name,
+    role: Annotated[
+        list[str] | None, typer.Option("--role", help=f"What it may: {', '.join(ROLES)}; repeatable.", show_default=False)
+    ] = None,
+    may: Annotated[
+        list[str] | None,
+        typer.Option("--may", metavar="SCOPE", help=f"One thing more: {', '.join(Scope)}; repeatable.", show_default=False),
+    ] = None,
+    tenant: Annotated[str, typer.Option(help="Whose data it sees and sends; tenants know nothing of each other.")] = DEFAULT_TENANT,
+    expires: Expires = None,
+    home: Home = None,
+) -> None:
+    """Make a key, and print it. It is not kept: whoever loses it needs another.
+
+    viewer reads the graph; analyst also records and exports; steward also declares; engineer also replays; investigator is an analyst who
+    sees masked columns; producer sends events and captures; operator reads measures.
+
+    Example: headwater keys create airflow --role producer --expires 90d
+    """
+    scopes = {scope for chosen in role or () for scope in _role(chosen)} | {_scope(text) for text in may or ()}
+    _show(*_ring(home, make=True).create(name, scopes, tenant=tenant, expires=_time(expires)))
+
+
+@app.command()
+def rotate(
+    name: Name,
+    overlap: Annotated[str, typer.Option(metavar="TIME", help="How long the old key stays valid, as 7d or 12h; 0m ends it now.")] = "7d",
+    expires: Expires = None,
+    home: Home = None,
+) -> None:
+    """Make a new key in the place of one, which stays valid for a while. It may what the old one may.
+
+    Example: headwater keys rotate airflow --overlap 1d
+    """
+    _show(*_ring(home).rotate(name, overlap=_seconds(overlap, "overlap"), expires=_time(expires)))
+
+
+@app.command()
+def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="The name, or the id of one key.")], home: Home = None) -> None:
+    """Make all keys of a name, or the one with an id, worth nothing from now on; so are sessions of the page that were opened with them.
+
+    Example: headwater keys revoke airflow
+    """
+    count = _ring(home).revoke(name)
+    note(f"Revoked {count} key{'s' if count > 1 else ''}.")
+
+
+@app.command("list")
+def list_keys(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
+    """List the keys that there are and were; not the keys themselves, which nobody can find out.
+
+    Example: headwater keys list
+    """
+    now = time.time()
+    rows = [_row(key, now, format) for key in _ring(home).listed()]
+    emit(rows, columns=_COLUMNS, format=format, empty="There are no named keys. Make one: headwater keys create NAME --role analyst")
+
+
+def _ring(home: Any, *, make: bool = False) -> KeyRing:
+    folder = HomeFolder.at(home)
+    return KeyRing((folder.create() if make else folder).named_keys)
+
+
+def _show(key: NamedKey, text: str) -> None:
+    until = f" until {_instant(key.expires)}" if key.expires else ""
+    note(f"The key {key.name} ({key.id}) of the tenant {key.tenant} may {', '.join(sorted(key.scopes))}{until}. It is shown this once:")
+    typer.echo(text)
+
+
+def _row(key: NamedKey, now: float, format: Format) -> dict[str, Any]:
+    may: Any = sorted(key.scopes)
+    return {
+        "name": key.name,
+        "id": key.id,
+        "tenant": key.tenant,
+        "may": may if format is Format.JSON else " ".join(may),
+        "state": key.state(now),
+        "created": _instant(key.created),
+        "expires": _instant(key.expires),
+        "used": _instant(key.used),
+    }
+
+
+def _instant(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _role(text: str) -> frozenset[Scope]:
+    if text not in ROLES:
+        raise InvalidQueryError(f"There is no role {text!r}.", field="role", hint=f"There are {', '.join(ROLES)}.")
+    return ROLES[text]
+
+
+def _scope(text: str) -> Scope:
+    if text not in set(Scope):
+        raise InvalidQueryError(f"There is no scope {text!r}.", field="may", hint=f"There are {', '.join(Scope)}.")
+    return Scope(text)
+
+
+def _time(text: str | None) -> float | None:
+    return None if text is None else time.time() + _seconds(text, "expires")
+
+
+def _seconds(text: str, field: str) -> float:
+    stated = re.fullmatch(r"(\d{1,6})([mhd])", text)
+    if stated is None:
+        raise InvalidQueryError(f"{text!r} is no length of time.", field=field, hint="Write it as 90d, 12h or 30m.")
+    return int(stated[1]) * _UNITS[stated[2]]

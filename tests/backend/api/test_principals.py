@@ -1,0 +1,355 @@
+"""Named keys at a running service: what each may do, whose data it sees, and which columns are masked for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headwater.backend.api.access import RULES
+from headwater.backend.keys import KeyRing
+from headwater.graph.associations.writer import segment
+from headwater.graphql.access import ROLES, Scope
+from tests.backend.captures import capture
+from tests.backend.events import run_event
+from tests.backend.service import ServiceProcess
+
+SECRET = "canary-4711"
+_ROWS = (
+    "query ($d: ID!, $w: String, $o: RowOrder) { rows(dataset: $d, where: $w, order: $o) { columns { name } rows { values } total note } }"
+)
+_TRACE = (
+    "query ($d: String!, $w: String, $r: [RowRef!], $f: Boolean!) { trace(dataset: $d, where: $w, rows: $r, forward: $f)"
+    " { exact records { dataset file row values } selected { row values } total } }"
+)
+_IMPACT = "query ($d: String!, $w: String) { impact(records: {dataset: $d, where: $w}) { total } }"
+_REPLAY = "mutation ($d: String!, $w: String) { startReplay(dataset: $d, where: $w) { id } }"
+_PLACES = "query ($d: String!, $r: [RowRef!]) { trace(dataset: $d, rows: $r) { exact records { file row } total } }"
+
+
+class _Lake:
+    """People of whom a job copies names and salaries, as one capture of a tenant."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.read, self.written = folder / "people" / "in.parquet", folder / "pay" / "out.parquet"
+        table = pa.table({"name": ["ann", "bob"], "salary": [SECRET, f"{SECRET}-2"], "city": ["Ulm", "Ulm"]})
+        for path in (self.read, self.written):
+            path.parent.mkdir(parents=True)
+            pq.write_table(table, path)
+        self.manifest, _ = capture(number, segments=1)
+        columns = [{"name": name, "type": "string"} for name in table.column_names]
+        source, sink = self.manifest["sources"][0], self.manifest["sink"]
+        source |= {"dataset": {"namespace": "file", "name": str(self.read.parent)}, "path": f"file:{self.read.parent}", "options": {}}
+        source |= {"columns": columns, "files": [{"ordinal": 0, "ordinals": 1, **_block(self.read)}]}
+        sink |= {"dataset": {"namespace": "file", "name": str(self.written.parent)}, "path": f"file:{self.written.parent}"}
+        attributed = [{**column, "attr": place} for place, column in enumerate(columns, start=1)]
+        sink["columns"] = attributed
+        self.manifest["operators"][0]["columns"] = [1, 2, 3]
+        self.manifest["operators"][1]["columns"] = attributed
+        stated = self.manifest["segments"][0]
+        footer = {key: stated[key] for key in ("boundary", "stage", "stage_attempt", "partition", "attempt")}
+        footer |= {"capture": self.manifest["capture"], "columns": 1, "files": [_block(self.written)], "runs": [[0, 2]]}
+        self.data = segment([[0, 1]], footer)
+        stated |= {"rows": 2, "bytes": len(self.data), "sha256": sha256(self.data).hexdigest()}
+        self.source, self.sink = f"dataset:file:{self.read.parent}", f"dataset:file:{self.written.parent}"
+        self.first = [{"file": f"file:{self.written}", "row": 0}]
+
+    def send(self, client: httpx.Client) -> None:
+        """As a program would."""
+        name = self.manifest["segments"][0]["name"]
+        headers = {"X-Headwater-Sha256": sha256(self.data).hexdigest()}
+        sent = client.put(f"/api/v1/captures/{self.manifest['capture']}/segments/{name}", content=self.data, headers=headers)
+        assert sent.status_code == 204, sent.text
+        answer = client.post("/api/v1/captures", json=self.manifest)
+        assert answer.status_code == 201, answer.text
+
+
+def _block(path: Path) -> dict[str, Any]:
+    status = path.stat()
+    return {"path": f"file:{path}", "length": status.st_size, "modified": status.st_mtime_ns // 1_000_000}
+
+
+class _Company:
+    """One service with two tenants, a lake each, and a key of each role."""
+
+    def __init__(self, service: ServiceProcess, ours: _Lake, theirs: _Lake) -> None:
+        self.service, self.ours, self.theirs = service, ours, theirs
+        self.ring = KeyRing(service.home.named_keys)
+
+    def client(self, *scopes: Scope, tenant: str = "default") -> httpx.Client:
+        """Someone whose key may do that."""
+        name = f"k{len(self.ring.listed())}"
+        _, text = self.ring.create(name, scopes, tenant=tenant)
+        return self.service.client(key=False, headers={"Authorization": f"Bearer {text}"})
+
+
+@pytest.fixture(scope="module")
+def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Company]:
+    folder = tmp_path_factory.mktemp("company")
+    ours, theirs = _Lake(folder / "ours", 9001), _Lake(folder / "theirs", 9002)
+    roots = {"HEADWATER_DATA_ROOTS": json.dumps([str(folder / "ours")])}
+    roots["HEADWATER_TENANT_ROOTS"] = json.dumps({"sales": [str(folder / "theirs")]})
+    with ServiceProcess(folder / "home", **roots) as service:
+        company = _Company(service, ours, theirs)
+        with service.client() as owner, company.client(Scope.INTAKE, tenant="sales") as sender:
+            ours.send(owner)
+            theirs.send(sender)
+        service.settled()
+        with company.client(Scope.READ, tenant="sales") as reader:
+            _until(lambda: "errors" not in reader.post("/graphql", json=_asked(_PLACES, d=theirs.sink, r=theirs.first)).json())
+        yield company
+
+
+def _until(holds: Any, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _asked(query: str, **variables: Any) -> dict[str, Any]:
+    return {"query": query, "variables": variables}
+
+
+def _refusal(response: httpx.Response) -> str | None:
+    """The code of what was refused; None where it was not."""
+    body = response.json() if "json" in response.headers.get("content-type", "") and response.content else {}
+    if isinstance(body, dict) and body.get("errors"):
+        return str(body["errors"][0]["extensions"]["code"])
+    return f"{body['error']}Error" if isinstance(body, dict) and "error" in body else None
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_a_role_reaches_the_endpoints_of_its_scopes_and_no_others(company: _Company, role: str) -> None:
+    """The table of endpoints against the table of roles: each endpoint that has a rule is asked by each role."""
+    refused = allowed = 0
+    with company.client(*ROLES[role]) as client:
+        for (method, path), rule in RULES.items():
+            answer = client.request(method, re.sub(r"\{\w+\}", "x", path), json=None if method == "GET" else {})
+            if rule.scope is None or rule.scope in ROLES[role]:
+                assert answer.status_code not in (401, 403), (path, answer.text)
+                allowed += 1
+            else:
+                assert (answer.status_code, _refusal(answer)) == (403, "ForbiddenError"), (path, answer.text)
+                refused += 1
+    assert refused
+    assert allowed
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_a_role_changes_what_it_may_change_alone(company: _Company, role: str) -> None:
+    scopes = ROLES[role]
+    if Scope.READ not in scopes:
+        return
+    with company.client(*scopes) as client:
+        declared = client.post("/graphql", json={"query": "mutation { declare(declaration: {}) }"})
+        replayed = client.post("/graphql", json={"query": 'mutation { startReplay(dataset: "nothing", where: "true") { id } }'})
+    assert (_refusal(declared) == "ForbiddenError") is (Scope.DECLARE not in scopes)
+    assert (_refusal(replayed) == "ForbiddenError") is (Scope.REPLAY not in scopes)
+
+
+def test_who_may_read_the_graph_alone_learns_places_and_no_values(company: _Company) -> None:
+    ours = company.ours
+    with company.client(Scope.READ) as viewer:
+        found = viewer.post("/graphql", json=_asked(_PLACES, d=ours.sink, r=ours.first)).json()["data"]["trace"]
+        assert found == {"exact": True, "records": [{"file": f"file:{ours.read}", "row": 0}], "total": 1}
+        tried = [
+            _asked(_ROWS, d=ours.sink),
+            _asked(_TRACE, d=ours.sink, r=ours.first, f=False),
+            _asked(_PLACES.replace("$r: [RowRef!]", "$w: String").replace("rows: $r", "where: $w"), d=ours.sink, w="name = 'ann'"),
+            _asked(
+                "query ($d: String!, $r: [RowRef!]) { trace(dataset: $d, rows: $r) { selected { values } } }", d=ours.sink, r=ours.first
+            ),
+            _asked("query ($d: String!, $r: [RowRef!]) { trace(dataset: $d, rows: $r) { records { line } } }", d=ours.sink, r=ours.first),
+        ]
+        for body in tried:
+            answer = viewer.post("/graphql", json=body)
+            assert _refusal(answer) == "ForbiddenError", answer.text
+            assert SECRET not in answer.text
+        assert viewer.get("/api/v1/impact", params={"records": ours.source, "where": "true"}).status_code == 403
+        assert viewer.get("/api/v1/prov", params={"target": ours.sink}).status_code == 403
+    with company.client(Scope.READ, Scope.EXPORT) as exporter:
+        assert exporter.get("/api/v1/prov", params={"target": ours.sink}).status_code == 200
+        assert exporter.get("/api/v1/prov", params={"target": ours.sink, "where": "name = 'ann'"}).status_code == 403
+
+
+def test_a_key_may_open_the_page_for_what_it_may_itself_and_no_longer_than_it_is_valid(company: _Company) -> None:
+    key, text = company.ring.create("guest", ROLES["viewer"], tenant="default")
+    with company.service.client(key=False, headers={"X-Api-Key": text}) as holder:
+        url = holder.post("/api/v1/tickets", json={"scopes": ["read", "declare", "replay"]}).raise_for_status().json()["url"]
+    with company.service.client(key=False) as browser:
+        assert browser.get(url).status_code == 303
+        assert browser.get("/api/v1/session").json()["scopes"] == ["read"]
+        assert browser.post("/api/v1/tickets", json={}).status_code == 403
+        company.ring.revoke(key.id)
+        assert browser.get("/api/v1/session").status_code == 401
+
+
+def test_a_tenant_sees_its_own_and_cannot_tell_that_there_is_more(company: _Company) -> None:
+    """Whatever is asked about the other tenant's data is answered as if it were about nothing at all."""
+    both = [Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT]
+    with company.client(*both) as us, company.client(*both, tenant="sales") as them:
+        for client, own, other in ((us, company.ours, company.theirs), (them, company.theirs, company.ours)):
+            assert client.post("/graphql", json=_asked(_ROWS, d=own.sink)).json()["data"]["rows"]["total"] == 2
+            traced = client.post("/graphql", json=_asked(_TRACE, d=own.sink, w="name = 'bob'", f=False)).json()["data"]["trace"]
+            assert [record["values"]["salary"] for record in traced["records"]] == [f"{SECRET}-2"]
+            assert (
+                client.post("/graphql", json={"query": '{ search(text: "") { nodes { name } } }'}).text.count(other.manifest["capture"])
+                == 0
+            )
+            for dataset in (other.sink, other.source):
+                asked = (
+                    ("POST", "/graphql", _asked(_ROWS, d="@"), {}),
+                    ("POST", "/graphql", _asked(_TRACE, d="@", w="true", f=False), {}),
+                    ("POST", "/graphql", _asked(_TRACE, d="@", r=other.first, f=False), {}),
+                    ("POST", "/graphql", _asked("query ($d: ID!) { node(id: $d) { name } }", d="@"), {}),
+                    ("POST", "/graphql", _asked("query ($d: ID!) { lineage(focus: [$d]) { nodes { id } } }", d="@"), {}),
+                    ("GET", "/api/v1/impact", None, {"focus": "@"}),
+                    ("GET", "/api/v1/impact", None, {"records": "@", "where": "true"}),
+                    ("GET", "/api/v1/prov", None, {"target": "@"}),
+                    ("GET", "/api/v1/descriptions", None, {"node": "@"}),
+                )
+                for method, path, body, parameters in asked:
+                    answers = []
+                    for name in (dataset, f"{dataset[:-1]}#"):
+                        filled = json.loads(json.dumps([body, parameters]).replace('"@"', json.dumps(name)))
+                        answer = client.request(method, path, json=filled[0], params=filled[1])
+                        answers.append((answer.status_code, answer.text.replace(name, "@").replace(name.split(":", 2)[2], "@")))
+                    assert answers[0] == answers[1], (path, body, parameters)
+                    assert SECRET not in answers[0][1]
+
+
+def test_a_tenant_reads_no_file_of_the_others_by_naming_it(company: _Company) -> None:
+    event = {"producer": "https://example.org/p", "eventTime": "2013-02-12T03:00:00Z"}
+    event["schemaURL"] = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent"
+    with company.client(Scope.READ, Scope.RECORDS, Scope.INTAKE, tenant="sales") as them:
+        for path in (company.ours.read, company.ours.written.parent, company.service.home.path / "key", Path("/etc/passwd")):
+            assert them.post("/api/v1/lineage", json=event | {"dataset": {"namespace": "file", "name": str(path)}}).status_code == 201
+            _until(
+                lambda named=path: them.post(
+                    "/graphql", json=_asked("query ($d: ID!) { node(id: $d) { id } }", d=f"dataset:file:{named}")
+                ).json()["data"]["node"]
+            )
+            page = them.post("/graphql", json=_asked(_ROWS, d=f"dataset:file:{path}")).json()["data"]["rows"]
+            assert (page["rows"], page["total"]) == ([], 0)
+            assert "not readable here" in page["note"]
+
+
+def test_a_tenant_runs_no_program_of_the_home(company: _Company) -> None:
+    with company.client(*ROLES["engineer"], tenant="sales") as them:
+        answer = them.post("/graphql", json={"query": 'mutation { startReplay(dataset: "x", where: "true") { id } }'})
+        assert _refusal(answer) == "ForbiddenError"
+
+
+@pytest.fixture
+def masked(company: _Company) -> Iterator[_Company]:
+    company.service.home.masks.write_text('[[mask]]\ncolumns = ["SAL*"]\ndatasets = ["*/people", "*/pay"]\n')
+    yield company
+    company.service.home.masks.unlink()
+
+
+def test_a_masked_column_leaves_by_no_way(masked: _Company) -> None:
+    ours = masked.ours
+    with masked.client(*ROLES["engineer"]) as client:
+        page = client.post("/graphql", json=_asked(_ROWS, d=ours.sink, w="name = 'ann'", o={"column": "name"})).json()["data"]["rows"]
+        assert [row["values"] for row in page["rows"]] == [["ann", "(masked)", "Ulm"]]
+        for forward, dataset in ((False, ours.sink), (True, ours.source)):
+            answer = client.post("/graphql", json=_asked(_TRACE, d=dataset, w="name = 'bob'", f=forward))
+            found = answer.json()["data"]["trace"]
+            assert [record["values"]["salary"] for record in (*found["records"], *found["selected"])] == ["(masked)", "(masked)"]
+            assert SECRET not in answer.text
+        predicates = [
+            f"salary = '{SECRET}'", "SALARY LIKE 'c%'", '"salary" IS NOT NULL', "t.salary > 'a'", "t IS NOT NULL",
+            "CAST(t AS VARCHAR) LIKE '%c%'",
+            "length(salary) = 11", "name = 'ann' AND starts_with(salary, 'c')", 'U&"s\\0061lary" > \'a\'',
+            "struct_extract(t, 'salary') > 'a'",
+            "CASE WHEN salary > 'c' THEN true ELSE false END", "CAST(salary AS INTEGER) > 1", "name = 'ann' /* */ OR salary > 'd'",
+        ]  # fmt: skip
+        for where in predicates:
+            for method, path, body, parameters in (
+                ("POST", "/graphql", _asked(_ROWS, d=ours.sink, w=where), {}),
+                ("POST", "/graphql", _asked(_TRACE, d=ours.sink, w=where, f=False), {}),
+                ("POST", "/graphql", _asked(_TRACE, d=ours.source, w=where, f=True), {}),
+                ("POST", "/graphql", _asked(_IMPACT, d=ours.source, w=where), {}),
+                ("GET", "/api/v1/impact", None, {"records": ours.source, "where": where}),
+                ("GET", "/api/v1/prov", None, {"target": ours.sink, "where": where}),
+                ("POST", "/graphql", _asked(_REPLAY, d=ours.source, w=where), {}),
+            ):  # fmt: skip
+                answer = client.request(method, path, json=body, params=parameters)
+                refused = _refusal(answer) in ("InvalidQueryError", "ForbiddenError")
+                assert refused, (where, path, answer.text)
+                assert SECRET not in answer.text.replace(f"salary = '{SECRET}'", ""), where
+        for column in ("salary", "SALARY", "nothing"):
+            answer = client.post("/graphql", json=_asked(_ROWS, d=ours.sink, o={"column": column}))
+            assert _refusal(answer) == "InvalidQueryError", answer.text
+    with masked.client(*ROLES["investigator"]) as client:
+        page = client.post("/graphql", json=_asked(_ROWS, d=ours.sink, w=f"salary = '{SECRET}'")).json()["data"]["rows"]
+        assert [row["values"] for row in page["rows"]] == [["ann", SECRET, "Ulm"]]
+
+
+def test_a_column_is_masked_by_a_tag_that_reaches_it(company: _Company) -> None:
+    """The tag is on the source's column; the job's event says that its values flow on."""
+    ours = company.ours
+    event = run_event(77)
+    field = {"namespace": "file", "name": str(ours.read.parent), "field": "salary"}
+    facet = {"_producer": "https://example.org/p", "_schemaURL": "https://openlineage.io/spec/facets/1-2-0/ColumnLineageDatasetFacet.json"}
+    facet["fields"] = {"salary": {"inputFields": [{**field, "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}]}]}}
+    event["inputs"] = [{"namespace": "file", "name": str(ours.read.parent)}]
+    event["outputs"] = [{"namespace": "file", "name": str(ours.written.parent), "facets": {"columnLineage": facet}}]
+    column = f"column:file:{ours.read.parent}:salary"
+    with company.service.client() as owner:
+        assert owner.post("/api/v1/lineage", json=event).status_code == 201
+        company.service.settled()
+        declared = owner.post("/api/v1/declarations", json={"descriptions": [{"id": column, "aspect": "tag", "value": "pii"}]})
+        assert declared.status_code == 201, declared.text
+        company.service.settled()
+    company.service.home.masks.write_text('[[mask]]\ntag = "PII"\n')
+    try:
+        with company.client(*ROLES["analyst"]) as client:
+            for dataset in (ours.source, ours.sink):
+                page = client.post("/graphql", json=_asked(_ROWS, d=dataset)).json()["data"]["rows"]
+                assert [row["values"] for row in page["rows"]] == [["ann", "(masked)", "Ulm"], ["bob", "(masked)", "Ulm"]]
+                assert _refusal(client.post("/graphql", json=_asked(_ROWS, d=dataset, w="salary > 'a'"))) == "InvalidQueryError"
+    finally:
+        company.service.home.masks.unlink()
+
+
+def test_rules_that_cannot_be_read_mask_everything(company: _Company) -> None:
+    company.service.home.masks.write_text("[[mask]]\ncolumn = 1\n")
+    try:
+        with company.client(*ROLES["analyst"]) as client:
+            page = client.post("/graphql", json=_asked(_ROWS, d=company.ours.sink)).json()["data"]["rows"]
+            assert {value for row in page["rows"] for value in row["values"]} == {"(masked)"}
+    finally:
+        company.service.home.masks.unlink()
+
+
+def test_the_audit_log_names_the_holder_of_the_key_and_not_the_key(company: _Company) -> None:
+    key, text = company.ring.create("auditor.test", ROLES["analyst"], tenant="default")
+    with company.service.client(key=False, headers={"X-Api-Key": text}) as client:
+        client.post("/graphql", json=_asked(_ROWS, d=company.ours.sink)).raise_for_status()
+    lines = company.service.home.audit.read_text()
+    assert f'"who":"key:auditor.test:{key.id}"' in lines
+    assert text.split("_", 2)[2] not in lines
+
+
+def test_a_damaged_file_of_keys_shuts_out_their_holders_alone(company: _Company) -> None:
+    _, text = company.ring.create("later", ROLES["viewer"], tenant="default")
+    kept = company.service.home.named_keys.read_bytes()
+    ask = {"query": "{ service { version } }"}
+    try:
+        company.service.home.named_keys.write_bytes(b"no database" * 500)
+        with company.service.client(key=False, headers={"X-Api-Key": text}) as client, company.service.client() as owner:
+            assert client.post("/graphql", json=ask).status_code == 503
+            assert owner.post("/graphql", json=ask).status_code == 200
+    finally:
+        company.service.home.named_keys.write_bytes(kept)
