@@ -79,6 +79,7 @@ final class SourceList implements LeafSources {
             List key = new ArrayList(); // one table, as it was at two times, is two sources
             key.add(described.get("name"));
             key.add(described.get("jdbc"));
+            key.add(described.containsKey("paths") ? described.get("paths") : described.get("path"));
             key.add(described.get("version"));
             return add(key, described);
         }

@@ -2,8 +2,10 @@ package headwater.describe;
 
 import headwater.shim.Scala;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.NamedRelation;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
@@ -21,6 +23,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.FileTable;
 
 /**
  * Tables of table formats (Iceberg, Delta) as the manifest has datasets: where they lie, what a catalog calls them, which snapshot is read.
@@ -102,6 +105,10 @@ final class TableText {
         }
         Map connected = Connectors.table(table);
         Map result = connected == null ? new LinkedHashMap() : connected;
+        if (table instanceof FileTable) { // named after its format and paths, and without a location
+            files((FileTable) table, result);
+            return result;
+        }
         result.put("name", name);
         result.put("columns", SourceList.columns(table.schema()));
         if (isOfMetadata(table)) {
@@ -119,6 +126,23 @@ final class TableText {
             put(result, "format", table.properties().get(TableCatalog.PROP_PROVIDER));
         }
         return result;
+    }
+
+    /** Files that a reader of the second kind reads (`spark.sql.sources.useV1SourceList`): the dataset that they are to any other reader. */
+    private static void files(FileTable table, Map result) {
+        List roots = Scala.list(table.fileIndex().rootPaths());
+        List paths = new ArrayList();
+        for (int i = 0; i < roots.size(); i++) {
+            paths.add(roots.get(i).toString());
+        }
+        if (!paths.isEmpty()) {
+            result.put("path", paths.get(0));
+        }
+        if (paths.size() > 1) {
+            result.put("paths", paths);
+        }
+        result.put("format", table.formatName().toLowerCase(Locale.ROOT));
+        result.put("columns", SourceList.columns(table.schema()));
     }
 
     /** A table that the command makes: its catalog knows where, once it is made; null until then. */
