@@ -19,15 +19,17 @@ _CONF = {
 }
 
 
-def start(folder: Path, *, memory: str = "3g", tables: Mapping[str, Path] | None = None, java: str = "") -> SparkSession:
-    """A session whose scratch is `folder`, with the tables as views; `java` are more options of its JVM."""
+def start(
+    folder: Path, *, memory: str = "3g", tables: Mapping[str, Path] | None = None, java: str = "", conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session whose scratch is `folder`, with the tables as views; `java` are more options of its JVM, `conf` more settings of Spark."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # The heap has its size from the start: growing it would cost whichever arm comes first.
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-memory {memory} --driver-java-options '-Xms{memory} {java}' pyspark-shell"
     builder = SparkSession.builder.master("local[2]").appName("bench").config("spark.local.dir", str(folder / "local"))
-    for key, value in (_CONF | {"spark.sql.warehouse.dir": str(folder / "warehouse")}).items():
+    for key, value in (_CONF | {"spark.sql.warehouse.dir": str(folder / "warehouse")} | dict(conf or {})).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     register(spark, tables or {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from bench.truth.laboratory import Laboratory, Ran
 from bench.truth.plans import differences, executed
 from bench.truth.replay import Record, Replay
 from bench.truth.scans import Scans
-from bench.truth.values import Written, written
+from bench.truth.values import Written
 from headwater.graph.trace import Semantics, TraceAnswer
 
 _RUNS = 3  # of a query whose plan with capture is not that without
@@ -45,11 +45,11 @@ class Finding:
 
 
 class Checker:
-    """Of one laboratory and its tables; `rows` is how many rows of an answer are traced."""
+    """Of one laboratory; `rows` is how many rows of an answer are traced."""
 
-    def __init__(self, laboratory: Laboratory, tables: Mapping[str, Path], folder: Path, *, rows: int) -> None:
+    def __init__(self, laboratory: Laboratory, folder: Path, *, rows: int) -> None:
         self._laboratory = laboratory
-        self._replay = Replay(laboratory.plain, tables, folder / "replay")
+        self._replay = Replay(laboratory.again, laboratory.tables, folder / "replay")
         self._rows = rows
 
     def check(self, query: str, text: str) -> Finding:
@@ -58,9 +58,9 @@ class Checker:
         laboratory = self._laboratory
         plain = laboratory.run(laboratory.plain, text, "plain")
         captured = laboratory.run(laboratory.captured, text, "captured")
-        answer = list(written(captured.out))
+        answer = captured.answer
         finding.rows = len(answer)
-        expected = Counter(row.values for row in written(plain.out))
+        expected = Counter(row.values for row in plain.answer)
         if (found := Counter(row.values for row in answer)) != expected:
             some = "; ".join(str(values) for values in [*(expected - found), *(found - expected)][:2])
             finding.wrong.append(f"the answer differs with capture in {(found - expected).total()} of {len(answer)} rows: {some}")
@@ -81,7 +81,7 @@ class Checker:
             without.append(executed(laboratory.plain, laboratory.run(laboratory.plain, text, "again").execution))
         finding.varies = any(one != without[0] for one in without)
 
-    def _look(self, finding: Finding, text: str, captured: Ran, answer: list[Written]) -> None:
+    def _look(self, finding: Finding, text: str, captured: Ran, answer: Sequence[Written]) -> None:
         capture = captured.capture
         if capture is None:
             finding.status = "unseen"

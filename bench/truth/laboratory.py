@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from bench.spark.session import register, start, with_distinct_names
+from bench.spark.session import start
+from bench.truth.layouts import Files, named
 from bench.truth.published import publish
 from bench.truth.scans import Scans, records_by_scan
-from headwater.graph.records import ANYWHERE, AssociationStore
+from bench.truth.values import Written
+from headwater.graph.records import AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.settings import load_settings
@@ -29,36 +31,41 @@ _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 @dataclass(frozen=True)
 class Ran:
-    """A query that was run and written: its id in Spark, and its capture, if there is one."""
+    """A query that was run and written: its id in Spark, the URI of its answer, the rows there, and its capture, if there is one."""
 
     execution: int
-    out: Path
+    out: str
+    answer: Sequence[Written]
     capture: Mapping[str, Any] | None
 
 
 class Laboratory:
-    """A context manager. `plain` has no capture; `captured` has, in a mode of it; both see the tables."""
+    """A context manager. `plain` and `again` have no capture; `captured` has, in a mode of it; all see the tables."""
 
-    def __init__(self, folder: Path, tables: Mapping[str, Path], *, mode: str = "active") -> None:
+    def __init__(self, folder: Path, tables: Mapping[str, Path], layout: Files, *, mode: str = "active") -> None:
         self._folder = folder
         self._mode = mode
-        self.plain = start(folder, memory="2g", tables=tables, java=_JAVA)
-        self.captured = self.plain.newSession()
-        register(self.captured, tables)
+        self._layout = layout
+        self.plain = start(folder, memory="2g", java=f"{_JAVA} -Dderby.system.home={folder}", conf=layout.conf)
+        self.tables = layout.prepared(self.plain, tables)
+        layout.register(self.plain)
+        self.again, self.captured = self.plain.newSession(), self.plain.newSession()
+        for session in (self.again, self.captured):
+            layout.register(session)
         budget = load_settings({}, mode=mode, home=str(folder)).derivation_budget
-        self._bridge = Bridge.install(self.captured, mode=mode, segments=str(folder / "segments"), budget=budget)
-        self._store = AssociationStore(folder / "associations", sources=ANYWHERE)
+        self._bridge = Bridge.install(self.captured, mode=mode, segments=str(folder / "segments"), budget=budget, readable=layout.readable)
+        self._store = AssociationStore(folder / "associations", sources=layout.sources())
 
     def run(self, session: SparkSession, text: str, name: str) -> Ran:
         """Run a query and write its answer."""
-        out = self._folder / name
-        shutil.rmtree(out, ignore_errors=True)
         self._drain()
-        with_distinct_names(session.sql(text)).write.parquet(str(out))
+        frame = named(session.sql(text))
+        out = self._layout.write(frame, name)
         ends = [event for event in self._drain() if event["event"] == "query_end" and (event.get("plan") or {}).get("sink")]
         if len(ends) != 1:
             raise RuntimeError(f"one write has {len(ends)} ends")
-        return Ran(execution=int(ends[0]["execution"]), out=out, capture=ends[0].get("capture"))
+        answer = list(self._layout.answer(self.plain, out, frame))
+        return Ran(execution=int(ends[0]["execution"]), out=out, answer=answer, capture=ends[0].get("capture"))
 
     def publish(self, capture: Mapping[str, Any]) -> None:
         """Keep the associations of a capture, so that they can be traced."""
@@ -66,12 +73,12 @@ class Laboratory:
         publish(self._store, _TENANT, capture, segments, mode=self._mode)
         shutil.rmtree(segments / capture["capture"], ignore_errors=True)  # nothing was recorded, if nothing flowed
 
-    def trace(self, out: Path, file: Path, row: int, semantics: Semantics) -> TraceAnswer:
+    def trace(self, out: str, file: str, row: int, semantics: Semantics) -> TraceAnswer:
         """The records behind a row of an answer."""
-        request = TraceRequest(dataset=str(out), rows=[(f"file:{file}", row)], semantics=semantics, values=False, limit=_EVERYTHING)
+        request = TraceRequest(dataset=out.removeprefix("file:"), rows=[(file, row)], semantics=semantics, values=False, limit=_EVERYTHING)
         return asyncio.run(trace(None, self._store, _TENANT, request))
 
-    def scans(self, capture: str, file: Path, row: int, semantics: Semantics) -> Scans:
+    def scans(self, capture: str, file: str, row: int, semantics: Semantics) -> Scans:
         """The same records, scan by scan."""
         return records_by_scan(self._store, _TENANT, capture, file, row, semantics)
 

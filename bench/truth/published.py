@@ -33,4 +33,9 @@ def publish(store: AssociationStore, tenant: str, capture: Mapping[str, Any], se
 
 
 def _named(described: Mapping[str, Any]) -> dict[str, Any]:
-    return {**described, "dataset": {"namespace": "file", "name": described["path"].removeprefix("file:")}}
+    path = str(described["path"])
+    scheme, _, rest = path.partition("://")
+    if not rest:
+        return {**described, "dataset": {"namespace": "file", "name": path.removeprefix("file:")}}
+    bucket, _, key = rest.partition("/")
+    return {**described, "dataset": {"namespace": f"{scheme.replace('s3a', 's3')}://{bucket}", "name": key}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.spark.session import with_distinct_names
+from bench.truth.layouts import Tables, named
 from bench.truth.values import Values, comparable
 
 if TYPE_CHECKING:
@@ -23,23 +23,24 @@ _RULE = Path(__file__).with_name("Restrict.java")
 
 
 class Replay:
-    """In a session of its own, where capture is installed beside. `folder` is scratch; `tables` are those that the records are of.
+    """In a session of its own, where capture is installed beside and the tables are known. `folder` is scratch.
+
+    The records are read from the generator's Parquet files that `tables` names, whatever the tables' own format is.
 
     Records are those of a scan, not of a table: where a query reads a table twice, as for a comparison with an average of all, a record
     that belongs to the average must not turn up as a row.
     """
 
-    def __init__(self, session: SparkSession, tables: Mapping[str, Path], folder: Path) -> None:
-        self._session = session.newSession()
-        self._tables = {path.resolve(): name for name, path in tables.items()}
+    def __init__(self, session: SparkSession, tables: Tables, folder: Path) -> None:
+        self._session = session
+        self._names = {_same(uri): name for name, uri in tables.uris.items()}
+        self._originals = {_same(uri): path for uri, path in tables.originals.items()}
         self._folder = folder
-        self._schemas = {name: session.table(name).schema for name in tables}
-        for name, path in tables.items():
-            self._session.read.parquet(str(path)).createOrReplaceTempView(name)
+        self._schemas = {name: session.table(name).schema for name in tables.uris}
         self._rule = _compiled(session)
 
     def answer(self, text: str, scans: Sequence[tuple[str, Collection[Record]]]) -> list[Values]:
-        """The rows of the query, were there no other records; `scans` are its scans, as a capture numbers them: their folder, and records.
+        """The rows of the query, were there no other records; `scans` are its scans, as a capture numbers them: the URI, and records.
 
         Raises:
             ValueError: the query has other scans, or a record is of none of the tables.
@@ -48,14 +49,14 @@ class Replay:
         jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to the JVM
         relations = jvm.java.util.ArrayList()
         for number, (folder, records) in enumerate(scans):
-            relations.add(self._relation(number, Path(folder), records))
+            relations.add(self._relation(number, folder, records))
         arguments = jvm.java.util.ArrayList()
         arguments.add(relations)
         rule = self._rule.getConstructors()[0].newInstance(arguments.toArray())
         optimizer = self._session._jsparkSession.experimental()  # noqa: SLF001  # nor to the rules of a session
         none = optimizer.extraOptimizations().take(0)
         put = getattr(optimizer, "extraOptimizations_$eq")
-        frame = with_distinct_names(self._session.sql(text))
+        frame = named(self._session.sql(text))
         put(none.appended(rule))
         try:
             rows = [comparable(row) for row in frame.collect()]
@@ -65,20 +66,25 @@ class Replay:
             raise ValueError(f"The query was run with {rule.met()} scans; its capture has {len(scans)}.")
         return rows
 
-    def _relation(self, number: int, table: Path, records: Iterable[Record]) -> Any:
+    def _relation(self, number: int, table: str, records: Iterable[Record]) -> Any:
         """Some records of a table, as Spark's relation of files."""
         rows: dict[Path, list[int]] = defaultdict(list)
         for file, row in records:
-            rows[Path(file.removeprefix("file:"))].append(row)
-        if strange := sorted(set(rows) - set(table.iterdir())):
-            raise ValueError(f"{strange[0]} is no file of {table}.")
+            if (original := self._originals.get(_same(file))) is None:
+                raise ValueError(f"{file} is no file of {table}.")
+            rows[original].append(row)
         folder = self._folder / str(number)
         folder.mkdir(parents=True)
         for path, chosen in rows.items():
             pq.write_table(_content(path).take(pa.array(sorted(chosen), pa.int64())), folder / path.name)
-        schema = self._schemas[self._tables[table.resolve()]]
+        schema = self._schemas[self._names[_same(table)]]
         plan = self._session.read.schema(schema).parquet(str(folder))._jdf.queryExecution().analyzed()  # noqa: SLF001  # as above
         return plan.relation()
+
+
+def _same(uri: str) -> str:
+    """A URI in the one form in which it is looked for."""
+    return str(Path(uri.removeprefix("file:")).resolve()) if uri.startswith("file:") else uri
 
 
 def _compiled(session: SparkSession) -> Any:

@@ -1,5 +1,7 @@
 """`python -m bench.truth.run tpch|tpcds [options]`: put the queries to the test, and write bench/results/truth-SUITE-MODE-SCALE.json.
 
+With `--tables orc` and so on the file is truth-SUITE-TABLES-MODE-SCALE.json.
+
 It exits with 1 if an answer or a trace was wrong. A query that is refused is no error: it is said. Some of the queries go to build/bench,
 beside those that were put to the test there of the same commit, each as soon as it was; once all are there, they are a result.
 """
@@ -21,17 +23,25 @@ from bench.data.dialect import for_spark
 from bench.data.tpc import benchmark
 from bench.truth.check import Checker, Finding
 from bench.truth.laboratory import Laboratory
+from bench.truth.layouts import LAYOUTS, server_of
 
 _SCALES = {"tpch": 0.01, "tpcds": 0.2}
 
 
 def findings(
-    suite: str, scale: float, folder: Path, *, mode: str = "active", queries: Sequence[int] | None = None, rows: int = 2
+    suite: str,
+    scale: float,
+    folder: Path,
+    *,
+    tables: str = "parquet",
+    mode: str = "active",
+    queries: Sequence[int] | None = None,
+    rows: int = 2,
 ) -> Iterator[Finding]:
-    """Each query in turn."""
+    """Each query in turn; `tables` says how they lie, and how answers are written (`layouts.py`)."""
     made = benchmark(suite, scale)
-    with Laboratory(folder, made.tables, mode=mode) as laboratory:
-        checker = Checker(laboratory, made.tables, folder, rows=rows)
+    with server_of(tables, folder) as server, Laboratory(folder, made.tables, LAYOUTS[tables](folder, server), mode=mode) as laboratory:
+        checker = Checker(laboratory, folder, rows=rows)
         for number, text in made.queries.items():
             if queries is None or number in queries:
                 try:
@@ -46,10 +56,12 @@ def main(arguments: Sequence[str]) -> int:
     scale = options.scale or _SCALES[options.suite]
     queries = [int(case.removeprefix("q")) for case in options.cases.split(",")] if options.cases else None
     found: list[Finding] = []
-    head = results.head(f"truth-{options.suite}-{options.mode}-{scale:g}") | {"scale": scale}
+    kind = "" if options.tables == "parquet" else f"{options.tables}-"
+    head = results.head(f"truth-{options.suite}-{kind}{options.mode}-{scale:g}") | {"scale": scale}
     parts = options.results or results.ROOT / "build" / "bench"
     with tempfile.TemporaryDirectory(prefix=f"headwater-truth-{options.suite}-") as scratch:
-        for finding in findings(options.suite, scale, Path(scratch), mode=options.mode, queries=queries, rows=options.rows):
+        settings = {"tables": options.tables, "mode": options.mode, "queries": queries, "rows": options.rows}
+        for finding in findings(options.suite, scale, Path(scratch), **settings):
             found.append(finding)
             print(_line(finding), flush=True)
             if queries is not None:
@@ -102,6 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("suite", choices=sorted(_SCALES))
     parser.add_argument("--scale", type=float, help="scale factor (default 0.01 of TPC-H, 0.2 of TPC-DS)")
     parser.add_argument("--cases", help="some of the queries, as q1,q6")
+    parser.add_argument("--tables", choices=sorted(LAYOUTS), default="parquet", help="where tables and answers lie (default parquet)")
     parser.add_argument("--mode", choices=("active", "lazy", "auto"), default="active", help="of capture (default active)")
     parser.add_argument("--rows", type=int, default=2, help="rows of each answer to trace (default 2)")
     parser.add_argument("--results", type=Path, help="folder to write to (default bench/results; of some queries build/bench)")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.truth.replay import Record
-from headwater.graph.records import block_of
 from headwater.graph.trace import Semantics
 from headwater.graph.trace.files.places import placed
 from headwater.graph.trace.step.backward import Backward
@@ -16,14 +14,14 @@ from headwater.graph.trace.tracer import tracer_of
 if TYPE_CHECKING:
     from headwater.graph.records import AssociationStore
 
-Scans = Mapping[int, tuple[str, frozenset[Record]]]  # operator → folder that it read, and records of it
+Scans = Mapping[int, tuple[str, frozenset[Record]]]  # operator → URI that it read, and records of it
 
 
-def records_by_scan(store: AssociationStore, tenant: str, capture: str, file: Path, row: int, semantics: Semantics) -> Scans:
+def records_by_scan(store: AssociationStore, tenant: str, capture: str, file: str, row: int, semantics: Semantics) -> Scans:
     """All scans of a capture, with those of their records that a row which it wrote comes from."""
     with tracer_of(store).session(tenant) as session:
         known = session.capture(capture)
-        place = next(place for place, kept in enumerate(known.files) if kept.block == block_of(file))
+        place = next(place for place, kept in enumerate(known.files) if kept.block.path == file)
         number = session.written(known, place).number
         begin = session.table(f"SELECT 0::BIGINT AS origin, {number}::BIGINT AS file, {row}::BIGINT AS row")
         scans = sorted(operator.id for operator in known.plan.operators.values() if operator.op == "Scan")
@@ -35,5 +33,5 @@ def records_by_scan(store: AssociationStore, tenant: str, capture: str, file: Pa
                 located = placed(session, known, source, table)
                 rows = session.database.execute(f"SELECT file, row FROM {located}").fetchall()
                 found[scan] |= {(session.files[number].block.path, row) for number, row in rows}
-        paths = {scan: known.source(known.plan.operators[scan].source).path.removeprefix("file:") for scan in scans}
+        paths = {scan: known.source(known.plan.operators[scan].source).path for scan in scans}
         return {scan: (paths[scan], frozenset(found[scan])) for scan in scans}

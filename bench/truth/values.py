@@ -16,7 +16,7 @@ Values = tuple[Any, ...]
 class Written(NamedTuple):
     """A row of an answer, and where it was written."""
 
-    file: Path
+    file: str  # its URI
     row: int
     values: Values
 
@@ -26,7 +26,7 @@ def written(folder: Path) -> Iterator[Written]:
     for path in sorted(folder.glob("*.parquet")):
         columns = [column.to_pylist() for column in pq.ParquetFile(path).read().columns]
         for row, values in enumerate(zip(*columns, strict=True)):
-            yield Written(path, row, comparable(values))
+            yield Written(f"file:{path}", row, comparable(values))
 
 
 def comparable(values: Sequence[Any]) -> Values:

@@ -1,0 +1,215 @@
+"""Where the tables of the truth suites lie and in which format, and how answers are written there: `bench --truth --tables orc`.
+
+The n-th record of a file is the n-th row of the generator's Parquet file of the same stem, whatever the format. So the harness knows the
+records that a trace names without reading the format by itself; a trace that counts otherwise gives other rows when they are run again.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.truth.values import Written, comparable, written
+from headwater.graph.records import ANYWHERE, DataRoots
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Files are small: with these, those that can be split are read in several splits.
+_SMALL_SPLITS = {"spark.sql.files.maxPartitionBytes": "1048576", "spark.sql.files.openCostInBytes": "65536"}
+_WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(1 << 30)}
+
+
+@dataclass
+class Tables:
+    """The tables as they lie: the URI of each by name, and the generator's Parquet file for the URI of each of their files."""
+
+    uris: dict[str, str] = field(default_factory=dict)
+    originals: dict[str, Path] = field(default_factory=dict)
+
+
+class Files:
+    """One way to keep tables and answers: folders of files of this machine, in a format of Spark's.
+
+    `conf` are the settings that Spark starts with, `readable` the URIs of remote storage that capture takes for readable by traces.
+    """
+
+    readable: tuple[str, ...] = ()
+
+    def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
+        self._folder, self._kind = folder, kind
+        self._schemas: dict[str, Any] = {}
+        self.tables = Tables()
+        self.conf = {**conf, **({} if kind == "parquet" else _SMALL_SPLITS)}
+
+    def prepared(self, spark: SparkSession, parquet: Mapping[str, Path]) -> Tables:
+        """Make the tables, once, of the generator's Parquet files."""
+        whole = _session(spark, _WHOLE_FILES)
+        for name, path in parquet.items():
+            self._schemas[name] = whole.read.parquet(str(path)).schema
+            target = path if self._kind == "parquet" else self._folder / "tables" / name
+            target.mkdir(parents=True, exist_ok=True)
+            for part in sorted(path.glob("*.parquet")):
+                file = part if self._kind == "parquet" else self._made(whole, part, target)
+                self.tables.originals[f"file:{file}"] = part
+            self.tables.uris[name] = f"file:{target}"
+        return self.tables
+
+    def register(self, spark: SparkSession) -> None:
+        """Make the tables known to a session by their names."""
+        for name, uri in self.tables.uris.items():
+            spark.read.schema(self._schemas[name]).format(self._kind).load(uri).createOrReplaceTempView(name)
+
+    def write(self, frame: DataFrame, name: str) -> str:
+        """Write an answer in place of an earlier one of the name; the URI of its folder."""
+        out = self._folder / name
+        shutil.rmtree(out, ignore_errors=True)
+        frame.write.format(self._kind).save(str(out))
+        return f"file:{out}"
+
+    def answer(self, spark: SparkSession, uri: str, frame: DataFrame) -> Iterator[Written]:
+        """Give the rows of an answer, by file and place."""
+        folder = Path(uri.removeprefix("file:"))
+        if self._kind == "parquet":
+            yield from written(folder)
+            return
+        whole = _session(spark, _WHOLE_FILES)
+        for path in sorted(folder.glob("part-*")):
+            rows = whole.read.schema(frame.schema).format(self._kind).load(str(path)).collect()
+            for row, values in enumerate(rows):
+                yield Written(f"file:{path}", row, comparable(values))
+
+    def sources(self) -> DataRoots:
+        """Whatever a trace may read."""
+        return ANYWHERE
+
+    def _made(self, whole: SparkSession, part: Path, target: Path) -> Path:
+        """One file of the rows of another, in their order."""
+        draft = self._folder / "draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        whole.read.parquet(str(part)).coalesce(1).write.format(self._kind).save(str(draft))
+        (made,) = draft.glob("part-*")
+        return made.rename(target / f"{part.stem}.{self._kind}")
+
+
+class HiveTables(Files):
+    """Tables of a metastore, stored as ORC by Hive's names, and answers that are such tables."""
+
+    def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
+        super().__init__(folder, kind, conf)
+        store = f"jdbc:derby:;databaseName={folder / 'metastore'};create=true"
+        self.conf = {
+            **self.conf, "spark.sql.catalogImplementation": "hive", "spark.hadoop.javax.jdo.option.ConnectionURL": store,
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        }  # fmt: skip
+        self._there = False
+
+    def register(self, spark: SparkSession) -> None:
+        for name, uri in {} if self._there else self.tables.uris.items():
+            columns = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in self._schemas[name])
+            spark.sql(f"CREATE EXTERNAL TABLE {name} ({columns}) STORED AS ORC LOCATION '{uri}'")
+        self._there = True  # sessions share the metastore
+
+    def write(self, frame: DataFrame, name: str) -> str:
+        frame.sparkSession.sql(f"DROP TABLE IF EXISTS {name}")
+        frame.createOrReplaceTempView("to_be_written")
+        frame.sparkSession.sql(f"CREATE TABLE {name} STORED AS ORC AS SELECT * FROM to_be_written")
+        return f"file:{self._folder / 'warehouse' / name}"
+
+
+class S3Files(Files):
+    """Parquet in a bucket of an S3 server."""
+
+    readable = ("s3a://lake",)
+
+    def __init__(self, folder: Path, kind: str, conf: Mapping[str, str], server: Any) -> None:
+        super().__init__(folder, kind, {**conf, **server.spark})
+        self._server = server
+        (server.folder / "lake").mkdir()
+        (folder / "storage.toml").write_text(server.root("s3://lake"), encoding="utf-8")
+
+    def prepared(self, spark: SparkSession, parquet: Mapping[str, Path]) -> Tables:
+        for name, path in parquet.items():
+            self._schemas[name] = spark.read.parquet(str(path)).schema
+            uri = self.tables.uris[name] = f"s3a://lake/tables/{name}"
+            for part in sorted(path.glob("*.parquet")):
+                self._put(part, f"tables/{name}/{part.name}")
+                self.tables.originals[f"{uri}/{part.name}"] = part
+        return self.tables
+
+    def write(self, frame: DataFrame, name: str) -> str:
+        uri = f"s3a://lake/{name}"
+        frame.write.mode("overwrite").format(self._kind).save(uri)
+        return uri
+
+    def answer(self, spark: SparkSession, uri: str, frame: DataFrame) -> Iterator[Written]:
+        del frame
+        listed = self.sources().look().listed(uri) or []
+        for path in sorted(block.path for block in listed if block.path.endswith(".parquet")):
+            for row, values in enumerate(spark.read.parquet(path).collect()):
+                yield Written(path, row, comparable(values))
+
+    def sources(self) -> DataRoots:
+        from headwater.graph.storage import Remote, read_roots
+
+        return DataRoots.of([], remote=Remote(read_roots(self._folder / "storage.toml")))
+
+    def _put(self, file: Path, key: str) -> None:
+        import obstore
+        from obstore.store import S3Store
+
+        from tests.lake import KEY, SECRET
+
+        bucket = S3Store(
+            "lake", endpoint=self._server.endpoint, access_key_id=KEY, secret_access_key=SECRET, region="us-east-1",
+            client_options={"allow_http": True},
+        )  # fmt: skip
+        obstore.put(bucket, key, file)
+
+
+def named(frame: DataFrame) -> DataFrame:
+    """The frame, its columns named c0, c1, … unless every format takes their names."""
+    names = [name.lower() for name in frame.columns]
+    plain = len(set(names)) == len(names) and all(_NAME.fullmatch(name) for name in names)
+    return frame if plain else frame.toDF(*(f"c{number}" for number in range(len(names))))
+
+
+def _session(spark: SparkSession, conf: Mapping[str, str]) -> SparkSession:
+    session = spark.newSession()
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    return session
+
+
+def _avro(folder: Path) -> Files:
+    from tests.lake import avro_jars
+
+    return Files(folder, "avro", {"spark.jars": ",".join(map(str, avro_jars().glob("*.jar")))})
+
+
+def _s3_server(folder: Path) -> AbstractContextManager[Any]:
+    from tests.lake import s3
+
+    return s3(folder / "s3")
+
+
+LAYOUTS: Mapping[str, Callable[[Path, Any], Files]] = {
+    "parquet": lambda folder, _: Files(folder, "parquet", {}),
+    "orc": lambda folder, _: Files(folder, "orc", {}),
+    "json": lambda folder, _: Files(folder, "json", {}),
+    "csv": lambda folder, _: Files(folder, "csv", {}),
+    "avro": lambda folder, _: _avro(folder),
+    "hive-orc": lambda folder, _: HiveTables(folder, "orc", {}),
+    "s3": lambda folder, server: S3Files(folder, "parquet", {}, server),
+}
+
+
+def server_of(layout: str, folder: Path) -> AbstractContextManager[Any]:
+    """What runs beside Spark as long as a layout is used."""
+    return _s3_server(folder) if layout == "s3" else nullcontext()
