@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bench.truth.laboratory import Laboratory, Ran
-from bench.truth.plans import differences, executed
+from bench.truth.plans import Executed, differences, executed
 from bench.truth.replay import Record, Replay
 from bench.truth.scans import Scans
 from bench.truth.values import Written
@@ -71,15 +71,19 @@ class Checker:
     def _compare_plans(self, finding: Finding, text: str, plain: Ran, captured: Ran) -> None:
         """Adaptive execution decides by what happens to finish first: a plan is another one if no run without capture has had it."""
         laboratory = self._laboratory
-        without = [executed(laboratory.plain, plain.execution)]
-        ours = [executed(laboratory.plain, captured.execution)]
+        without = [self._executed(plain)]
+        ours = [self._executed(captured)]
         while not any(one == other for one in without for other in ours):
             if len(without) == _RUNS:
                 finding.plan = differences(without[0], ours[0])
                 break
-            ours.append(executed(laboratory.plain, laboratory.run(laboratory.captured, text, "again").execution))
-            without.append(executed(laboratory.plain, laboratory.run(laboratory.plain, text, "again").execution))
+            ours.append(self._executed(laboratory.run(laboratory.captured, text, "again")))
+            without.append(self._executed(laboratory.run(laboratory.plain, text, "again")))
         finding.varies = any(one != without[0] for one in without)
+
+    def _executed(self, ran: Ran) -> Executed:
+        found = executed(self._laboratory.plain, ran.execution)
+        return replace(found, read=Counter()) if self._laboratory.layout.filters_records else found
 
     def _look(self, finding: Finding, text: str, captured: Ran, answer: Sequence[Written]) -> None:
         capture = captured.capture

@@ -45,7 +45,7 @@ class Laboratory:
     def __init__(self, folder: Path, tables: Mapping[str, Path], layout: Files, *, mode: str = "active") -> None:
         self._folder = folder
         self._mode = mode
-        self._layout = layout
+        self.layout = layout
         self.plain = start(folder, memory="2g", java=f"{_JAVA} -Dderby.system.home={folder}", conf=layout.conf)
         self.tables = layout.prepared(self.plain, tables)
         layout.register(self.plain)
@@ -60,11 +60,11 @@ class Laboratory:
         """Run a query and write its answer."""
         self._drain()
         frame = named(session.sql(text))
-        out = self._layout.write(frame, name)
+        out = self.layout.write(frame, name)
         ends = [event for event in self._drain() if event["event"] == "query_end" and (event.get("plan") or {}).get("sink")]
         if len(ends) != 1:
             raise RuntimeError(f"one write has {len(ends)} ends")
-        answer = list(self._layout.answer(self.plain, out, frame))
+        answer = list(self.layout.answer(self.plain, out, frame))
         return Ran(execution=int(ends[0]["execution"]), out=out, answer=answer, capture=ends[0].get("capture"))
 
     def publish(self, capture: Mapping[str, Any]) -> None:
