@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Files are small: with these, those that can be split are read in several splits.
 _SMALL_SPLITS = {"spark.sql.files.maxPartitionBytes": "1048576", "spark.sql.files.openCostInBytes": "65536"}
+# Without these Spark's writer of CSV takes blanks off the ends of values, which are then others than the generator's.
+_WRITER = {"csv": {"ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}}
 _WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(1 << 30)}
 
 
@@ -75,7 +77,7 @@ class Files:
         """Write an answer in place of an earlier one of the name; the URI of its folder."""
         out = self._folder / name
         shutil.rmtree(out, ignore_errors=True)
-        frame.write.format(self._kind).save(str(out))
+        frame.write.format(self._kind).options(**_WRITER.get(self._kind, {})).save(str(out))
         return f"file:{out}"
 
     def answer(self, spark: SparkSession, uri: str, frame: DataFrame) -> Iterator[Written]:
@@ -98,7 +100,7 @@ class Files:
         """One file of the rows of another, in their order."""
         draft = self._folder / "draft"
         shutil.rmtree(draft, ignore_errors=True)
-        whole.read.parquet(str(part)).coalesce(1).write.format(self._kind).save(str(draft))
+        whole.read.parquet(str(part)).coalesce(1).write.format(self._kind).options(**_WRITER.get(self._kind, {})).save(str(draft))
         (made,) = draft.glob("part-*")
         return made.rename(target / f"{part.stem}.{self._kind}")
 
