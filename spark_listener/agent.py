@@ -63,6 +63,8 @@ class Agent:
             self._origins = Origins()
             self._current = Application(context, conf.over(self.settings), self._invocation, self._breaker, self._origins, conf)
             self._route.add(self._current.folder)
+            with self._breaker.counted("listening to the jobs of a program"):
+                self._current.listen()
             self._current.tally.driver_seconds += time.perf_counter() - began
 
     def session_made(self, session: Any) -> None:

@@ -86,6 +86,24 @@ class Origins:
         """What the RDDs behind columns of a plan read."""
         return list(dict.fromkeys(path for attribute in attributes for path in self._of_columns.get(attribute, ())))
 
+    def read_by(self, rdds: Sequence[Mapping[str, Any]]) -> Found:
+        """What a job reads, whose RDDs the JVM has described (`jvm/listen/RddInputs.java`)."""
+        found = Found()
+        by_id = {rdd["id"]: rdd for rdd in rdds}
+        below = {parent for rdd in rdds for parent in rdd.get("parents") or ()}
+        waiting, seen = deque(number for number in by_id if number not in below), set()
+        while waiting:
+            number = waiting.popleft()
+            if number in seen or number not in by_id:
+                continue
+            seen.add(number)
+            if number in self._of_frames:
+                _add(found, self._of_frames[number])
+                continue
+            _add(found, _described(by_id[number], found))
+            waiting.extend(by_id[number].get("parents") or ())
+        return found
+
     def inputs_of(self, rdd: Any) -> Found:
         """What `rdd`, PySpark's, reads."""
         found = Found()
@@ -135,6 +153,34 @@ def _paths_of(rdd: Any, found: Found) -> list[str]:
         return _scanned(rdd, found)
     if "ParallelCollectionRDD" in names:
         found.problems.append("a part of the data came from the program itself (parallelize)")
+    return []
+
+
+_OWN = {"ParallelCollectionRDD", "EmptyRDD"}  # data of the program itself, or none
+
+
+def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
+    """What an RDD reads by itself, of those that the JVM described."""
+    kind, name = str(rdd.get("kind") or ""), str(rdd.get("name") or "")
+    if kind == "more":
+        found.problems.append(f"the RDD has more than {_MOST_RDDS} ancestors; inputs beyond them are not listed")
+        return []
+    if rdd.get("folders"):
+        return _split(str(rdd["folders"]))
+    files = [str(file) for file in rdd.get("files") or ()]
+    if len(files) > _MOST_FILES:
+        found.problems.append(f"the RDD reads many files; only the folders of the first {_MOST_FILES} are listed")
+    if len(files) == 1 and not files[0].rsplit("/", 1)[-1].startswith("part-"):
+        return files  # one file, which no job of Spark wrote: it was most likely read by its name
+    if rdd.get("parents") or files:
+        return list(dict.fromkeys(map(folder_of, files)))
+    if kind in _OWN or name in _OWN or kind == "FileScanRDD":
+        return []
+    if not kind and "/" in name:
+        return [name]  # the job was over before it was looked at; Spark calls an RDD of files by their path
+    problem = f"what {kind or name or 'an RDD'} reads is not known"
+    if problem not in found.problems:
+        found.problems.append(problem)
     return []
 
 

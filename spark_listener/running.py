@@ -41,7 +41,12 @@ class Running:
     @property
     def looks_at_schema(self) -> bool:
         """Whether a reader started it to find out what columns there are."""
-        return bool(_READER.search(self.call))
+        return is_reader(self.call)
+
+
+def is_reader(call: str) -> bool:
+    """Whether a method of Spark is one of a reader that infers a schema."""
+    return bool(_READER.search(call))
 
 
 class RunningQueries:
@@ -65,6 +70,11 @@ class RunningQueries:
     def end(self, execution: Any, ended: str) -> Running:
         """The query that ended, also where its beginning is not known."""
         return self._queries.pop(execution, None) or Running(execution, ended, "", "", None, new_run_id(), due=0.0)
+
+    def description(self, execution: Any) -> str:
+        """What Spark, or the user, calls a query that runs."""
+        query = self._queries.get(execution)
+        return query.description if query is not None else ""
 
     def wrote(self, query: Running) -> None:
         """The query wrote something: it is what the one that it is a part of came to."""

@@ -19,18 +19,20 @@ from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import EventMaker, Work, instant, now
-from headwater.spark_listener.lineage.facets import CAPTURE, Ledger
+from headwater.spark_listener.lineage.facets import CAPTURE, Facet, Ledger
 from headwater.spark_listener.lineage.names import snake_case
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
-from headwater.spark_listener.lineage.queries import Query, QueryContext, ledger_of, manifest_of, query_of, running_of
+from headwater.spark_listener.lineage.queries import Query, QueryContext, failure_of, ledger_of, manifest_of, query_of, running_of
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome, is_cancelled
 from headwater.spark_listener.rdd import Origins, SavedRDD
+from headwater.spark_listener.rdd_jobs import RddJob, RddJobs
 from headwater.spark_listener.redact import redact
 from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.running import Running, RunningQueries
 from headwater.spark_listener.settings import LeaveOut, Settings
 from headwater.spark_listener.spool import SpoolFolder
+from headwater.spark_listener.streams import Stream, Streams, did, outcome_of
 from headwater.spark_listener.tally import Tally
 
 _log = logging.getLogger("headwater.listener")
@@ -42,6 +44,7 @@ _RDD = {
 }
 
 
+_STREAM = {"operator": "stream", "reason": "records of streams are not followed yet", "kind": "refused"}
 _VIEWS = ("CreateViewCommand", "CreateTempViewUsing")
 
 
@@ -60,6 +63,8 @@ class Scribe:
         self._origins = origins
         self._registry = Registry(settings.home)
         self._running = RunningQueries()
+        self._rdd_jobs = RddJobs()
+        self._streams = Streams()
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, new_run_id())
@@ -89,6 +94,12 @@ class Scribe:
             self._running.begin(event, instant(event["time"]))
         elif kind == "query_end":
             self._query_end(event)
+        elif kind == "rdd_job_start":
+            self._rdd_jobs.begin(event, self._origins.read_by(event["rdds"]))
+        elif kind == "rdd_job" and not event.get("save"):
+            self._rdd_job_end(event)
+        elif str(kind).startswith("stream_"):
+            self._stream(event)
         elif kind == "rdd_job":
             self._saving.setdefault(event["save"], []).append(event["stages"] or {})
         elif kind in ("dropped", "fault", "off"):
@@ -97,13 +108,14 @@ class Scribe:
 
     @property
     def waiting(self) -> bool:
-        """Whether a query runs that is soon to be told."""
-        return self._running.waiting()
+        """Whether a query or a job runs that is soon to be told."""
+        return self._running.waiting() or self._rdd_jobs.waiting()
 
     def tell_running(self, ask: Callable[[Any], Mapping[str, Any] | None]) -> None:
         """Tell the queries that last; `ask` says of one what it is and what it has done, or None where it has ended meanwhile."""
         for query in self._running.due():
-            found = None if query.description == OURS or query.looks_at_schema else ask(query.execution)
+            apart = query.description == OURS or query.looks_at_schema or self._stream_of(query) is not None
+            found = None if apart else ask(query.execution)
             plan = (found or {}).get("plan") or {}
             if found is None or not plan or (plan.get("command") and not plan.get("sink")):
                 continue  # a command may only frame the query that writes; what it came to is known at its end
@@ -117,6 +129,79 @@ class Scribe:
                 self._folder.run_began(query.run_id, start)  # first: a START that is seen is one that somebody will end
                 self._spool(start, durable=True)
                 query.run_told = True
+        for job in self._rdd_jobs.due():
+            if job.left_out(failed=False) not in self._leave_out:
+                start = self._events.work_start(self._rdd_work(job, ended="", outcome=Outcome(), stages=None))
+                self._folder.run_began(job.run_id, start)
+                self._spool(start, durable=True)
+                job.run_told = True
+
+    def _rdd_job_end(self, event: Mapping[str, Any]) -> None:
+        job = self._rdd_jobs.end(event["job"])
+        if job is None:
+            return
+        outcome = failure_of(event.get("error")) or Outcome()
+        left_out = job.left_out(failed=outcome.error is not None)
+        if left_out is not LeaveOut.SCHEMA:
+            self._tally.rdd_jobs += 1
+            self._tally.failed += outcome.error is not None
+        if left_out in self._leave_out:
+            self._tally.left_out[left_out] += 1
+            return
+        stages = stages_of([event.get("stages") or {}], float(event["time"]))
+        work = self._rdd_work(job, ended=instant(event["time"]), outcome=outcome, stages=stages)
+        self._tally.datasets(work.inputs, work.outputs)
+        self._tally.problems(work.ledger.problems)
+        self._work(work, told=job.run_told)
+
+    def _rdd_work(self, job: RddJob, *, ended: str, outcome: Outcome, stages: Facet | None) -> Work:
+        problems = [{"operator": "RDD", "reason": redact(reason), "kind": "missing"} for reason in job.found.problems]
+        name = self._context.names.of(self._context.job_prefix, job.operation, None)
+        return Work(
+            run=RunName(self._application.namespace, name, job.run_id), started=instant(job.started), ended=ended, kind="RDD_JOB",
+            inputs=[bare_input(path) for path in job.found.paths], outputs=[], outcome=outcome, stages=stages,
+            ledger=Ledger(status="off" if ended else "running", mode=self._mode, problems=problems),
+        )  # fmt: skip
+
+    def _stream(self, event: Mapping[str, Any]) -> None:
+        """A streaming query began, came on or ended."""
+        if event["event"] == "stream_start":
+            stream = self._streams.begin(event, instant(event["time"]), self._context.job_prefix, self._context.names)
+            if stream is not None:
+                self._tally.streams += 1
+                start = self._events.work_start(self._stream_work(stream))
+                self._folder.run_began(stream.run_id, start)
+                self._spool(start, durable=True)
+        elif event["event"] == "stream_progress":
+            stream = self._streams.progress(event)
+            if stream is not None:
+                self._spool(self._events.work_runs(self._stream_work(stream), now()))
+        elif (stream := self._streams.end(event["run"])) is not None:
+            self._stream_ended(stream, instant(event["time"]), outcome_of(stream, failure_of(event.get("error"))))
+
+    def _stream_ended(self, stream: Stream, at: str, outcome: Outcome) -> None:
+        work = self._stream_work(stream, ended=at, outcome=outcome)
+        self._tally.datasets(work.inputs, work.outputs)
+        self._tally.problems(work.ledger.problems)
+        self._tally.failed += outcome.error is not None and not outcome.cancelled
+        self._work(work, told=True)
+
+    def _stream_work(self, stream: Stream, *, ended: str = "", outcome: Outcome | None = None) -> Work:
+        problems: list[Mapping[str, Any]] = [{"operator": "stream", "reason": reason, "kind": "missing"} for reason in stream.unknown()]
+        if self._mode.records:
+            problems.append(_STREAM)
+        status = "running" if not ended else "refused" if self._mode.records else "off"
+        return Work(
+            run=RunName(self._application.namespace, stream.job, stream.run_id), started=stream.started, ended=ended, kind="QUERY",
+            inputs=stream.inputs(), outputs=stream.outputs(), outcome=outcome or Outcome(),
+            ledger=Ledger(status=status, mode=self._mode, problems=problems), streaming=True,
+        )  # fmt: skip
+
+    def _stream_of(self, query: Running) -> Stream | None:
+        """The stream that tells of a query: a batch of it, or what a function of the program's did in one. None where batches are told."""
+        if LeaveOut.BATCHES not in self._leave_out:
+            return None
+        return self._streams.of_batch(query.description) or self._streams.of_batch(self._running.description(query.root))
 
     def saved_rdd(self, saved: SavedRDD) -> None:
         """An RDD was saved: a run, with the capture of its records where there is one."""
@@ -175,8 +260,10 @@ class Scribe:
         """The application ended."""
         problems = [{"operator": operator or None, "reason": reason, "kind": "refused"} for operator, reason in self._tally.refused]
         problems += [{**fault, "reason": redact(str(fault["reason"]))} for fault in faults]
-        if self._running:
-            problems.append({"operator": None, "reason": f"{len(self._running)} querie(s) had not ended", "kind": "missing"})
+        for stream in self._streams.left():
+            self._stream_ended(stream, instant(at * 1000), Outcome(error="The application ended.", cancelled=True))
+        if going := len(self._running) + len(self._rdd_jobs):
+            problems.append({"operator": None, "reason": f"{going} querie(s) or jobs had not ended", "kind": "missing"})
         if self._folder.log.damaged:
             problems.append(
                 {"operator": None, "reason": f"{self._folder.log.damaged} line(s) of the spool's log were damaged", "kind": "missing"}
@@ -209,8 +296,17 @@ class Scribe:
             self._tally.left_out[left_out] += 1
             return
         local = None if self._shared_segments else self._folder.segments
+        stream = self._stream_of(running)
+        if stream is not None and event.get("stream"):
+            stream.plan = plan
+            stream.interrupted = bool((event.get("error") or {}).get("cancelled"))
+            self._tally.left_out[LeaveOut.BATCHES] += 1
+            return  # how it ended, the stream tells
         query = query_of(event, running.started, self._context, run_id=running.run_id, segments=local)
         if query is None:
+            return
+        if stream is not None and (query.manifest is None or query.manifest["status"] == "refused"):
+            did(stream, query.work.inputs, query.work.outputs if query.work.outcome.error is None else ())
             return
         if query.work.outputs:
             self._running.wrote(running)

@@ -36,11 +36,18 @@ class Mode(StrEnum):
 
 
 class LeaveOut(StrEnum):
-    """Queries that are no runs of their own: a reader's look at a schema, a command that makes a view, one that frames what writes."""
+    """What is no run of its own.
+
+    A reader's look at a schema, a command that makes a view, one that frames what writes; jobs outside of SQL that read no dataset,
+    and further ones of one kind that read the same; the batches of a stream.
+    """
 
     SCHEMA = "schema"
     VIEWS = "views"
     NESTED = "nested"
+    LOCAL = "local"
+    REPEATED = "repeated"
+    BATCHES = "batches"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,12 @@ from headwater.spark_listener.tally import Tally
 
 _MOST_REFUSALS = 5
 _LEFT_OUT = {
-    "schema": "looks of readers at a schema",
-    "views": "commands that made a view",
-    "nested": "commands that only frame the query that writes",
+    "schema": ("look of a reader at a schema", "looks of readers at a schema"),
+    "views": ("command that made a view", "commands that made a view"),
+    "nested": ("command that only frames the query that writes", "commands that only frame the query that writes"),
+    "batches": ("batch of a stream", "batches of streams"),
+    "local": ("RDD job that reads no dataset", "RDD jobs that read no dataset"),
+    "repeated": ("RDD job like those that were told", "RDD jobs like those that were told"),
 }
 
 
@@ -23,7 +26,7 @@ def summary(tally: Tally, report: Report, settings: Settings, breaker: Breaker, 
     lines = [_captured(tally, settings), _cost(tally)]
     lines += [f"refused, so known by dataset only: {line}" for line in refusals(tally)]
     if tally.left_out:
-        lines.append("left out: " + ", ".join(f"{count:,} {_LEFT_OUT[what]}" for what, count in tally.left_out.most_common()))
+        lines.append("left out: " + ", ".join(_count(count, *_LEFT_OUT[what]) for what, count in tally.left_out.most_common()))
     if tally.dropped:
         lines.append(f"{_count(tally.dropped, 'item')} dropped: the spool was full (HEADWATER_SPOOL_BYTES, {_size(settings.spool_bytes)})")
     if breaker.faults:
@@ -49,7 +52,7 @@ def refusals(tally: Tally) -> list[str]:
 
 
 def _captured(tally: Tally, settings: Settings) -> str:
-    text = f"{_count(tally.queries, 'query', 'queries')} read {_count(len(tally.inputs), 'dataset')} and wrote {len(tally.outputs)}"
+    text = f"{_work(tally)} read {_count(len(tally.inputs), 'dataset')} and wrote {len(tally.outputs)}"
     if tally.failed:
         text += f", {tally.failed} failed"
     if not settings.mode.records:
@@ -57,6 +60,14 @@ def _captured(tally: Tally, settings: Settings) -> str:
     if not tally.captured:
         return f"{text}; none with record lineage"
     return f"{text}; {tally.captured} with record lineage ({tally.associations:,} associations)"
+
+
+def _work(tally: Tally) -> str:
+    """Every kind of work that was seen."""
+    counted = {"RDD job": tally.rdd_jobs, "stream": tally.streams}
+    others = [_count(number, kind) for kind, number in counted.items() if number]
+    queries = [_count(tally.queries, "query", "queries")] if tally.queries or not others else []
+    return " and ".join([*queries, *others])
 
 
 def _cost(tally: Tally) -> str:

@@ -20,6 +20,8 @@ class Tally:
     """
 
     queries: int = 0
+    rdd_jobs: int = 0  # outside of SQL, those that are no runs of their own too
+    streams: int = 0
     failed: int = 0
     captured: int = 0
     dropped: int = 0
@@ -35,7 +37,7 @@ class Tally:
     inputs: set[tuple[str, str]] = field(default_factory=set)
     outputs: set[tuple[str, str]] = field(default_factory=set)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)  # queries that are no runs of their own, by what they are
+    left_out: Counter[str] = field(default_factory=Counter)  # what is no run of its own, by what it is
 
     def datasets(self, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
         """Note what a query read and wrote."""
@@ -66,7 +68,7 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Put another application's tally to this one."""
-        for name in ("queries", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
+        for name in ("queries", "rdd_jobs", "streams", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.traceable = other.traceable or self.traceable
         self.inputs |= other.inputs

@@ -36,6 +36,7 @@ class Work:
     ledger: Ledger
     sql: str | None = None
     stages: Facet | None = None
+    streaming: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,10 @@ class EventMaker:
     def _work(self, kind: str, at: str, work: Work, run_facets: Mapping[str, Facet]) -> dict[str, Any]:
         parent = _parent_facet(self.application, self._root())
         job = facets(sql=facet("sql", query=redact(work.sql), dialect="spark") if work.sql else None)
-        return self._event(kind, at, work.run, work.kind, run_facets, parent, job, work.inputs, work.outputs)
+        event = self._event(kind, at, work.run, work.kind, run_facets, parent, job, work.inputs, work.outputs)
+        if work.streaming:
+            event["job"]["facets"]["jobType"]["processingType"] = "STREAMING"
+        return event
 
     def _event(
         self,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from headwater.spark_listener.redact import redact_address
 
@@ -33,6 +33,7 @@ _IN_CONTAINERS = {"abfss", "wasbs"}  # what stands before their host is a contai
 _KEY_VALUE = re.compile(r"^[^=/]+=[^/]*$")
 _BROKER = re.compile(r"(?:[A-Za-z0-9_+]{1,32}://)?(?P<host>\[[0-9A-Fa-f:.%]{1,64}\]|[^\s,:/@\[\]]{1,255})(?::(?P<port>\d{1,5}))?")
 _KAFKA_PORT = "9092"
+_IN_URI = "/:@!$&'()*+,;=-._~"
 
 
 def dataset_name(path: str) -> Name:
@@ -56,9 +57,11 @@ def topic_name(servers: str, topic: str) -> Name | None:
 
 
 def address_of(name: Name) -> str:
-    """The URI of a dataset, by its name."""
+    """The URI of a dataset (RFC 3986), by its name: what a name may hold and a URI may not is escaped."""
     namespace, within = name
-    return f"{namespace}:{within}" if namespace == "file" else f"{namespace}/{within.lstrip('/')}"
+    if "://" not in namespace:  # file, or a word for what has no address: a table of a session
+        return f"{quote(namespace, safe=_IN_URI)}:{quote(within, safe=_IN_URI)}"
+    return f"{quote(namespace, safe=_IN_URI + '[]')}/{quote(within.lstrip('/'), safe=_IN_URI)}"
 
 
 def folder_of(file: str) -> str:

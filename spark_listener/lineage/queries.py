@@ -54,7 +54,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     `segments`: local folder to look for its segments in.
     """
     plan = event.get("plan") or {}
-    failure = _failure(event.get("error"))
+    failure = failure_of(event.get("error"))
     inputs, output = inputs_of(plan), output_of(plan, _metrics(event), changed=failure is None)
     if failure is None and _is_nothing(inputs, output):
         return None
@@ -193,7 +193,8 @@ def _is_of_files(plan: Mapping[str, Any]) -> bool:
     )
 
 
-def _failure(error: Any) -> Outcome | None:
+def failure_of(error: Any) -> Outcome | None:
+    """How what ended with an error ended, as the bridge tells it; None where it ended well."""
     if not error:
         return None
     cancelled = False

@@ -13,6 +13,7 @@ from typing import Any
 
 from headwater.backend.workspace import deliver_spool
 from tests.jvm import submit
+from tests.openlineage_schemas import faults_of
 
 _OPTIONS = "--master {master} --conf spark.ui.enabled=false --conf spark.ui.showConsoleProgress=false --conf spark.sql.shuffle.partitions=2"
 
@@ -35,13 +36,19 @@ def run(arguments: list[str], folder: Path, env: dict[str, str]) -> subprocess.C
 
 
 def logged(home: Path, kind: str = "event") -> list[dict[str, Any]]:
-    """What the home's ingest log holds, in the order of acceptance, when its spool has been taken in."""
+    """What the home's ingest log holds, in the order of acceptance, when its spool has been taken in.
+
+    Events are what OpenLineage's schemas ask for, whatever the test is about.
+    """
     if not home.exists():
         return []
     deliver_spool(home)
     log = home / "ingest.db"
     with sqlite3.connect(log) as connection:
-        return [json.loads(body) for (body,) in connection.execute("SELECT body FROM entry WHERE kind = ? ORDER BY offset", (kind,))]
+        found = [json.loads(body) for (body,) in connection.execute("SELECT body FROM entry WHERE kind = ? ORDER BY offset", (kind,))]
+    for entry in found if kind == "event" else ():
+        assert faults_of(entry) == [], entry
+    return found
 
 
 def brief(events: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -59,6 +59,8 @@ def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_k
         ("START", "word_counts"),
         ("START", "word_counts.save_as_text_file.counts"),
         ("COMPLETE", "word_counts.save_as_text_file.counts"),
+        ("START", "word_counts.collect"),
+        ("COMPLETE", "word_counts.collect"),
         ("COMPLETE", "word_counts"),
         ("START", "second"),
         ("START", "second.save_as_text_file.counts"),
@@ -76,7 +78,7 @@ def test_a_program_with_two_contexts_runs_as_under_python_and_its_datasets_are_k
     assert first["call"] == f"reduceByKey at {folder}/counts.py:8"
     assert [len(stage["shown"]) for stage in (first, last)] == [first["tasks"], last["tasks"]]
     assert [task["state"] for task in last["shown"]] == ["COMPLETE"] * last["tasks"]
-    assert "headwater_stages" not in events[6]["run"]["facets"], "Hadoop refused before a job began"
+    assert "headwater_stages" not in events[8]["run"]["facets"], "Hadoop refused before a job began"
     assert complete["run"]["facets"]["parent"]["run"]["runId"] == events[0]["run"]["runId"]
     assert events[0]["run"]["facets"]["headwater_invocation"]["script"] == f"{folder}/counts.py"
     assert "exit code 3" in events[-1]["run"]["facets"]["errorMessage"]["message"]
@@ -138,7 +140,7 @@ def test_a_spark_program_ends_as_under_python(name: str, folder: Path, root: Pat
     events = brief(logged(folder / "home"))
     assert events[0][0] == "START"
     assert events[-1][0] == ("FAIL" if plain.returncode else "COMPLETE")
-    assert len(events) == 2
+    assert len(events) == (4 if name == "fails_in_a_task" else 2)
 
 
 REUSES = """

@@ -124,6 +124,32 @@ def test_nothing_is_left_out_where_the_user_says_so(tmp_path: Path) -> None:
     assert [name for kind, name in told.events() if kind == "COMPLETE"] == ["report.create_view_command"]
 
 
+def test_jobs_outside_of_sql_are_told_by_what_they_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(tmp_path)
+    lines = {"id": 1, "kind": "HadoopRDD", "parents": [], "folders": "file:/data/a,file:/data/b\\,c"}
+    own = {"id": 2, "kind": "ParallelCollectionRDD", "parents": []}
+    strange = {"id": 3, "kind": "JdbcRDD", "parents": []}
+    late = {"id": 4, "name": "file:/data/late", "parents": []}
+    both = {"id": 9, "kind": "PythonRDD", "parents": [1, 2]}
+    for job, rdds in enumerate(([both, lines, own], [own], [strange], [late]), start=1):
+        told.scribe.take(
+            {"event": "rdd_job_start", "job": job, "time": _AT, "name": "collect at a b.py:3", "call": "org.apache.X.collect", "rdds": rdds}
+        )
+    _later(monkeypatch, TELL_AFTER)
+    told.scribe.tell_running(lambda _: None)
+    assert told.events()[1:] == [("START", "report.collect")] * 3
+    assert not told.scribe.waiting
+    for job in range(1, 5):
+        told.scribe.take({"event": "rdd_job", "job": job, "time": _AT + 9, "save": None, "error": None, "stages": None})
+    ends = [item.body for item in told.folder.pending() if item.body["eventType"] == "COMPLETE"]
+    assert [[item["name"] for item in event["inputs"]] for event in ends] == [["/data/a", "/data/b,c"], [], ["/data/late"]]
+    assert [event["run"]["facets"]["headwater_capture"]["problems"] for event in ends] == [
+        [], [{"operator": "RDD", "reason": "what JdbcRDD reads is not known", "kind": "missing"}], [],
+    ]  # fmt: skip
+    assert (told.tally.rdd_jobs, dict(told.tally.left_out)) == (4, {"local": 1})
+    assert list(told.folder.open_runs()) == []
+
+
 def test_two_outputs_have_two_jobs() -> None:
     names = JobNames()
     first, second = ("file", "/lake/2023/data"), ("file", "/lake/2024/data")

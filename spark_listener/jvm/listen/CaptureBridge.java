@@ -47,6 +47,7 @@ public final class CaptureBridge {
 
     /** A session of the application. One that was cloned from an adopted session has the rule already. */
     public void adopt(SparkSession session) {
+        events.adopt(session);
         if (rule == null) {
             return;
         }

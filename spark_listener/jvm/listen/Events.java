@@ -1,8 +1,10 @@
 package headwater.listen;
 
 import headwater.rewrite.core.Captures;
+import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -14,8 +16,10 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
  * Spark's events, queued for the draining thread. A callback only enqueues a reference: plans are immutable, and described later. Stages and
@@ -23,16 +27,26 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
  */
 public final class Events extends SparkListener {
     private static final int MOST = 10000;
+    private static final int SESSIONS = 100;
+    private static final String NONE = "";
     private static final String SAVE = "headwater.save"; // set by spark_listener/rdd.py while an RDD is saved
 
     private final LinkedBlockingQueue queue = new LinkedBlockingQueue(MOST);
     private final AtomicLong dropped = new AtomicLong();
-    private final ConcurrentHashMap jobs = new ConcurrentHashMap(); // Integer job that saves an RDD -> String save
+    private final ConcurrentHashMap jobs = new ConcurrentHashMap(); // Integer job outside of SQL -> String: the save that it is of, or NONE
     private final RunningStages stages = new RunningStages();
     private final Captures captures;
+    private final List sessions = new CopyOnWriteArrayList(); // of SparkSession: their streams are asked for what they are
 
     Events(Captures captures) {
         this.captures = captures;
+    }
+
+    /** A session whose streams are asked for what they are. */
+    void adopt(SparkSession session) {
+        if (sessions.size() < SESSIONS && !sessions.contains(session)) {
+            sessions.add(session);
+        }
     }
 
     public void onOtherEvent(SparkListenerEvent event) {
@@ -43,6 +57,12 @@ public final class Events extends SparkListener {
             SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
             StageLog ran = stages.take(Long.valueOf(end.executionId()));
             offer(new QueryEnd(end, captures.take(end.executionId()), ran, captures.context().hadoopConfiguration()));
+        } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
+            offer(new StreamStart((StreamingQueryListener.QueryStartedEvent) event, sessions));
+        } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
+            offer(new StreamProgress(((StreamingQueryListener.QueryProgressEvent) event).progress()));
+        } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
+            offer(new StreamEnd((StreamingQueryListener.QueryTerminatedEvent) event));
         }
     }
 
@@ -52,10 +72,15 @@ public final class Events extends SparkListener {
         String save = properties == null ? null : properties.getProperty(SAVE);
         if (query != null) {
             stages.began(start, Long.valueOf(query));
-        } else if (save != null && jobs.size() < MOST) {
-            jobs.put(Integer.valueOf(start.jobId()), save);
+        } else if (jobs.size() < MOST) {
+            jobs.put(Integer.valueOf(start.jobId()), save == null ? NONE : save);
             stages.begin(ofJob(start.jobId()));
             stages.began(start, ofJob(start.jobId()));
+            if (save == null) {
+                offer(new RddJobStart(start, RddInputs.of(start, captures.context())));
+            }
+        } else {
+            dropped.incrementAndGet();
         }
     }
 
@@ -75,7 +100,7 @@ public final class Events extends SparkListener {
     public void onJobEnd(SparkListenerJobEnd end) {
         String save = (String) jobs.remove(Integer.valueOf(end.jobId()));
         if (save != null) {
-            offer(new RddJob(save, stages.take(ofJob(end.jobId()))));
+            offer(new RddJob(end, save.equals(NONE) ? null : save, stages.take(ofJob(end.jobId()))));
         }
     }
 

@@ -4,14 +4,11 @@ import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
 import headwater.rewrite.core.Capture;
 import headwater.shim.Scala;
-import java.io.InterruptedIOException;
-import java.nio.channels.ClosedByInterruptException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.spark.SparkException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
@@ -23,8 +20,6 @@ import org.apache.spark.util.AccumulatorV2;
 
 /** A SQL execution ended: what it was, what it wrote, and what was captured of it. */
 final class QueryEnd implements Described {
-    private static final int CAUSES = 20;
-
     private final SparkListenerSQLExecutionEnd event;
     private final Configuration conf;
     private final Capture capture; // null: its records are not captured
@@ -42,6 +37,7 @@ final class QueryEnd implements Described {
         result.put("event", "query_end");
         result.put("execution", Long.valueOf(event.executionId()));
         result.put("time", Long.valueOf(event.time()));
+        result.put("stream", event.qe() == null ? null : StreamStart.runOf(event.qe()));
         Map error = error();
         result.put("error", error);
         result.put("plan", null);
@@ -100,26 +96,7 @@ final class QueryEnd implements Described {
         if (failure == null && (message == null || message.isEmpty())) {
             return null;
         }
-        Map result = new LinkedHashMap();
-        result.put("class", failure == null ? null : failure.getClass().getName());
-        result.put("message", failure == null ? message : String.valueOf(failure.getMessage()));
-        result.put("cancelled", Boolean.valueOf(cancelled(failure)));
-        return result;
-    }
-
-    /** Whether somebody ended the query (its job group, its stream, its thread), as opposed to a fault of it. */
-    private static boolean cancelled(Throwable failure) {
-        Throwable cause = failure;
-        for (int depth = 0; cause != null && depth < CAUSES; depth++) {
-            boolean interrupted =
-                cause instanceof InterruptedException || cause instanceof InterruptedIOException || cause instanceof ClosedByInterruptException;
-            String message = cause instanceof SparkException ? String.valueOf(cause.getMessage()) : "";
-            if (interrupted || message.startsWith("[SPARK_JOB_CANCELLED]")) {
-                return true;
-            }
-            cause = cause.getCause();
-        }
-        return false;
+        return Failure.describe(failure, message);
     }
 
     /** The plan that ran, also of a query that failed; null where it failed before it had one. Spark keeps that failure: nothing is planned twice. */

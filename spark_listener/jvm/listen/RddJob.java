@@ -2,13 +2,17 @@ package headwater.listen;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.apache.spark.scheduler.JobFailed;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
 
-/** A Spark job outside of SQL that ran while an RDD was saved, has ended: its stages. */
+/** A Spark job outside of SQL has ended: its stages, what it saved for the program, and why it failed. */
 final class RddJob implements Described {
-    private final String save;
+    private final SparkListenerJobEnd end;
+    private final String save; // null: it saved nothing that the program said
     private final StageLog stages; // null: they are not known
 
-    RddJob(String save, StageLog stages) {
+    RddJob(SparkListenerJobEnd end, String save, StageLog stages) {
+        this.end = end;
         this.save = save;
         this.stages = stages;
     }
@@ -16,7 +20,10 @@ final class RddJob implements Described {
     public Map describe() {
         Map result = new LinkedHashMap();
         result.put("event", "rdd_job");
+        result.put("job", Integer.valueOf(end.jobId()));
+        result.put("time", Long.valueOf(end.time()));
         result.put("save", save);
+        result.put("error", end.jobResult() instanceof JobFailed ? Failure.describe(((JobFailed) end.jobResult()).exception(), null) : null);
         result.put("stages", stages == null ? null : stages.describe());
         return result;
     }

@@ -100,19 +100,22 @@ def test_failed_attempts_are_counted(spark: SparkSession, bridge: Bridge, table:
     assert "no" in stage["error"]
 
 
-def test_a_job_outside_sql_tells_its_stages_if_it_is_of_a_save(spark: SparkSession, bridge: Bridge) -> None:
+def test_a_job_outside_sql_tells_its_stages_and_what_it_saves(spark: SparkSession, bridge: Bridge) -> None:
     drained(bridge)
     pairs = spark.sparkContext.parallelize([(1, 2), (3, 4)], 2).reduceByKey(max, 3)
     pairs.count()
-    assert drained(bridge) == []
+    began, ended = drained(bridge)
+    assert (began["event"], began["rdds"][-1]["kind"], began["job"]) == ("rdd_job_start", "ParallelCollectionRDD", ended["job"])
+    assert (ended["event"], ended["save"], ended["error"]) == ("rdd_job", None, None)
     mark_jobs(spark.sparkContext, "the save")
     try:
         pairs.count()
         pairs.take(1)
     finally:
         mark_jobs(spark.sparkContext, None)
-    pairs.count()
     jobs = drained(bridge)
+    pairs.count()
+    drained(bridge)
     assert {(job["event"], job["save"]) for job in jobs} == {("rdd_job", "the save")}
     assert len(jobs) >= 2
     stages = stages_of([job["stages"] for job in jobs], time.time() * 1000)

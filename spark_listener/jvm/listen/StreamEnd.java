@@ -1,0 +1,26 @@
+package headwater.listen;
+
+import headwater.shim.Scala;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+
+/** A streaming query ended: by itself, stopped, or with an error. */
+final class StreamEnd implements Described {
+    private final StreamingQueryListener.QueryTerminatedEvent event;
+    private final long time = System.currentTimeMillis(); // the event has none
+
+    StreamEnd(StreamingQueryListener.QueryTerminatedEvent event) {
+        this.event = event;
+    }
+
+    public Map describe() {
+        Map result = new LinkedHashMap();
+        result.put("event", "stream_end");
+        result.put("run", event.runId().toString());
+        result.put("time", Long.valueOf(time));
+        Object error = Scala.orNull(event.exception());
+        result.put("error", error == null ? null : Failure.describe(null, String.valueOf(error)));
+        return result;
+    }
+}

@@ -1,0 +1,37 @@
+package headwater.listen;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.streaming.SourceProgress;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
+
+/** A streaming query has come to the end of a batch: how far each of its sources was read. */
+final class StreamProgress implements Described {
+    private final StreamingQueryProgress progress;
+
+    StreamProgress(StreamingQueryProgress progress) {
+        this.progress = progress;
+    }
+
+    public Map describe() {
+        Map result = new LinkedHashMap();
+        result.put("event", "stream_progress");
+        result.put("run", progress.runId().toString());
+        result.put("batch", Long.valueOf(progress.batchId()));
+        result.put("sink", progress.sink() == null ? null : progress.sink().description());
+        result.put("written", progress.sink() == null ? null : Long.valueOf(progress.sink().numOutputRows()));
+        List sources = new ArrayList();
+        SourceProgress[] each = progress.sources();
+        for (int i = 0; i < each.length; i++) {
+            Map source = new LinkedHashMap();
+            source.put("source", each[i].description());
+            source.put("offset", each[i].endOffset());
+            source.put("rows", Long.valueOf(each[i].numInputRows()));
+            sources.add(source);
+        }
+        result.put("sources", sources);
+        return result;
+    }
+}

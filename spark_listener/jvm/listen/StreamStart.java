@@ -1,0 +1,61 @@
+package headwater.listen;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+
+/** A streaming query began: where it writes to, and whether it ends by itself, as the session's manager of streams knows it. */
+final class StreamStart implements Described {
+    private final StreamingQueryListener.QueryStartedEvent event;
+    private String sink; // null: not known
+    private boolean ends;
+
+    StreamStart(StreamingQueryListener.QueryStartedEvent event, List sessions) {
+        this.event = event;
+        for (int i = 0; i < sessions.size() && sink == null; i++) {
+            look((SparkSession) sessions.get(i), event.id());
+        }
+    }
+
+    /** The classes of streams lie in other packages from one version of Spark to the next: asked by their names. */
+    private void look(SparkSession session, UUID id) {
+        try {
+            Object query = session.streams().get(id);
+            Object stream = query == null ? null : asked(query, "streamingQuery");
+            if (stream != null) {
+                sink = String.valueOf(asked(stream, "sink"));
+                String trigger = asked(stream, "trigger").getClass().getSimpleName();
+                ends = trigger.startsWith("OneTime") || trigger.startsWith("AvailableNow");
+            }
+        } catch (Throwable unknown) {
+            sink = null; // it has ended, or this Spark keeps its streams otherwise: the first batch tells where it writes to
+        }
+    }
+
+    static Object asked(Object of, String method) throws Exception {
+        return of.getClass().getMethod(method, new Class[0]).invoke(of, new Object[0]);
+    }
+
+    public Map describe() {
+        Map result = new LinkedHashMap();
+        result.put("event", "stream_start");
+        result.put("run", event.runId().toString());
+        result.put("name", event.name());
+        result.put("time", event.timestamp());
+        result.put("sink", sink);
+        result.put("ends", Boolean.valueOf(ends));
+        return result;
+    }
+
+    /** The run of the stream that a query is a batch of; null for any other. */
+    static String runOf(Object query) {
+        try {
+            return query.getClass().getSimpleName().equals("IncrementalExecution") ? String.valueOf(asked(query, "runId")) : null;
+        } catch (Exception otherwise) {
+            return null;
+        }
+    }
+}
