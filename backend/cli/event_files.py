@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from headwater.errors import InvalidInputError
 
@@ -44,7 +44,7 @@ def event_batches(path: Path) -> Iterator[Batch]:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    return cast("IO[bytes]", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
 def _by_lines(path: Path, file: IO[bytes]) -> Iterator[Batch]:
