@@ -13,12 +13,17 @@ from headwater.errors import HeadwaterError, MissingExtraError
 
 if TYPE_CHECKING:
     from headwater.backend.shell import lineage
-    from headwater.spark_listener.attach import attach, detach
+    from headwater.spark_listener.attach import attach, detach, operation
 
 __version__ = "0.1.0"
-__all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage"]
+__all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "operation"]
 
-_LAZY = {"attach": "headwater.spark_listener.attach", "detach": "headwater.spark_listener.attach", "lineage": "headwater.backend.shell"}
+_LAZY = {
+    "attach": "headwater.spark_listener.attach",
+    "detach": "headwater.spark_listener.attach",
+    "lineage": "headwater.backend.shell",
+    "operation": "headwater.spark_listener.attach",
+}
 
 
 def __getattr__(name: str) -> Any:

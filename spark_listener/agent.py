@@ -18,6 +18,7 @@ from headwater.spark_listener.breaker import Breaker
 from headwater.spark_listener.checkpoints import TappedFrame
 from headwater.spark_listener.delivery.route import Route
 from headwater.spark_listener.invocation import Invocation
+from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs
 from headwater.spark_listener.rdd_records.program import Program
@@ -27,6 +28,7 @@ from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
 
 _log = logging.getLogger("headwater")
+_MOST_EARLY = 1000  # operations that the program declares before it has a SparkContext
 
 
 class Agent:
@@ -43,6 +45,7 @@ class Agent:
         self._origins = Origins()
         self._route: Route | None = None
         self._finished = False
+        self._early: list[DeclaredOperation] = []
 
     @property
     def watching(self) -> bool:
@@ -63,6 +66,9 @@ class Agent:
             self._origins = Origins()
             self._current = Application(context, conf.over(self.settings), self._invocation, self._breaker, self._origins, conf)
             self._route.add(self._current.folder)
+            early, self._early = self._early, []
+            for operation in early:
+                self._current.operation(operation)
             with self._breaker.counted("listening to the jobs of a program"):
                 self._current.listen()
             self._current.tally.driver_seconds += time.perf_counter() - began
@@ -157,6 +163,14 @@ class Agent:
                 self._current.note(token.ended_at(ended, text, capture))
                 with contextlib.suppress(Exception):  # a JVM that is gone has no further jobs
                     mark_jobs(self._current.context, None)
+
+    def operation(self, operation: DeclaredOperation) -> None:
+        """The program declares an operation, which began or ended. Before it has a SparkContext they are kept for that."""
+        with self._breaker.counted("an operation was declared"):
+            if self._current is not None:
+                self._current.operation(operation)
+            elif len(self._early) < _MOST_EARLY:
+                self._early.append(operation)
 
     def finish(self, outcome: Outcome) -> None:
         """The program ends: state it, deliver, and say what was captured."""

@@ -21,6 +21,7 @@ from headwater.spark_listener.delivery.transports import Transports, transport_c
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.listener import Listener
+from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.rdd_records.program import Program
@@ -132,6 +133,10 @@ class Application:
     def note(self, saved: SavedRDD) -> None:
         """An RDD was saved (or failed to be)."""
         self._listener.note(saved)
+
+    def operation(self, operation: DeclaredOperation) -> None:
+        """An operation that the program declares began or ended."""
+        self._listener.note(operation)
 
     def stopped(self) -> None:
         """The SparkContext has stopped: what it did is complete, and is spooled before the program goes on."""

@@ -12,6 +12,7 @@ from headwater.errors import ConfigurationError
 from headwater.spark_listener.agent import Agent
 from headwater.spark_listener.hooks import install
 from headwater.spark_listener.invocation import this_invocation
+from headwater.spark_listener.operations import Operation, declared
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.settings import Settings, load_settings
 
@@ -53,6 +54,18 @@ def detach(spark: Any) -> None:  # noqa: ARG001  # there is one capture a proces
         agent.finish(Outcome())
 
 
+def operation(name: str, inputs: Any = (), outputs: Any = (), description: str | None = None) -> Operation:
+    """Declare an operation that no plan of Spark shows, around a block of code or as a decorator of a function.
+
+        with headwater.operation("geocode", ["/lake/addresses"], ["/lake/places"], "asks a service where addresses are"):
+            …
+
+    `inputs` and `outputs` are paths or URIs, or pairs of an OpenLineage namespace and name. It is a run of its own, which ends as the block
+    does, and is marked as declared. Where nothing is captured it does nothing. It never raises: what cannot be used is said in the log.
+    """
+    return Operation(_recorder, declared(name, inputs, outputs, description))
+
+
 def switch_on(context: Any) -> None:
     """Capture what a SparkContext does whose configuration asks for it. Settings are those of the environment and of the configuration.
 
@@ -81,6 +94,11 @@ def _begin(settings: Settings) -> Agent | None:
     atexit.register(_finish, agent, os.getpid())
     _attached = agent
     return agent
+
+
+def _recorder() -> Agent | None:
+    agent = _attached if _started_in == os.getpid() else None
+    return agent if agent is not None and agent.watching else None
 
 
 def _finish(agent: Agent, pid: int) -> None:

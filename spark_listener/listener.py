@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headwater.spark_listener.breaker import Breaker
+from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.tally import Tally
@@ -33,7 +34,7 @@ class Listener:
         self._open_scribe = open_scribe
         self._breaker = breaker
         self._tally = tally
-        self._notes: queue.SimpleQueue[SavedRDD | None] = queue.SimpleQueue()
+        self._notes: queue.SimpleQueue[SavedRDD | DeclaredOperation | None] = queue.SimpleQueue()
         self._bridge: Any = None
         self._finishing = False
         self._scribe: Scribe | None = None
@@ -48,9 +49,9 @@ class Listener:
         self._bridge = bridge
         self._notes.put(None)
 
-    def note(self, saved: SavedRDD) -> None:
+    def note(self, seen: SavedRDD | DeclaredOperation) -> None:
         """Something that the bridge does not see."""
-        self._notes.put(saved)
+        self._notes.put(seen)
 
     def finish(self, timeout: float) -> bool:
         """Read what is left and end, in `timeout` seconds at most; True if it did."""
@@ -62,6 +63,7 @@ class Listener:
     def state_end(self, outcome: Outcome, at: float, faults: Sequence[Mapping[str, Any]]) -> None:
         """Spool the end of the application. Called once, after `finish`."""
         if self._scribe is not None:
+            self._read_operations(self._scribe)
             self._scribe.end(outcome, at, faults)
 
     def _run(self) -> None:
@@ -86,16 +88,27 @@ class Listener:
     def _read_notes(self, scribe: Scribe, *, wait: bool) -> None:
         while True:
             try:
-                saved = self._notes.get(block=wait)
+                seen = self._notes.get(block=wait)
             except queue.Empty:
                 return
             wait = False
-            if saved is not None:
+            if isinstance(seen, DeclaredOperation):
+                with self._breaker.counted("an operation was declared"):
+                    scribe.operation(seen)
+            elif seen is not None:
                 drained = self._read_bridge(scribe, 0, flush=True)  # its jobs have ended, and are told first
                 while drained:
                     drained = self._read_bridge(scribe, 0, flush=False)
                 with self._breaker.counted("an RDD was saved"):
-                    scribe.saved_rdd(saved)
+                    scribe.saved_rdd(seen)
+
+    def _read_operations(self, scribe: Scribe) -> None:
+        """Tell those that the program declared after its SparkContext had stopped."""
+        while not self._notes.empty():
+            seen = self._notes.get()
+            if isinstance(seen, DeclaredOperation):
+                with self._breaker.counted("an operation was declared"):
+                    scribe.operation(seen)
 
     def _read_bridge(self, scribe: Scribe, timeout_ms: int, *, flush: bool) -> bool:
         if self._bridge is None:

@@ -20,10 +20,11 @@ from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import EventMaker, Work, instant, now
 from headwater.spark_listener.lineage.facets import CAPTURE, Facet, Ledger
-from headwater.spark_listener.lineage.names import snake_case
+from headwater.spark_listener.lineage.names import job_name, snake_case
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import Query, QueryContext, failure_of, ledger_of, manifest_of, query_of, running_of
 from headwater.spark_listener.lineage.stages import stages_of
+from headwater.spark_listener.operations import DeclaredOperation, of_configuration
 from headwater.spark_listener.outcome import Outcome, is_cancelled
 from headwater.spark_listener.rdd import Origins, SavedRDD
 from headwater.spark_listener.rdd_jobs import RddJob, RddJobs
@@ -65,6 +66,7 @@ class Scribe:
         self._running = RunningQueries()
         self._rdd_jobs = RddJobs()
         self._streams = Streams()
+        self._operations: dict[str, DeclaredOperation] = {}  # those that go on
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, new_run_id())
@@ -203,6 +205,30 @@ class Scribe:
             return None
         return self._streams.of_batch(query.description) or self._streams.of_batch(self._running.description(query.root))
 
+    def operation(self, operation: DeclaredOperation) -> None:
+        """An operation that the program declares began, or ended."""
+        work = self._declared_work(operation)
+        if operation.ended is None:
+            self._operations[operation.run_id] = operation
+            start = self._events.work_start(work)
+            self._folder.run_began(operation.run_id, start)
+            self._spool(start, durable=True)
+            return
+        self._operations.pop(operation.run_id, None)
+        self._tally.operations += 1
+        self._tally.failed += operation.outcome.failed and not operation.outcome.cancelled
+        self._tally.datasets(work.inputs, work.outputs)
+        self._work(work, told=operation.declared_in == "program")
+
+    def _declared_work(self, operation: DeclaredOperation) -> Work:
+        return Work(
+            run=RunName(self._application.namespace, job_name(self._context.job_prefix, redact(operation.name)), operation.run_id),
+            started=instant(operation.started * 1000), ended="" if operation.ended is None else instant(operation.ended * 1000),
+            kind="OPERATION", inputs=operation.read(), outputs=operation.written(), job_facets=operation.job_facets(),
+            outcome=operation.outcome,
+            ledger=Ledger(status="off" if operation.ended else "running", mode=self._mode),
+        )  # fmt: skip
+
     def saved_rdd(self, saved: SavedRDD) -> None:
         """An RDD was saved: a run, with the capture of its records where there is one."""
         inputs = [bare_input(path) for path in saved.inputs]
@@ -260,6 +286,11 @@ class Scribe:
         """The application ended."""
         problems = [{"operator": operator or None, "reason": reason, "kind": "refused"} for operator, reason in self._tally.refused]
         problems += [{**fault, "reason": redact(str(fault["reason"]))} for fault in faults]
+        for operation in list(self._operations.values()):
+            cut_off = Outcome(error="The application ended before the operation did.", cancelled=True)
+            self.operation(replace(operation, ended=at, outcome=cut_off))
+        for operation in of_configuration(self._facts.conf.ours):
+            self.operation(replace(operation, started=self._facts.started, ended=at, outcome=outcome))
         for stream in self._streams.left():
             self._stream_ended(stream, instant(at * 1000), Outcome(error="The application ended.", cancelled=True))
         if going := len(self._running) + len(self._rdd_jobs):

@@ -13,6 +13,7 @@ from typing import Any
 
 from headwater.errors import ConfigurationError
 from headwater.spark_listener.lineage.facets import Facet, facet
+from headwater.spark_listener.operations import OPERATIONS
 from headwater.spark_listener.redact import redact
 from headwater.spark_listener.secrets import is_secret_name
 from headwater.spark_listener.settings import Settings, parsed
@@ -57,7 +58,7 @@ class SparkConf:
                 settings = replace(settings, **{field: parsed(field, value)})
             except ConfigurationError as error:
                 _log.warning("A setting of Spark's configuration is ignored: %s", error)
-        unknown = sorted(set(self.ours) - set(_OURS) - {"enabled"})
+        unknown = sorted(set(self.ours) - set(_OURS) - {"enabled"} - {name for name in self.ours if name.startswith(OPERATIONS)})
         if unknown:
             _log.warning("There is no setting spark.headwater.%s; there are %s.", unknown[0], ", ".join(_OURS))
         return settings

@@ -64,10 +64,11 @@ def _captured(tally: Tally, settings: Settings) -> str:
 
 def _work(tally: Tally) -> str:
     """Every kind of work that was seen."""
-    counted = {"RDD job": tally.rdd_jobs, "stream": tally.streams}
+    counted = {"RDD job": tally.rdd_jobs, "stream": tally.streams, "declared operation": tally.operations}
     others = [_count(number, kind) for kind, number in counted.items() if number]
     queries = [_count(tally.queries, "query", "queries")] if tally.queries or not others else []
-    return " and ".join([*queries, *others])
+    kinds = [*queries, *others]
+    return " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 2 else kinds)
 
 
 def _cost(tally: Tally) -> str:

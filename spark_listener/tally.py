@@ -22,6 +22,7 @@ class Tally:
     queries: int = 0
     rdd_jobs: int = 0  # outside of SQL, those that are no runs of their own too
     streams: int = 0
+    operations: int = 0  # declared ones
     failed: int = 0
     captured: int = 0
     dropped: int = 0
@@ -68,7 +69,7 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Put another application's tally to this one."""
-        for name in ("queries", "rdd_jobs", "streams", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
+        for name in ("queries", "rdd_jobs", "streams", "operations", "failed", "captured", "dropped", "associations", "bytes", *_SECONDS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.traceable = other.traceable or self.traceable
         self.inputs |= other.inputs

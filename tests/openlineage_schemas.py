@@ -13,7 +13,7 @@ import pkgutil
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -34,7 +34,7 @@ def faults_of(event: Mapping[str, Any]) -> list[str]:
 def _definitions() -> dict[str, type]:
     modules = [importlib.import_module(f"{generated.__name__}.{found.name}") for found in pkgutil.iter_modules(generated.__path__)]
     classes = [kind for module in modules for kind in vars(module).values() if isinstance(kind, type)]
-    return {kind._get_schema(): kind for kind in classes if "_get_schema" in vars(kind)}
+    return {vars(kind)["_get_schema"].__func__(): kind for kind in classes if "_get_schema" in vars(kind)}
 
 
 @functools.cache
@@ -71,11 +71,12 @@ def _value(kind: Any, value: Any, place: str) -> Iterator[str]:
         yield f"{place} is no {kind.__name__}: {value!r}"
 
 
-def _collection(origin: type, kind: Any, value: Any, place: str) -> Iterator[str]:
+def _collection(origin: Any, kind: Any, value: Any, place: str) -> Iterator[str]:
     if not isinstance(value, origin):
         yield f"{place} is no {origin.__name__}: {value!r}"
         return
-    for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+    items: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, Mapping) else enumerate(value)
+    for key, item in items:
         yield from _value(_facet_kind(kind, item), item, f"{place}[{key!r}]")
 
 

@@ -12,6 +12,7 @@ from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
 from headwater.spark_listener.lineage.naming import address_of, dataset_name
 from headwater.spark_listener.lineage.nested import fields_of
 from headwater.spark_listener.lineage.sqltext import Read
+from headwater.spark_listener.redact import redact_address
 
 
 @dataclass(slots=True)
@@ -80,6 +81,12 @@ def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, cha
 def bare_input(path: str) -> Dataset:
     """An input of which only the path is known."""
     namespace, name = dataset_name(path)
+    return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
+
+
+def named_dataset(namespace: str, name: str) -> Dataset:
+    """A dataset of which only the name is known."""
+    namespace, name = redact_address(namespace), redact_address(name)
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
 
 

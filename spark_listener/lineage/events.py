@@ -24,12 +24,12 @@ _LONGEST_MESSAGE = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One unit of work inside the application: a query, or the saving of an RDD."""
+    """One unit of work inside the application: a query, a job of an RDD, a stream, or an operation that the program declares."""
 
     run: RunName
     started: str
     ended: str
-    kind: str  # QUERY, COMMAND or RDD_JOB, the words of OpenLineage's Spark integration
+    kind: str  # QUERY, COMMAND or RDD_JOB, the words of OpenLineage's Spark integration; or OPERATION
     inputs: Sequence[Dataset]
     outputs: Sequence[Dataset]
     outcome: Outcome
@@ -37,6 +37,7 @@ class Work:
     sql: str | None = None
     stages: Facet | None = None
     streaming: bool = False
+    job_facets: Mapping[str, Facet] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,8 @@ class EventMaker:
 
     def _work(self, kind: str, at: str, work: Work, run_facets: Mapping[str, Facet]) -> dict[str, Any]:
         parent = _parent_facet(self.application, self._root())
-        job = facets(sql=facet("sql", query=redact(work.sql), dialect="spark") if work.sql else None)
+        sql = facets(sql=facet("sql", query=redact(work.sql), dialect="spark") if work.sql else None)
+        job = {**sql, **work.job_facets}
         event = self._event(kind, at, work.run, work.kind, run_facets, parent, job, work.inputs, work.outputs)
         if work.streaming:
             event["job"]["facets"]["jobType"]["processingType"] = "STREAMING"

@@ -18,6 +18,7 @@ CAPTURE = "headwater_capture"
 INVOCATION = "headwater_invocation"
 STAGES = "headwater_stages"
 FIELD_ACCESS = "headwater_fieldAccess"
+OPERATION = "headwater_operation"
 
 Facet = dict[str, Any]
 
@@ -25,6 +26,7 @@ Facet = dict[str, Any]
 _STANDARD = {
     "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
     "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
+    "documentation": ("1-1-0", "DocumentationJobFacet"),
     "errorMessage": ("1-0-1", "ErrorMessageRunFacet"),
     "inputStatistics": ("1-0-0", "InputStatisticsInputDatasetFacet"),
     "jobType": ("2-0-4", "JobTypeJobFacet"),
@@ -47,6 +49,7 @@ SCHEMAS: Mapping[str, str] = {
     INVOCATION: "urn:headwater:facet:invocation:1",
     STAGES: "urn:headwater:facet:stages:1",
     FIELD_ACCESS: "urn:headwater:facet:field-access:1",
+    OPERATION: "urn:headwater:facet:operation:1",
 }
 
 
