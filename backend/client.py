@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import requests
@@ -102,12 +102,20 @@ class RestClient:
         report: dict[str, Any] = answer.json()
         return report
 
-    def _ask(self, method: str, path: str, **options: Any) -> requests.Response:
+    async def take_events(self, body: bytes) -> dict[str, Any]:
+        """Send OpenLineage events; the service's report, which names those that are refused. Raises where it takes none of them now."""
+        headers = {"Content-Type": "application/json"}
+        answer = await asyncio.to_thread(self._ask, "POST", "/api/v1/lineage", data=body, headers=headers, taken=(422,))
+        report: dict[str, Any] = answer.json()
+        return report
+
+    def _ask(self, method: str, path: str, taken: Collection[int] = (), **options: Any) -> requests.Response:
+        """The response, if it is a success or one of the statuses that are `taken` as answers."""
         try:
             response = self._session.request(method, self._url + path, timeout=self._timeout, **options)
         except requests.RequestException as error:
             raise _unavailable(self._url, error) from error
-        if response.ok:
+        if response.ok or response.status_code in taken:
             return response
         try:
             body = response.json()

@@ -43,6 +43,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/openapi.json"): Rule(Scope.OPERATE, "specification"),
     ("POST", "/graphql"): Rule(Scope.READ, "graphql"),
     ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events", _JSON),
+    ("POST", "/api/v1/lineage/batch"): Rule(Scope.INTAKE, "intake.events", _JSON),
     ("PUT", "/api/v1/captures/{capture}/segments/{name}"): Rule(Scope.INTAKE, "intake.segment", _BYTES, streamed=True),
     ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest", _JSON),
     ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov", _PROV),

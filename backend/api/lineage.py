@@ -1,4 +1,4 @@
-"""`POST /api/v1/lineage`: OpenLineage events of any producer, one or an array of them, plain or gzip."""
+"""`POST /api/v1/lineage` and `/lineage/batch`: OpenLineage events of any producer, one or an array of them, plain or gzip."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+@router.post("/lineage/batch", status_code=201, openapi_extra=_EVENT, responses=_RESPONSES)
 @router.post("/lineage", status_code=201, openapi_extra=_EVENT, responses=_RESPONSES)
 async def post_lineage(request: Request, owner: Annotated[str, Depends(tenant)], parts: Annotated[Service, Depends(service)]) -> Response:
     """Take OpenLineage events. The answer comes after they are on the disk."""

@@ -41,6 +41,7 @@ _NAMED = 5  # things named in a message
 
 Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
 Importer = Callable[[bytes, "ProvFormat | None"], Awaitable[dict[str, Any]]]
+EventTaker = Callable[[bytes], Awaitable[dict[str, Any]]]
 Exporter = Callable[["Exported", "ProvFormat"], AsyncIterator[bytes]]
 
 
@@ -55,6 +56,7 @@ class Answers:
     trace: Tracer
     provenance: Exporter
     take_prov: Importer
+    take_events: EventTaker
     tenant: str
     ask: Ask
     settle: Callable[[], Awaitable[None]]
@@ -158,7 +160,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
         rest = RestClient(url, _key(), timeout=_TIMEOUT)
-        yield Answers(remote, remote.trace, rest.provenance, rest.take_prov, DEFAULT_TENANT, remote.ask, remote.settle)
+        yield Answers(remote, remote.trace, rest.provenance, rest.take_prov, rest.take_events, DEFAULT_TENANT, remote.ask, remote.settle)
         return
 
     from headwater.backend.workspace import Workspace
@@ -181,11 +183,14 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         async def take_prov(body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
             return asdict(await asyncio.to_thread(workspace.prov.submit, DEFAULT_TENANT, body, notation))
 
+        async def take_events(body: bytes) -> dict[str, Any]:
+            return asdict(await workspace.events.submit(DEFAULT_TENANT, body).durable())
+
         async def settle() -> None:
             await workspace.settle()
 
         trace = partial(workspace.trace, DEFAULT_TENANT)
-        yield Answers(workspace.graph, trace, provenance, take_prov, DEFAULT_TENANT, _ask_here(workspace), settle)
+        yield Answers(workspace.graph, trace, provenance, take_prov, take_events, DEFAULT_TENANT, _ask_here(workspace), settle)
 
 
 def _ask_here(workspace: Workspace) -> Ask:

@@ -26,7 +26,7 @@ async def test_a_name_is_found_behind_thousands_that_hold_it(tmp_path: Path) -> 
     await store.apply(
         "t", [GraphBatch(Stamp("2026-01-01T00:00:00Z", "k"), [*many, dataset("z/report"), dataset("report_0"), dataset("b/x/y")])]
     )
-    answers = Answers(store, *cast("list[Any]", [None] * 3), "t", *cast("list[Any]", [None] * 2))
+    answers = Answers(store, *cast("list[Any]", [None] * 4), "t", *cast("list[Any]", [None] * 2))
     try:
         assert (await answers.find("report_0", DATASET)).name == "report_0", "the very name, though 1,000 hold it"
         assert (await answers.find("report", DATASET)).name == "z/report"
