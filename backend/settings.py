@@ -55,6 +55,15 @@ class Settings(BaseSettings):
         default=None,
         description="File that names the roots of remote storage (S3, HDFS, …), with credentials; not set, `storage.toml` of the home.",
     )
+    associations: str | None = Field(
+        default=None,
+        description="Folder of an object store (s3://…), below a root of `storage`, where services share record lineage; else the home.",
+    )
+    associations_cache_bytes: int = Field(
+        default=10 * 1024 * _MB,
+        ge=0,
+        description="Most bytes of shared record lineage that are in the home besides, as they are asked for.",
+    )
     index_bytes: int = Field(
         default=512 * _MB, ge=0, description="Memory that the service may take for its index of the graph; 0: none, the store walks."
     )

@@ -170,19 +170,32 @@ class Workspace:
 
 
 def association_store(settings: Settings, registry: Registry, *, tenant: str = DEFAULT_TENANT) -> AssociationStore:
-    """The association store of a home, which reads data below the tenant's data roots alone.
+    """The association store of a home, which reads data below the tenant's data roots alone; shared, where the settings name a place.
 
     The home's own programs, its data roots and its remote storage are those of the default tenant: another may name any path.
+
+    Raises:
+        ConfigurationError: the place cannot be used.
     """
+    remote = _remote(settings)
+    place = remote.place(settings.associations) if settings.associations is not None else None  # before data is read: none of it is data
     if tenant == DEFAULT_TENANT:
-        return AssociationStore(settings.folder.associations, sources=_data_roots(settings, registry))
-    folders = [folder.expanduser() for folder in settings.tenant_roots.get(tenant, ())]
-    return AssociationStore(settings.folder.associations, sources=DataRoots.of(folders, never=[settings.folder.path]))
+        sources = _data_roots(settings, registry, remote)
+    else:
+        folders = [folder.expanduser() for folder in settings.tenant_roots.get(tenant, ())]
+        sources = DataRoots.of(folders, never=[settings.folder.path])
+    if place is None:
+        return AssociationStore(settings.folder.associations, sources=sources)
+    from headwater.graph.records.archive import Archive
+    from headwater.graph.records.shared import SharedAssociationStore
+
+    cache_bytes = settings.associations_cache_bytes
+    return SharedAssociationStore(settings.folder.associations, sources=sources, archive=Archive(place), cache_bytes=cache_bytes)
 
 
-def _data_roots(settings: Settings, registry: Registry) -> DataRoots:
+def _data_roots(settings: Settings, registry: Registry, remote: Remote) -> DataRoots:
     """Where traces may read data: below the roots that are set, else below what programs of this home read and wrote; never in the home."""
-    never, remote = [settings.folder.path], _remote(settings)
+    never = [settings.folder.path]
     if settings.data_roots is None:
         return DataRoots(registry.is_root, never=never, remote=remote)
     return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never, remote=remote)

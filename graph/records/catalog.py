@@ -30,7 +30,7 @@ _WHAT = "The catalog of captures"
 _BATCH = 200  # blocks a statement: three parameters each, far below SQLite's limit
 _MOST_OUTPUTS = 100  # datasets that a statement chooses readers by; of more the readers are chosen afterwards
 _BUSY_MS = 60_000  # how long a process waits for what another writes
-_TABLES = ("job", "dataset", "alias", "capture", "tally", "path", "unkept")  # that name the tenant
+_TABLES = ("job", "dataset", "alias", "capture", "tally", "path", "unkept", "journal")  # that name the tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +243,16 @@ class Catalog:
         """A capture that `next_unkept` gave needs no other look."""
         with self._transaction() as database:
             database.execute("DELETE FROM unkept WHERE number = ?", [number])
+
+    def journal(self, tenant: str) -> str:
+        """The last entry that was read of the journal of a shared place; '' where none was."""
+        return next((str(row[0]) for row in self._rows("SELECT entry FROM journal WHERE tenant = ?", [tenant])), "")
+
+    def note_journal(self, tenant: str, entry: str) -> None:
+        """Note how far the journal of a shared place was read. It never goes back."""
+        with self._transaction() as database:
+            noted = "INSERT INTO journal VALUES (?, ?) ON CONFLICT DO UPDATE SET entry = max(entry, excluded.entry)"
+            database.execute(noted, [tenant, entry])
 
     def _linked(
         self, table: str, tenant: str, blocks: Iterable[FileBlock], outputs: Collection[int] | None = None

@@ -74,6 +74,13 @@ class Prunable:
             )
             return True
 
+    def pruned_elsewhere(self, tenant: str, capture: str) -> None:
+        """Note that another service pruned a capture."""
+        for (number,) in self._rows("SELECT number FROM capture WHERE tenant = ? AND capture = ? AND pruned <> 2", [tenant, capture]):
+            self.gone(number)
+            with self._transaction() as database:
+                database.execute("UPDATE capture SET held = 0 WHERE held = ? AND held <> 0", [number])
+
     def going(self, tenant: str, most: int) -> list[tuple[int, str]]:
         """Captures whose tables may go and were not seen to be gone."""
         chosen = "SELECT number, capture FROM capture WHERE tenant = ? AND pruned = 1 ORDER BY number LIMIT ?"

@@ -84,6 +84,7 @@ def prune(
 ) -> Report:
     """Prune what a policy lets go. `until` is asked after each capture whether to end early; the next prune goes on."""
     now = now or datetime.now(UTC)
+    store.refresh(tenant, at_once=True)
     report = Report(bytes_left=store.catalog.prunable.bytes_kept(tenant))
     if dry_run:
         report.finished = len(store.catalog.prunable.going(tenant, _PAGE))

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from headwater.errors import ConfigurationError
 
-VERSION = 3  # 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions
+# 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions; 3: no journal
+VERSION = 4
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
 # `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.
@@ -66,11 +67,27 @@ _SCHEMA = (
       ended TEXT NOT NULL, capture INTEGER NOT NULL, PRIMARY KEY (path, length, modified, output, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX consumed_time ON consumed (path, ended)",
     "CREATE INDEX consumed_capture ON consumed (capture)",
+    # How far the journal of a place that services share was read.
+    "CREATE TABLE journal (tenant TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
     # Captures that left groups to be found again and were not looked at since (trace/recomputed/keep); a number is never given twice.
     """CREATE TABLE unkept (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, capture TEXT NOT NULL,
       UNIQUE (tenant, capture))""",
 )
-_TABLES = ("job", "dataset", "alias", "capture", "tally", "use", "flow", "taken", "path", "written", "consumed", "unkept")  # of any version
+_TABLES = (
+    "job",
+    "dataset",
+    "alias",
+    "capture",
+    "tally",
+    "use",
+    "flow",
+    "taken",
+    "path",
+    "written",
+    "consumed",
+    "unkept",
+    "journal",
+)  # of any version
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -139,8 +139,9 @@ class AssociationStore:
             elif kept != manifest:
                 keep_lists(manifest, read_files(folder), folder)
                 write_durably(folder / MANIFEST, manifest_text(manifest))  # after what is made of it: till then this is done again
+            size = self._keep_elsewhere(tenant, manifest, folder)
             files = read_files(folder)
-            self.catalog.put(tenant, manifest, files, size=table_bytes(folder), pruned=is_pruned(folder))
+            self.catalog.put(tenant, manifest, files, size=size, pruned=is_pruned(folder))
             self._staging(tenant).clear(manifest.capture)
         return files
 
@@ -162,23 +163,23 @@ class AssociationStore:
         Raises:
             NotFoundError: there is no such capture.
         """
-        is_long = (self._folder(tenant, capture) / BRIEF).exists()
+        is_long = (self._present(tenant, capture) / BRIEF).exists()
         return self._read(tenant, capture, BRIEF if is_long else MANIFEST)
 
     def source_files(self, tenant: str, brief: Manifest) -> dict[int, SourceFiles]:
         """By its number, the files that each source of a capture read; the manifest is as `brief` gives it."""
-        folder = self._folder(tenant, brief.capture)
+        folder = self._present(tenant, brief.capture)
         if (folder / BRIEF).exists():
             return {source.source: ManySourceFiles(folder / LISTS, source.source) for source in brief.sources}
         return {source.source: FewSourceFiles(source) for source in brief.sources}
 
     def written_files(self, tenant: str, capture: str) -> WrittenFiles:
         """The files that a capture wrote, by the `file` column of its sink."""
-        folder = self._folder(tenant, capture)
+        folder = self._present(tenant, capture)
         return ManyWrittenFiles(folder / LISTS) if (folder / BRIEF).exists() else FewWrittenFiles(read_files(folder))
 
     def _read(self, tenant: str, capture: str, name: str) -> Manifest:
-        path = self._folder(tenant, capture) / name
+        path = self._present(tenant, capture) / name
         try:
             with reading(path, absent=path.parent.is_dir()):
                 status = path.stat()
@@ -192,15 +193,28 @@ class AssociationStore:
 
     def files(self, tenant: str, capture: str) -> list[KeptFile]:
         """The files that a capture wrote, in the order of the `file` column of its sink."""
-        return read_files(self._folder(tenant, capture))
+        return read_files(self._present(tenant, capture))
 
     def table(self, tenant: str, capture: str, boundary: int) -> Path:
         """The Parquet file of a boundary (see `tables` for its columns)."""
-        return self._folder(tenant, capture) / boundary_name(boundary)
+        return self._present(tenant, capture) / boundary_name(boundary)
+
+    def put_table(self, tenant: str, capture: str, boundary: int, draft: Path) -> None:
+        """Keep the table of a boundary that was left to be found again; `draft` lies in the same folder."""
+        target = self._folder(tenant, capture) / boundary_name(boundary)
+        draft.rename(target)
+        sync(target.parent)
+
+    def refresh(self, tenant: str, *, at_once: bool = False) -> None:
+        """Learn what other services kept, where associations are shared; `at_once`: even if the last look was a moment ago.
+
+        Raises:
+            UnavailableError: the place that they share does not say.
+        """
 
     def pruned(self, tenant: str, captures: Collection[str]) -> dict[str, Pruned]:
         """Those of some captures whose tables were pruned, with who did so and why."""
-        return {capture: read_pruned(self._folder(tenant, capture)) for capture in self.catalog.prunable.pruned_among(tenant, captures)}
+        return {capture: read_pruned(self._present(tenant, capture)) for capture in self.catalog.prunable.pruned_among(tenant, captures)}
 
     def note_pruned(self, tenant: str, capture: str, pruned: Pruned) -> None:
         """Note durably that the tables of a capture are about to be pruned. They are there until `drop_tables`."""
@@ -259,7 +273,7 @@ class AssociationStore:
         """Compact beside the final place, then move there in one step."""
         from headwater.graph.records.compact import compact  # DuckDB and numpy load with it: staging does without
 
-        drafts = self.root / checked_tenant(tenant) / _DRAFTS  # apart: to look for drafts among all captures would take long
+        drafts = self._drafts(tenant)
         for left in drafts.glob(f"{manifest.capture}.*"):
             shutil.rmtree(left)  # half made, by a process that was killed
         staging = self._staging(tenant)
@@ -276,6 +290,19 @@ class AssociationStore:
             sync(folder.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)  # it is gone already unless something failed
+
+    def _drafts(self, tenant: str) -> Path:
+        """Where folders of captures are made. Apart: to look for drafts among all captures would take long."""
+        return self.root / checked_tenant(tenant) / _DRAFTS
+
+    def _present(self, tenant: str, capture: str) -> Path:
+        """The folder of a capture, with all but its tables, where there is such a capture."""
+        return self._folder(tenant, capture)
+
+    def _keep_elsewhere(self, tenant: str, manifest: Manifest, folder: Path) -> int:
+        """Keep a capture that was published into a folder where other services find it, too; the bytes of its tables."""
+        del tenant, manifest
+        return table_bytes(folder)
 
     def _kept_manifest(self, tenant: str, capture: str) -> Manifest | None:
         try:

@@ -11,6 +11,7 @@ these. Which module to open:
     hdfs        HDFS, by hdfs-native
     remote      all roots together: looks, lists and reads, counts requests, remembers ranges by identity
     files       a file to read records from: of this machine, or of a root
+    writing     a folder that the service owns: objects are put, brought and deleted there
     duck        such files as DuckDB reads them
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import MissingExtraError, SourceUnavailableError
@@ -64,6 +65,48 @@ class Objects(Store):
         if len(content) != length:
             raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
         return content
+
+    def get(self, path: str) -> tuple[bytes, str] | None:
+        """A small object as it is now, and its tag; None where there is none."""
+        try:
+            found = self._obstore.get(self._store, path)
+            content, meta = bytes(found.bytes()), found.meta
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # noqa: BLE001
+            raise self._fault(error) from None
+        if len(content) != meta["size"]:
+            raise unavailable(self._settings.url, f"of {meta['size']} bytes {len(content)} came", transient=True)
+        return content, str(meta["e_tag"])
+
+    def put(self, path: str, data: bytes | Path, mode: Any) -> bool:
+        """Put an object: anyway (`mode` None), only where there is none ("create"), or in the place of a tag; whether it was put."""
+        try:
+            self._obstore.put(self._store, path, data, mode=mode, use_multipart=None if mode is None else False)
+        except Exception as error:  # noqa: BLE001
+            if type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
+                return False
+            raise self._fault(error) from None
+        return True
+
+    def delete(self, path: str) -> None:
+        """Delete an object; one that is not there is as good as deleted."""
+        try:
+            self._obstore.delete(self._store, path)
+        except FileNotFoundError:
+            return
+        except Exception as error:  # noqa: BLE001
+            raise self._fault(error) from None
+
+    def names(self, path: str, after: str | None) -> list[str]:
+        """The paths of the objects of a folder, those after one alone."""
+        try:
+            pages = self._obstore.list(self._store, path, offset=after, chunk_size=_PAGE)
+            return [found["path"] for page in pages for found in page]
+        except FileNotFoundError:
+            return []
+        except Exception as error:  # noqa: BLE001
+            raise self._fault(error) from None
 
     def _fault(self, error: Exception) -> SourceUnavailableError:
         """What went wrong, without what the message of a store may hold: key ids, signatures, addresses."""

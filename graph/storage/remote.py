@@ -12,13 +12,16 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from headwater.errors import MissingExtraError, SourceUnavailableError, UnsupportedError
+from headwater.errors import ConfigurationError, MissingExtraError, SourceUnavailableError, UnsupportedError
 from headwater.graph.storage.addresses import Address, address_of, spellings_of
 from headwater.graph.storage.files import RemoteFile
 from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
+
+if TYPE_CHECKING:
+    from headwater.graph.storage.writing import Place
 
 _STORES = {"s3": "objects:Objects", "gs": "objects:Objects", "abfss": "objects:Objects", "hdfs": "hdfs:Hdfs"}
 _REMEMBERED = 128 << 20  # bytes of ranges
@@ -49,6 +52,7 @@ class Remote:
     """The roots of a service. Safe to use from several threads."""
 
     def __init__(self, roots: Sequence[RootSettings]) -> None:
+        self._never: Address | None = None  # a folder of the service's own below a root: nothing of it is read as data
         self._roots = sorted(roots, key=lambda root: -len(root.address.path))  # the nearest root decides
         self._stores: dict[int, Store] = {}
         self._silent: dict[int, tuple[float, SourceUnavailableError]] = {}
@@ -151,10 +155,34 @@ class Remote:
 
     def _allowed(self, uri: str) -> list[Address]:
         """The places that a URI may name and that lie below a root."""
-        found = [address for address in spellings_of(uri) if self._root(address) is not None]
+        found = [address for address in spellings_of(uri) if self._root(address) is not None and not self._is_own(address)]
         if not found:
             raise UnsupportedError(f"{uri} is not on a local file system, and lies below no root of remote storage.", hint=_HINT)
         return found
+
+    def _is_own(self, address: Address) -> bool:
+        return self._never is not None and RootSettings(self._never).covers(address)
+
+    def place(self, uri: str) -> Place:
+        """The folder of a URI, for what the service itself keeps there.
+
+        Raises:
+            ConfigurationError: it lies below no root, or its storage cannot be written so.
+        """
+        from headwater.graph.storage.writing import Place
+
+        try:
+            address = address_of(uri)
+        except UnsupportedError as error:
+            raise ConfigurationError(f"Associations cannot be kept at {uri!r}: {error.message}", hint=_HINT) from None
+        number = self._root(address)
+        if number is None:
+            raise ConfigurationError(f"Associations cannot be kept at {uri}: it lies below no root of remote storage.", hint=_HINT)
+        self._never = address
+        try:
+            return Place(self._roots[number], address.path)
+        except MissingExtraError as error:
+            raise ConfigurationError(error.message, hint=error.hint) from None
 
     def _root(self, address: Address) -> int | None:
         return next((number for number, root in enumerate(self._roots) if root.covers(address)), None)

@@ -58,6 +58,7 @@ async def find_dataset(session: Session, graph: GraphStore | None, text: str) ->
         NotFoundError: none has that name; the message names what is near.
         InvalidQueryError: several have.
     """
+    await asyncio.to_thread(session.refresh)
     catalog, tenant = session.store.catalog.datasets, session.tenant
     others: list[Dataset] = []
     if graph is not None and not await asyncio.to_thread(_is_known, catalog, tenant, text):

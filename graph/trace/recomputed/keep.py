@@ -14,7 +14,6 @@ from uuid import uuid4
 from headwater.graph.associations import Boundary
 from headwater.graph.records import AssociationStore, FileBlock, Wanted, block_at
 from headwater.graph.records.compact import keep_sorted
-from headwater.graph.records.files import sync
 from headwater.graph.trace.recomputed.large import beyond_budget
 from headwater.graph.trace.recomputed.recompute import BoundaryRows
 from headwater.graph.trace.recomputed.spec import input_of
@@ -89,8 +88,7 @@ def _keep(session: Session, capture: Capture, boundary: Boundary, *, most_bytes:
         keep_sorted(boundary, session.database.holding(table), table, draft)
         if most_bytes is not None and draft.stat().st_size > most_bytes:
             return False
-        draft.rename(target)
-        sync(target.parent)
+        session.store.put_table(session.tenant, capture.id, boundary.boundary, draft)
     finally:
         draft.unlink(missing_ok=True)
     return True

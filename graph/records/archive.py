@@ -1,0 +1,198 @@
+"""Kept captures on object storage, which several services share.
+
+For `shared`. One object of a capture says what is kept of it (`kept.json`): which files, with length and SHA-256, in a folder of their own
+that is written before and never again. So a capture counts whole or not at all, and whoever writes that object first decides for all.
+Each that was kept, or changed, has an entry in a journal, by which other services learn of it.
+
+    <place>/<tenant>/<two>/<capture>/kept.json
+    <place>/<tenant>/<two>/<capture>/<generation>/{manifest.json, files.json, b<boundary>.parquet, …}
+    <place>/<tenant>/journal/<milliseconds>-<capture>
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+from headwater.errors import DamagedError, UnavailableError
+from headwater.graph.associations import Manifest
+from headwater.graph.records.layout import manifest_text
+from headwater.graph.records.names import checked_capture, checked_tenant
+from headwater.graph.records.pruned import Pruned
+from headwater.graph.storage.writing import Place
+
+KEPT = "kept.json"
+JOURNAL = "journal"
+_DIGITS = 13  # of milliseconds since the epoch, until the year 2286
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class KeptObject:
+    """What is kept of a capture: its files by name, with length and SHA-256. `content` is a hash of what its tables were made of."""
+
+    generation: str
+    content: str
+    files: Mapping[str, tuple[int, str]]
+    pruned: Pruned | None = None
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of its tables."""
+        return sum(length for name, (length, _) in self.files.items() if name.endswith(".parquet"))
+
+    def text(self) -> bytes:
+        """The object."""
+        stated = {"generation": self.generation, "content": self.content, "files": {name: list(file) for name, file in self.files.items()}}
+        if self.pruned is not None:
+            stated["pruned"] = json.loads(self.pruned.text())
+        return json.dumps(stated, ensure_ascii=False).encode()
+
+    @classmethod
+    def of(cls, text: bytes) -> KeptObject:
+        """Read the object. Raises `ValueError`, `KeyError` or `TypeError` where it is none."""
+        stated = json.loads(text)
+        files = {str(name): (int(length), str(digest)) for name, (length, digest) in stated["files"].items()}
+        if odd := next((name for name in files if "/" in name or name.startswith(".")), None):
+            raise ValueError(f"it names a file {odd!r}")
+        pruned = Pruned.of(json.dumps(stated["pruned"]).encode()) if stated.get("pruned") else None
+        return cls(str(stated["generation"]), str(stated["content"]), files, pruned)
+
+
+class Archive:
+    """The captures at a place. Safe to use from several threads; several services may have one place."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    @property
+    def url(self) -> str:
+        """The place, as people know it."""
+        return self._place.url
+
+    def kept(self, tenant: str, capture: str) -> tuple[KeptObject, str] | None:
+        """What is kept of a capture, and the tag of the object that says so; None where nothing is.
+
+        Raises:
+            UnavailableError: the store does not say.
+            DamagedError: the object is not what was put.
+        """
+        found = self._place.get(_name(tenant, capture, KEPT))
+        if found is None:
+            return None
+        try:
+            return KeptObject.of(found[0]), found[1]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedError(
+                f"{self.url}/{_name(tenant, capture, KEPT)} is damaged: {error}.", hint="Bring it back from a version of the bucket."
+            ) from error
+
+    def put(self, tenant: str, capture: str, folder: Path, content: str) -> tuple[KeptObject, bool]:
+        """Keep what lies in a folder as a capture; what is kept then, and whether it is this: another service may have been first."""
+        names = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".") and path.name != KEPT)
+        mine = KeptObject(uuid4().hex, content, {name: _described(folder / name) for name in names})
+        for name in names:
+            self._place.put(_name(tenant, capture, f"{mine.generation}/{name}"), folder / name)
+        for _ in range(_TRIES):
+            found = self.kept(tenant, capture)
+            if found is not None and found[0].content == content:
+                self._delete(tenant, capture, mine)
+                self.announce(tenant, capture)
+                return found[0], False
+            if self._place.put_where(_name(tenant, capture, KEPT), mine.text(), found[1] if found is not None else None):
+                if found is not None:
+                    self._delete(tenant, capture, found[0])
+                self.announce(tenant, capture)
+                return mine, True
+        raise UnavailableError(f"Capture {capture} is kept by other services again and again.", hint="Try again.")
+
+    def drop(self, tenant: str, capture: str) -> None:
+        """Forget a capture for good."""
+        if (found := self.kept(tenant, capture)) is not None:
+            self._place.delete(_name(tenant, capture, KEPT))  # first: what is left of it counts no more
+            self._delete(tenant, capture, found[0])
+            self.announce(tenant, capture)
+
+    def add(self, tenant: str, capture: str, path: Path) -> None:
+        """Keep one more file of a capture, as another service may meanwhile, too."""
+
+        def added(kept: KeptObject) -> KeptObject:
+            self._place.put(_name(tenant, capture, f"{kept.generation}/{path.name}"), path)
+            return replace(kept, files={**kept.files, path.name: _described(path)})
+
+        self._change(tenant, capture, added)
+
+    def prune(self, tenant: str, capture: str, note: Pruned) -> None:
+        """Note that the tables of a capture are pruned, then delete them. Doing it again changes nothing."""
+        tables: dict[str, str] = {}
+
+        def pruned(kept: KeptObject) -> KeptObject:
+            tables.update({name: kept.generation for name in kept.files if name.endswith(".parquet")})
+            return replace(kept, pruned=kept.pruned or note, files={name: file for name, file in kept.files.items() if name not in tables})
+
+        self._change(tenant, capture, pruned)
+        for name, generation in tables.items():
+            self._place.delete(_name(tenant, capture, f"{generation}/{name}"))
+
+    def bring(self, tenant: str, capture: str, kept: KeptObject, name: str, folder: Path) -> None:
+        """Bring a file of a capture to its local folder."""
+        length, sha256 = kept.files[name]
+        self._place.bring(_name(tenant, capture, f"{kept.generation}/{name}"), folder / name, length, sha256)
+
+    def announce(self, tenant: str, capture: str) -> None:
+        """Write into the journal that a capture was kept or changed."""
+        self._place.put(f"{checked_tenant(tenant)}/{JOURNAL}/{_stamp(time.time())}-{checked_capture(capture)}", b"")
+
+    def journal(self, tenant: str, after: str) -> list[str]:
+        """The entries of the journal after a place in it."""
+        return self._place.names(f"{checked_tenant(tenant)}/{JOURNAL}", after)
+
+    def _change(self, tenant: str, capture: str, change: Callable[[KeptObject], KeptObject]) -> None:
+        for _ in range(_TRIES):
+            found = self.kept(tenant, capture)
+            if found is None:
+                return  # dropped, or of before associations were shared
+            changed = change(found[0])
+            if changed == found[0]:
+                return
+            if self._place.put_where(_name(tenant, capture, KEPT), changed.text(), found[1]):
+                self.announce(tenant, capture)
+                return
+        raise UnavailableError(f"Capture {capture} is changed by other services again and again.", hint="Try again.")
+
+    def _delete(self, tenant: str, capture: str, kept: KeptObject) -> None:
+        for name in kept.files:
+            self._place.delete(_name(tenant, capture, f"{kept.generation}/{name}"))
+
+
+def content_of(manifest: Manifest) -> str:
+    """A hash of what the tables of a capture are made of, and of its manifest."""
+    return hashlib.sha256(manifest_text(manifest)).hexdigest()
+
+
+def captures_in(entries: list[str]) -> list[str]:
+    """The captures that entries of a journal are about, each once."""
+    return list(dict.fromkeys(entry[_DIGITS + 1 :] for entry in entries if entry[:_DIGITS].isdecimal()))
+
+
+def before(entry: str, seconds: float) -> str:
+    """A place in the journal that lies some seconds before an entry: clocks of services differ."""
+    return _stamp(int(entry[:_DIGITS]) / 1000 - seconds) if entry else ""
+
+
+def _stamp(instant: float) -> str:
+    return f"{max(int(instant * 1000), 0):0{_DIGITS}d}"
+
+
+def _name(tenant: str, capture: str, name: str) -> str:
+    return f"{checked_tenant(tenant)}/{checked_capture(capture)[-2:]}/{capture}/{name}"
+
+
+def _described(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()

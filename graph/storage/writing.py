@@ -1,0 +1,99 @@
+"""A folder of an object store that the service owns: whole objects are put, brought, listed and deleted there.
+
+For the association store, where it is shared by several services. It lies below a root of `storage.toml`, whose endpoint and credentials
+it has. What is brought here is compared with its length and SHA-256 before it counts: half an answer never does. Faults are
+`UnavailableError`, which is tried again later, whatever the store answered: what is kept there is needed, and cannot be done without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from headwater.errors import ConfigurationError, SourceUnavailableError, UnavailableError
+from headwater.graph.storage.objects import Objects
+from headwater.graph.storage.settings import RootSettings
+
+_PART = 16 << 20  # bytes of one request
+_SCHEMES = ("s3", "gs", "abfss")
+
+
+class Place:
+    """See the module's docstring. `path` is the folder's in its bucket. Safe to use from several threads."""
+
+    def __init__(self, settings: RootSettings, path: str) -> None:
+        if settings.address.scheme not in _SCHEMES:
+            raise ConfigurationError(
+                f"Associations cannot be kept on {settings.address.scheme}:.", hint=f"Use one of {', '.join(_SCHEMES)}, or a local home."
+            )
+        self.url = f"{settings.address.scheme}://{settings.address.authority}/{path}".rstrip("/")
+        self._path = path.rstrip("/")
+        self._bucket = Objects(settings)
+
+    def get(self, name: str) -> tuple[bytes, str] | None:
+        """A small object, and its tag; None where there is none."""
+        try:
+            return self._bucket.get(self._at(name))
+        except SourceUnavailableError as error:
+            raise self._fault(name, error) from None
+
+    def bring(self, name: str, target: Path, length: int, sha256: str) -> None:
+        """Bring an object to a local file, whole, or not at all."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
+        try:
+            stat = self._bucket.stat(self._at(name))
+            if stat is None or stat.length != length:
+                there = "is not there" if stat is None else f"has {stat.length} bytes, and {length} were put"
+                raise UnavailableError(f"{self.url}/{name} {there}.", hint="Ask again: it may have been replaced or pruned a moment ago.")
+            digest = hashlib.sha256()
+            with draft.open("wb") as file:
+                for offset in range(0, length, _PART):
+                    content = self._bucket.read(self._at(name), stat, offset, min(_PART, length - offset))
+                    digest.update(content)
+                    file.write(content)
+            if digest.hexdigest() != sha256:
+                raise UnavailableError(f"{self.url}/{name} is not what was put there: its SHA-256 is {digest.hexdigest()}.")
+            draft.replace(target)
+        except SourceUnavailableError as error:
+            raise self._fault(name, error) from None
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def put(self, name: str, data: bytes | Path) -> None:
+        """Put an object."""
+        self._put(name, data, None)
+
+    def put_where(self, name: str, data: bytes, tag: str | None) -> bool:
+        """Put a small object in the place of the one with a tag, or where there is none; False where there is another by now."""
+        return self._put(name, data, {"e_tag": tag} if tag is not None else "create")
+
+    def delete(self, name: str) -> None:
+        """Delete an object; one that is not there is as good as deleted."""
+        try:
+            self._bucket.delete(self._at(name))
+        except SourceUnavailableError as error:
+            raise self._fault(name, error) from None
+
+    def names(self, folder: str, after: str) -> list[str]:
+        """The names of the objects of a folder that sort after one, in their order."""
+        try:
+            found = self._bucket.names(self._at(folder), self._at(f"{folder}/{after}") if after else None)
+        except SourceUnavailableError as error:
+            raise self._fault(folder, error) from None
+        return sorted(path.rpartition("/")[2] for path in found)
+
+    def _put(self, name: str, data: bytes | Path, mode: Any) -> bool:
+        try:
+            return self._bucket.put(self._at(name), data, mode)
+        except SourceUnavailableError as error:
+            raise self._fault(name, error) from None
+
+    def _at(self, name: str) -> str:
+        return f"{self._path}/{name}" if self._path else name
+
+    def _fault(self, name: str, error: SourceUnavailableError) -> UnavailableError:
+        reason = error.message.partition(": ")[2].rstrip(".") or error.message.rstrip(".")
+        return UnavailableError(f"The kept associations at {self.url}/{name} cannot be reached: {reason}.", hint=error.hint)

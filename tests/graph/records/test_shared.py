@@ -1,0 +1,293 @@
+"""Services that share associations on a real S3 server: they answer alike, whoever published; and every way in which that can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.errors import ConfigurationError, UnavailableError, UnsupportedError
+from headwater.graph.associations import Manifest
+from headwater.graph.records import ANYWHERE, shared
+from headwater.graph.records.archive import Archive
+from headwater.graph.records.prune import Policy, prune
+from headwater.graph.records.shared import SharedAssociationStore
+from headwater.graph.storage import Remote, read_roots
+from headwater.graph.trace import TraceAnswer, TraceRequest, trace
+from tests.backend.cli.command import headwater
+from tests.graph.jobs import TENANT, Job, write_csv
+from tests.graph.storage.faulty import Way, way_to
+from tests.graph.trace.small import COLUMNS, RAW
+from tests.lake import S3Server, s3
+
+pytestmark = [pytest.mark.lake, pytest.mark.slow]
+
+Opened = Callable[..., SharedAssociationStore]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    folder = tmp_path_factory.mktemp("lake") / "s3"
+    with s3(folder) as running:
+        (folder / "kept").mkdir()
+        yield running
+
+
+@pytest.fixture
+def service(server: S3Server, tmp_path: Path) -> Iterator[Opened]:
+    """Opens a service's store, by its name; each has a folder of its own, and all share a place."""
+    stores: list[SharedAssociationStore] = []
+
+    def opened(name: str, *, endpoint: str | None = None, cache_bytes: int = 1 << 30, seconds: float = 0.0) -> SharedAssociationStore:
+        home = tmp_path / name
+        home.mkdir(exist_ok=True)
+        (home / "storage.toml").write_text(S3Server(endpoint or server.endpoint, server.folder).root("s3://kept/hw", seconds=2))
+        place = Remote(read_roots(home / "storage.toml")).place(f"s3a://kept/hw/{tmp_path.name}")
+        store = SharedAssociationStore(
+            home / "associations", sources=ANYWHERE, archive=Archive(place), cache_bytes=cache_bytes, seconds=seconds
+        )
+        stores.append(store)
+        return store
+
+    yield opened
+    for store in stores:
+        store.close()
+
+
+def copy(
+    store: SharedAssociationStore, source: Path, target: Path, clock: int, rows: list[list[Any]] | None = None
+) -> tuple[Job, Manifest]:
+    if rows is not None:
+        write_csv(source, list(COLUMNS), rows)
+    job = Job(store, f"copy{clock}", clock, part=f"run{clock}")
+    of_csv = source.suffix == ".csv"
+    scan = job.scan(source, "csv" if of_csv else "parquet", COLUMNS, RAW if of_csv else {})
+    return job, job.write(scan, target, "parquet", list(COLUMNS), files=1)
+
+
+def ask(store: SharedAssociationStore, **request: Any) -> TraceAnswer:
+    return asyncio.run(trace(None, store, TENANT, TraceRequest(**{"values": False, **request})))
+
+
+def told(answer: TraceAnswer) -> tuple[Any, ...]:
+    return answer.exact, [(record.file, record.row) for record in answer.records], [hop.run for hop in answer.path], answer.incomplete
+
+
+def objects(server: S3Server, store: SharedAssociationStore, capture: str) -> Path:
+    """Where the server has the objects of a capture."""
+    return server.folder / store.archive.url.removeprefix("s3://") / TENANT / capture[-2:] / capture
+
+
+def tables(store: SharedAssociationStore) -> list[Path]:
+    return sorted(store.root.glob("*/*/*/b*.parquet"))
+
+
+def test_what_one_service_publishes_the_others_trace_alike(service: Opened, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    copy(a, tmp_path / "raw.csv", tmp_path / "one", 1, [["a", 1], ["b", 2]])
+    copy(b, tmp_path / "one", tmp_path / "two", 2)
+    c = service("c")  # it has nothing yet, not even a catalog
+    answers = [told(ask(store, dataset=str(tmp_path / "two"), where="v = 2")) for store in (a, b, c)]
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][:2] == (True, [(f"file:{tmp_path}/raw.csv", 1)])
+    forward = [told(ask(store, dataset=str(tmp_path / "raw.csv"), where="v = 1", forward=True)) for store in (a, b, c)]
+    assert forward[0] == forward[1] == forward[2]
+    assert [store.count(TENANT) for store in (a, b, c)] == [2, 2, 2]
+    c.rebuild(TENANT)
+    assert told(ask(c, dataset=str(tmp_path / "two"), where="v = 2")) == answers[0]
+
+
+def test_two_services_that_publish_the_same_capture_agree(service: Opened, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    _, manifest = copy(a, tmp_path / "raw.csv", tmp_path / "one", 1, [["a", 1], ["b", 2]])
+    capture = manifest.capture
+    first = a.archive.kept(TENANT, capture)
+    assert first is not None
+    assert b.missing_segments(TENANT, manifest) == []  # whoever sends them again is told that they are kept
+    b.publish(TENANT, manifest)
+    again = b.archive.kept(TENANT, capture)
+    assert again is not None
+    assert again[0] == first[0]
+    assert told(ask(b, dataset=str(tmp_path / "one"), where="v = 2")) == told(ask(a, dataset=str(tmp_path / "one"), where="v = 2"))
+
+
+def test_services_that_publish_at_once_have_one_set_of_tables(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    stores = [service(name) for name in "abcd"]
+    raw = write_csv(tmp_path / "raw.csv", list(COLUMNS), [["a", 1], ["b", 2]])
+    job = Job(stores[0], "copy", 1)
+    staged: list[tuple[str, bytes]] = []
+    real = stores[0].stage_segment
+    stores[0].stage_segment = lambda tenant, capture, name, data: staged.append((name, data)) or real(tenant, capture, name, data)
+    published: list[Manifest] = []
+    publish, stores[0].publish = stores[0].publish, lambda tenant, manifest: published.append(manifest)
+    job.write(job.scan(raw, "csv", COLUMNS, RAW), tmp_path / "one", "parquet", list(COLUMNS), files=1)
+    stores[0].publish = publish
+    for store in stores[1:]:
+        for name, data in staged:
+            store.stage_segment(TENANT, job.capture, name, data)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda store: store.publish(TENANT, published[0]), stores))
+    answers = [told(ask(store, dataset=str(tmp_path / "one"), where="v = 2")) for store in stores]
+    assert answers == [answers[0]] * 4
+    assert answers[0][0]
+    kept = stores[0].archive.kept(TENANT, job.capture)
+    assert kept is not None
+    names = {path.name for path in objects(server, stores[0], job.capture).iterdir()}
+    assert names == {"kept.json", kept[0].generation}  # the others deleted what they had put
+
+
+def test_the_cache_is_bounded_and_what_was_evicted_is_brought_again(service: Opened, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(shared, "_GRACE", -60.0)
+    monkeypatch.setattr(shared, "_TOUCHED", 0.0)
+    a = service("a")
+    for clock in range(1, 5):
+        copy(a, tmp_path / f"raw{clock}.csv", tmp_path / f"out{clock}", clock, [["a", clock]])
+    one = sum(path.stat().st_size for path in next(iter(tables(a))).parent.iterdir())
+    b = service("b", cache_bytes=2 * one + one // 2)
+    for clock in (1, 2, 3, 4, 1):
+        answer = ask(b, dataset=str(tmp_path / f"out{clock}"), where="true")
+        assert told(answer)[:2] == (True, [(f"file:{tmp_path}/raw{clock}.csv", 0)])
+    b._bound(b._cache_bytes)
+    assert sum(path.stat().st_size for path in b.root.glob("*/*/*/*")) <= b._cache_bytes
+    assert b.count(TENANT) == 4
+
+
+def test_what_one_service_prunes_the_others_tell(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    first, _ = copy(a, tmp_path / "raw.csv", tmp_path / "out", 1, [["a", 1]])
+    copy(a, tmp_path / "raw2.csv", tmp_path / "out", 2, [["a", 2]])
+    version = {"dataset": str(tmp_path / "out"), "as_of": first.run, "rows": [(f"{tmp_path}/out/run1-00000.parquet", 0)]}
+    assert ask(b, **version).exact
+    report = prune(b, TENANT, Policy(replaced_days=0), by="ann", now=datetime(2027, 1, 1, tzinfo=UTC))
+    assert sum(report.captures.values()) == 1
+    answers = [told(ask(store, **version)) for store in (a, b, service("c"))]
+    assert answers[0] == answers[1] == answers[2]
+    assert not answers[0][0]
+    assert any("pruned by ann" in item.reason for item in answers[0][3])
+    assert not list(objects(server, a, first.capture).rglob("*.parquet"))
+    a.publish(TENANT, a.manifest(TENANT, first.capture))  # as a rebuild does
+    assert told(ask(a, **version)) == answers[0]
+
+
+def test_a_table_that_is_kept_later_is_every_services(service: Opened, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    job, _ = copy(a, tmp_path / "raw.csv", tmp_path / "out", 1, [["a", 1]])
+    ask(b, dataset=str(tmp_path / "out"), where="true")
+    folder = a.table(TENANT, job.capture, 7).parent
+    (folder / ".draft").write_bytes(b"a table")
+    a.put_table(TENANT, job.capture, 7, folder / ".draft")
+    b.refresh(TENANT, at_once=True)
+    assert b.table(TENANT, job.capture, 7).read_bytes() == b"a table"
+
+
+@pytest.fixture
+def faulty(server: S3Server) -> Iterator[tuple[str, Way]]:
+    with way_to(server.endpoint) as way:
+        yield way
+
+
+@pytest.mark.parametrize("fault", ["403", "503", "half", "silence"])
+def test_what_the_store_does_not_give_is_told_and_never_cached(service: Opened, faulty, tmp_path: Path, fault: str) -> None:
+    a = service("a")
+    copy(a, tmp_path / "raw.csv", tmp_path / "out", 1, [["a", 1], ["b", 2]])
+    endpoint, way = faulty
+    b = service("b", endpoint=endpoint)
+    expected = told(ask(a, dataset=str(tmp_path / "out"), where="v = 2"))
+    assert told(ask(b, dataset=str(tmp_path / "out"), where="v = 2"))[1] == expected[1]  # headers and tables are here
+    for path in tables(b):
+        path.unlink()
+    way.fault = fault
+    began = time.monotonic()
+    with pytest.raises(UnavailableError, match="cannot be reached") as raised:
+        b.table(TENANT, b.catalog.captures(TENANT)[0].capture, 0)
+    assert time.monotonic() - began < 15
+    assert "headwater-secret" not in str(raised.value)
+    assert tables(b) == []
+    assert not list(b.root.glob("*/*/*/.*.tmp"))
+    way.fault = None
+    assert told(ask(b, dataset=str(tmp_path / "out"), where="v = 2")) == expected
+
+
+def test_a_service_that_cannot_ask_says_that_captures_may_be_missing(service: Opened, faulty, tmp_path: Path) -> None:
+    endpoint, way = faulty
+    b = service("b", endpoint=endpoint)
+    copy(service("a"), tmp_path / "raw.csv", tmp_path / "out", 1, [["a", 1]])
+    assert ask(b, dataset=str(tmp_path / "out"), where="true").exact
+    way.fault = "503"
+    answer = ask(b, dataset=str(tmp_path / "out"), where="true")
+    assert not answer.exact
+    assert [item.effect for item in answer.incomplete] == ["missing"]
+    assert "what other services kept" in answer.incomplete[0].reason
+    way.fault = None
+    assert ask(b, dataset=str(tmp_path / "out"), where="true").exact
+
+
+def test_a_capture_that_cannot_be_put_is_published_later(service: Opened, faulty, tmp_path: Path) -> None:
+    endpoint, way = faulty
+    b = service("b", endpoint=endpoint)
+    way.fault = "403"
+    raw = write_csv(tmp_path / "raw.csv", list(COLUMNS), [["a", 1]])
+    job = Job(b, "copy", 1)
+    with pytest.raises(UnavailableError) as raised:
+        job.write(job.scan(raw, "csv", COLUMNS, RAW), tmp_path / "out", "parquet", list(COLUMNS), files=1)
+    assert raised.value.transient  # the projector waits, and no capture becomes a dead letter
+    assert b.count(TENANT) == 0
+
+
+def test_what_is_not_what_was_put_is_refused(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    job, _ = copy(a, tmp_path / "raw.csv", tmp_path / "out", 1, [["a", 1]])
+    (table,) = objects(server, a, job.capture).rglob("b0.parquet")
+    content = bytearray(table.read_bytes())
+    content[len(content) // 2] ^= 1
+    table.write_bytes(content)
+    b.refresh(TENANT, at_once=True)
+    with pytest.raises(UnavailableError, match="is not what was put there"):
+        b.table(TENANT, job.capture, 0)
+    assert tables(b) == []
+
+
+def test_a_place_below_no_root_is_refused_and_nothing_of_it_is_read_as_data(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    (tmp_path / "storage.toml").write_text(server.root("s3://kept/hw"))
+    remote = Remote(read_roots(tmp_path / "storage.toml"))
+    for wrong in ("s3://other/hw", "s3://kept/elsewhere", "file:/tmp/x", "hdfs://h/x", "nonsense"):
+        with pytest.raises(ConfigurationError):
+            remote.place(wrong)
+    remote.place("s3://kept/hw/associations")
+    with pytest.raises(UnsupportedError):
+        remote.file("s3a://kept/hw/associations/default/journal/x")
+
+
+def test_a_manifest_that_says_more_is_put_again_with_all_tables(service: Opened, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    _, manifest = copy(a, tmp_path / "raw.csv", tmp_path / "out", 1, [["a", 1]])
+    expected = told(ask(b, dataset=str(tmp_path / "out"), where="true"))
+    for path in tables(b):
+        path.unlink()
+    b.publish(TENANT, Manifest.from_json({**manifest.to_json(), "mode": "auto"}))
+    c = service("c")
+    for store in (a, b, c):
+        assert told(ask(store, dataset=str(tmp_path / "out"), where="true")) == expected
+        assert store.manifest(TENANT, manifest.capture).mode == "auto"
+        assert store.catalog.prunable.bytes_kept(TENANT) == sum(path.stat().st_size for path in tables(b))
+
+
+def test_a_home_with_the_setting_answers_what_another_published(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    a = service("a")
+    copy(a, tmp_path / "raw.csv", tmp_path / "out", 1, [["a", 1], ["b", 2]])
+    home, place = tmp_path / "other", a.archive.url
+    home.mkdir()
+    (home / "storage.toml").write_text(server.root("s3://kept"))
+    asked = ["trace", str(tmp_path / "out"), "--where", "v = 2", "--home", str(home), "-f", "json"]
+    answer = json.loads(headwater(*asked, HEADWATER_ASSOCIATIONS=place, HEADWATER_DATA_ROOTS=f'["{tmp_path}"]').stdout)
+    assert answer["exact"]
+    assert [(record["file"], record["row"]) for record in answer["records"]] == [(f"file:{tmp_path}/raw.csv", 1)]
+    refused = headwater(*asked, code=2, HEADWATER_ASSOCIATIONS="s3://elsewhere/x")
+    assert "lies below no root" in refused.stderr
