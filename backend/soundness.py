@@ -24,6 +24,7 @@ from headwater.graph.associations.segment import Segment
 from headwater.graph.records import AssociationStore
 from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, boundary_name, read_files, read_manifest
 from headwater.graph.records.pruned import is_pruned
+from headwater.graph.records.shared import is_brought
 from headwater.graph.records.staging import FOLDER as STAGING
 
 SPARE = 256 << 10  # bytes that the disk must still take: a few events, and what SQLite writes around them
@@ -158,8 +159,8 @@ def faults_of_capture(folder: Path) -> Iterator[Fault]:
         return  # it was taken away a moment ago
     for boundary in boundaries if not is_pruned(folder) else ():
         path = folder / boundary_name(boundary.boundary)
-        if boundary.recomputed is not None and not path.exists():
-            continue  # found again by whoever asks
+        if not path.exists() and (boundary.recomputed is not None or is_brought(path)):
+            continue  # found again, or brought from the place that services share, by whoever asks
         if (fault := fault_of_file(path)) is not None:
             yield fault
 

@@ -29,6 +29,7 @@ _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
 _STAGING = _PRUNING = 3600.0
+_SHARED = 10.0
 _log = logging.getLogger("headwater.worker")
 
 
@@ -45,6 +46,7 @@ class Worker:
         self._looked_at = 0  # the number of the last; one that could not be kept is tried again by the next service
         self._keeper: Thread | None = None
         self._pruner: Thread | None = None
+        self._learner: Thread | None = None
         self._end_statement: Callable[[], None] | None = None  # of the keeper
         self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
         self._retries = True  # what was refused while something was damaged, or by an earlier release, is tried again
@@ -79,7 +81,7 @@ class Worker:
         self.state = "stopped"
 
     async def _work(self, projector: Projector) -> None:
-        spool_due = staging_due = pruning_due = 0.0
+        spool_due = staging_due = pruning_due = shared_due = 0.0
         while not self._stopping.is_set():
             if time.monotonic() >= spool_due:
                 self._clear_spool()
@@ -87,6 +89,11 @@ class Worker:
             if time.monotonic() >= staging_due:
                 self._clear_staging()
                 staging_due = time.monotonic() + _STAGING
+            is_shared = self._workspace.settings.associations is not None
+            if is_shared and time.monotonic() >= shared_due and (self._learner is None or not self._learner.is_alive()):
+                self._learner = Thread(target=self._learn, name="headwater-learner", daemon=True)
+                self._learner.start()
+                shared_due = time.monotonic() + _SHARED
             if not self._workspace.role.take():
                 self.state = "standby"
                 self._stopping.wait(_PAUSE)
@@ -114,6 +121,14 @@ class Worker:
             return
         if stale:
             _log.info("dropped the staged segments of %d captures whose manifest never came", stale)
+
+    def _learn(self) -> None:
+        """Learn what other services keep, where associations are shared: so that no question has much to learn."""
+        try:
+            for tenant in {DEFAULT_TENANT, *self._workspace.log.tenants()}:
+                self._workspace.records.refresh(tenant)
+        except Exception as error:  # noqa: BLE001 - every question learns what is missing, or says that it cannot
+            _log.warning("what other services keep is not known for now: %s", error)
 
     def _prune(self) -> None:
         """Prune by the policy of the settings, where they have one."""

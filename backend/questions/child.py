@@ -1,7 +1,8 @@
 """The process that answers questions: one at a time, until its standard input ends.
 
 For the pool, which starts it as `python -m headwater.backend.questions.child`. It reads the stores of a home and never writes what others
-read. Its memory has a limit of its own, so that a question which takes too much ends here and nowhere else.
+read, but for the cache of a place that services share. Its memory has a limit of its own, so that a question which takes too much ends here
+and nowhere else.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.files import write_durably
 from headwater.graph.records.layout import BRIEF, CATALOG, FILES, LISTS, MANIFEST, files_text, manifest_text, read_files, read_manifest
 from headwater.graph.records.lists import keep_lists
+from headwater.graph.records.shared import is_brought
 
 
 def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog: bool) -> Repair:
@@ -25,6 +26,12 @@ def mended_capture(home: Home, fault: Fault, backup: Path | None, *, has_catalog
     if (brought := _from_backup(home, path, backup)) is not None:
         return brought
     tenant, capture = path.relative_to(home.associations).parts[0], path.parent.name
+    if is_brought(path) or not path.parent.exists():
+        if path.suffix == ".parquet":
+            path.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(path.parent, ignore_errors=True)  # with the other files of it that are damaged
+        return Repair(path, "taken away: who asks for it brings it again from the place that services share")
     if path.name == MANIFEST and (manifest := _manifest_of(home.log, tenant, capture)) is not None:
         aside = put_aside(path)
         write_durably(path, manifest_text(manifest))

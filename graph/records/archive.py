@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from headwater.errors import DamagedError, UnavailableError
+from headwater.errors import DamagedError, InvalidCaptureError, UnavailableError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.layout import manifest_text
 from headwater.graph.records.names import checked_capture, checked_tenant
@@ -30,6 +31,8 @@ KEPT = "kept.json"
 JOURNAL = "journal"
 _DIGITS = 13  # of milliseconds since the epoch, until the year 2286
 _TRIES = 5
+_GENERATION = re.compile(r"[0-9a-f]{32}")
+_FILE = re.compile(r"[a-z0-9_-]{1,40}\.(json|db|parquet)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,13 @@ class KeptObject:
     content: str
     files: Mapping[str, tuple[int, str]]
     pruned: Pruned | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would name an object or a file elsewhere: who may write to the bucket is to write nowhere else."""
+        if not _GENERATION.fullmatch(self.generation):
+            raise ValueError(f"it names a generation {self.generation!r}")
+        if odd := next((name for name in self.files if not _FILE.fullmatch(name)), None):
+            raise ValueError(f"it names a file {odd!r}")
 
     @property
     def table_bytes(self) -> int:
@@ -58,8 +68,6 @@ class KeptObject:
         """Read the object. Raises `ValueError`, `KeyError` or `TypeError` where it is none."""
         stated = json.loads(text)
         files = {str(name): (int(length), str(digest)) for name, (length, digest) in stated["files"].items()}
-        if odd := next((name for name in files if "/" in name or name.startswith(".")), None):
-            raise ValueError(f"it names a file {odd!r}")
         pruned = Pruned.of(json.dumps(stated["pruned"]).encode()) if stated.get("pruned") else None
         return cls(str(stated["generation"]), str(stated["content"]), files, pruned)
 
@@ -149,8 +157,8 @@ class Archive:
         self._place.put(f"{checked_tenant(tenant)}/{JOURNAL}/{_stamp(time.time())}-{checked_capture(capture)}", b"")
 
     def journal(self, tenant: str, after: str) -> list[str]:
-        """The entries of the journal after a place in it."""
-        return self._place.names(f"{checked_tenant(tenant)}/{JOURNAL}", after)
+        """The entries of the journal after a place in it. What is none, whoever put it there, is passed over."""
+        return [name for name in self._place.names(f"{checked_tenant(tenant)}/{JOURNAL}", after) if _is_entry(name)]
 
     def _change(self, tenant: str, capture: str, change: Callable[[KeptObject], KeptObject]) -> None:
         for _ in range(_TRIES):
@@ -175,18 +183,26 @@ def content_of(manifest: Manifest) -> str:
     return hashlib.sha256(manifest_text(manifest)).hexdigest()
 
 
-def captures_in(entries: list[str]) -> list[str]:
-    """The captures that entries of a journal are about, each once."""
-    return list(dict.fromkeys(entry[_DIGITS + 1 :] for entry in entries if entry[:_DIGITS].isdecimal()))
+def capture_in(entry: str) -> str:
+    """The capture that an entry of a journal is about."""
+    return entry[_DIGITS + 1 :]
 
 
 def before(entry: str, seconds: float) -> str:
-    """A place in the journal that lies some seconds before an entry: clocks of services differ."""
-    return _stamp(int(entry[:_DIGITS]) / 1000 - seconds) if entry else ""
+    """A place in the journal that lies some seconds before an entry, and before now: clocks of services differ."""
+    return _stamp(min(int(entry[:_DIGITS]) / 1000, time.time()) - seconds)
 
 
 def _stamp(instant: float) -> str:
     return f"{max(int(instant * 1000), 0):0{_DIGITS}d}"
+
+
+def _is_entry(name: str) -> bool:
+    stamp, _, capture = name.partition("-")
+    try:
+        return len(stamp) == _DIGITS and stamp.isdecimal() and checked_capture(capture) == capture
+    except InvalidCaptureError:
+        return False
 
 
 def _name(tenant: str, capture: str, name: str) -> str:

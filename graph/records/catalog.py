@@ -244,15 +244,17 @@ class Catalog:
         with self._transaction() as database:
             database.execute("DELETE FROM unkept WHERE number = ?", [number])
 
-    def journal(self, tenant: str) -> str:
-        """The last entry that was read of the journal of a shared place; '' where none was."""
-        return next((str(row[0]) for row in self._rows("SELECT entry FROM journal WHERE tenant = ?", [tenant])), "")
+    def journal(self, tenant: str) -> set[str]:
+        """The last entries that were read of the journal of a shared place, and the first from which to look for others."""
+        return {str(row[0]) for row in self._rows("SELECT entry FROM journal WHERE tenant = ?", [tenant])}
 
-    def note_journal(self, tenant: str, entry: str) -> None:
-        """Note how far the journal of a shared place was read. It never goes back."""
+    def note_journal(self, tenant: str, entries: Iterable[str], *, since: str = "") -> None:
+        """Note entries of the journal that were read. `since`: all before it were, and none before it need be looked for again."""
         with self._transaction() as database:
-            noted = "INSERT INTO journal VALUES (?, ?) ON CONFLICT DO UPDATE SET entry = max(entry, excluded.entry)"
-            database.execute(noted, [tenant, entry])
+            database.executemany("INSERT OR IGNORE INTO journal VALUES (?, ?)", [(tenant, entry) for entry in entries])
+            if since:
+                database.execute("DELETE FROM journal WHERE tenant = ? AND entry < ?", [tenant, since])
+                database.execute("INSERT OR IGNORE INTO journal VALUES (?, ?)", [tenant, since])
 
     def _linked(
         self, table: str, tenant: str, blocks: Iterable[FileBlock], outputs: Collection[int] | None = None

@@ -67,8 +67,8 @@ _SCHEMA = (
       ended TEXT NOT NULL, capture INTEGER NOT NULL, PRIMARY KEY (path, length, modified, output, ended, capture)) WITHOUT ROWID""",
     "CREATE INDEX consumed_time ON consumed (path, ended)",
     "CREATE INDEX consumed_capture ON consumed (capture)",
-    # How far the journal of a place that services share was read.
-    "CREATE TABLE journal (tenant TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
+    # The last entries that were read of the journal of a place that services share, and from where to look for others.
+    "CREATE TABLE journal (tenant TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (tenant, entry)) WITHOUT ROWID",
     # Captures that left groups to be found again and were not looked at since (trace/recomputed/keep); a number is never given twice.
     """CREATE TABLE unkept (number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, capture TEXT NOT NULL,
       UNIQUE (tenant, capture))""",

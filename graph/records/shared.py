@@ -7,28 +7,33 @@ a place stays local until it is published again (`headwater store rebuild`). The
 
 from __future__ import annotations
 
-import logging
+import fcntl
 import os
 import shutil
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from headwater.errors import DamagedError
+from headwater.errors import DamagedError, UnavailableError
 from headwater.graph.associations import Manifest
-from headwater.graph.records.archive import KEPT, Archive, KeptObject, before, captures_in, content_of
+from headwater.graph.records.archive import KEPT, Archive, KeptObject, before, capture_in, content_of
+from headwater.graph.records.batches import batched
 from headwater.graph.records.files import write_durably
 from headwater.graph.records.layout import MANIFEST, boundary_name, read_files, read_manifest
 from headwater.graph.records.pruned import PRUNED, Pruned
 from headwater.graph.records.roots import DataRoots
-from headwater.graph.records.store import AssociationStore
+from headwater.graph.records.store import DRAFTS, AssociationStore
 
 _CLOCKS = 900.0  # seconds by which the clocks of services may differ
 _GRACE = 900.0  # seconds for which a capture that was asked for is not evicted: a question that has found it is to read it
 _TOUCHED = 60.0
-_log = logging.getLogger("headwater.records")
+_LEFT = 3600.0  # seconds after which a draft is one of a process that was ended
+_BROUGHT = "brought-"  # what the names of drafts of the cache begin with
+_AT_ONCE = 8  # captures that are taken at once
 
 
 class SharedAssociationStore(AssociationStore):
@@ -41,28 +46,32 @@ class SharedAssociationStore(AssociationStore):
         self._seconds = seconds
         self._refreshing = threading.Lock()
         self._refreshed: dict[str, float] = {}
-        self._seen: dict[str, set[str]] = {}
         super().__init__(root, sources=sources)
 
     def refresh(self, tenant: str, *, at_once: bool = False) -> None:
-        """Learn what other services kept or changed, if the last look is not of a moment ago.
+        """Learn what other services kept or changed, if the last look is not of a moment ago. What was learned until a fault counts.
 
         Raises:
             UnavailableError: the place does not say.
+            DamagedError: what it says of a capture is damaged; all others are known.
         """
         with self._refreshing:
             if not at_once and time.monotonic() - self._refreshed.get(tenant, -self._seconds) < self._seconds:
                 return
-            entries = self.archive.journal(tenant, before(self.catalog.journal(tenant), _CLOCKS))
-            seen = self._seen.get(tenant, set())
-            for capture in captures_in([entry for entry in entries if entry not in seen]):
-                try:
-                    self._take(tenant, capture)
-                except DamagedError as error:
-                    _log.error("capture %s, which another service kept, is damaged: %s", capture, error)
+            noted = self.catalog.journal(tenant)
+            entries = self.archive.journal(tenant, min(noted, default=""))
+            faults: list[DamagedError] = []
+            with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="headwater-shared") as threads:
+                for part in batched([entry for entry in entries if entry not in noted], _AT_ONCE * 4):
+                    taken = threads.map(lambda capture: self._taken(tenant, capture), dict.fromkeys(map(capture_in, part)))
+                    damaged = [fault for fault in taken if fault is not None]
+                    faults += damaged
+                    if not damaged:
+                        self.catalog.note_journal(tenant, part)  # a process that is ended meanwhile need not begin again
+            if faults:
+                raise faults[0]
             if entries:
-                self.catalog.note_journal(tenant, entries[-1])
-            self._seen[tenant] = set(entries)
+                self.catalog.note_journal(tenant, [], since=before(entries[-1], _CLOCKS))
             self._refreshed[tenant] = time.monotonic()
 
     def put_table(self, tenant: str, capture: str, boundary: int, draft: Path) -> None:
@@ -73,7 +82,7 @@ class SharedAssociationStore(AssociationStore):
 
     def table(self, tenant: str, capture: str, boundary: int) -> Path:
         path = super().table(tenant, capture, boundary)
-        if not path.exists() and (kept := _local(path.parent)) is not None and path.name in kept.files:
+        if not path.exists() and (kept := self._known(tenant, capture, path.parent)) is not None and path.name in kept.files:
             self.archive.bring(tenant, capture, kept, path.name, path.parent)
             self._bound(kept.files[path.name][0])
         return path
@@ -88,8 +97,7 @@ class SharedAssociationStore(AssociationStore):
         super().drop_tables(tenant, capture, pruned)
 
     def rebuild(self, tenant: str) -> int:
-        entered = super().rebuild(tenant)
-        self._seen.pop(tenant, None)
+        entered = super().rebuild(tenant)  # which forgets how far the journal was read
         self.refresh(tenant, at_once=True)
         return max(entered, self.catalog.count(tenant))
 
@@ -107,6 +115,13 @@ class SharedAssociationStore(AssociationStore):
             if not (folder / MANIFEST).exists() and (found := self.archive.kept(tenant, capture)) is not None:
                 self._bring(tenant, capture, found[0])
         return folder
+
+    def _known(self, tenant: str, capture: str, folder: Path) -> KeptObject | None:
+        """What is kept of a capture as it is known here; where that is damaged, as the place has it."""
+        if (kept := _local(folder)) is None and (folder / KEPT).exists() and (found := self.archive.kept(tenant, capture)) is not None:
+            kept = found[0]
+            self._bring(tenant, capture, kept)
+        return kept
 
     def _note_kept(self, tenant: str, capture: str) -> None:
         """Note here what is kept of a capture after a change."""
@@ -130,8 +145,15 @@ class SharedAssociationStore(AssociationStore):
             self._bring(tenant, manifest.capture, kept)
         return kept.table_bytes
 
+    def _taken(self, tenant: str, capture: str) -> DamagedError | None:
+        """Enter a capture into the catalog as the place has it; what is damaged of it."""
+        try:
+            self._take(tenant, capture)
+        except DamagedError as error:
+            return error
+        return None
+
     def _take(self, tenant: str, capture: str) -> None:
-        """Enter a capture into the catalog as the place has it."""
         folder, found = self._folder(tenant, capture), self.archive.kept(tenant, capture)
         if found is None:
             if _local(folder) is not None or not folder.exists():
@@ -140,7 +162,11 @@ class SharedAssociationStore(AssociationStore):
         kept = found[0]
         if _local(folder) != kept:
             self._bring(tenant, capture, kept)
-        self.catalog.put(tenant, read_manifest(folder), read_files(folder), size=kept.table_bytes, pruned=kept.pruned is not None)
+        try:
+            manifest, files = read_manifest(folder), read_files(folder)
+        except FileNotFoundError:  # another process of this home replaces or evicts it just now
+            raise UnavailableError(f"Capture {capture} is being replaced.", hint="Ask again.") from None
+        self.catalog.put(tenant, manifest, files, size=kept.table_bytes, pruned=kept.pruned is not None)
         if kept.pruned is not None:
             self.catalog.prunable.pruned_elsewhere(tenant, capture)
 
@@ -158,7 +184,7 @@ class SharedAssociationStore(AssociationStore):
         write_durably(folder / KEPT, kept.text())
 
     def _replace(self, tenant: str, capture: str, kept: KeptObject, folder: Path) -> None:
-        draft = self._drafts(tenant) / f"{capture}.{uuid4().hex}"
+        draft = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
         try:
             for name in kept.files:
                 if not name.endswith(".parquet"):
@@ -166,12 +192,13 @@ class SharedAssociationStore(AssociationStore):
             draft.mkdir(parents=True, exist_ok=True)
             if kept.pruned is not None:
                 (draft / PRUNED).write_bytes(kept.pruned.text())
-            (draft / KEPT).write_bytes(kept.text())
+            write_durably(draft / KEPT, kept.text())
             size = sum(file.stat().st_size for file in draft.iterdir())
             folder.parent.mkdir(parents=True, exist_ok=True)
-            if folder.exists():
-                shutil.rmtree(folder)
-            with suppress(OSError):  # another process was quicker
+            with self._alone():
+                if _local(folder) == kept:
+                    return  # another process of this home was quicker
+                self._evict(tenant, folder)
                 draft.rename(folder)
             self._bound(size)
         finally:
@@ -184,16 +211,41 @@ class SharedAssociationStore(AssociationStore):
             return
         self._brought = 0
         found = []
-        for _, folder in self.kept_folders(self.root):
+        for tenant, folder in self.kept_folders(self.root):
             with suppress(FileNotFoundError):
                 used = (folder / KEPT).stat().st_mtime
-                found.append((used, sum(file.stat().st_size for file in folder.iterdir()), folder))
-        total = sum(bytes_there for _, bytes_there, _ in found)
-        for used, bytes_there, folder in sorted(found):
+                found.append((used, sum(file.stat().st_size for file in folder.iterdir()), tenant, folder))
+        total = sum(bytes_there for _, bytes_there, _, _ in found)
+        for used, bytes_there, tenant, folder in sorted(found):
             if total <= self._cache_bytes or used > time.time() - _GRACE:
                 break
-            shutil.rmtree(folder, ignore_errors=True)
+            self._evict(tenant, folder)
             total -= bytes_there
+        for left in self.root.glob(f"*/{DRAFTS}/{_BROUGHT}*"):
+            with suppress(FileNotFoundError):
+                if left.stat().st_mtime < time.time() - _LEFT:
+                    shutil.rmtree(left, ignore_errors=True)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While no other thread or process of this home puts a folder into the place of another."""
+        with (self.root / ".shared.lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _evict(self, tenant: str, folder: Path) -> None:
+        """Take a folder away in one step, if it is there: nobody finds half of it."""
+        aside = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):
+            folder.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def is_brought(path: Path) -> bool:
+    """Whether a file of a capture is in the place that services share, so that the one of this home may be missing."""
+    local = _local(path.parent)
+    return local is not None and path.name in local.files
 
 
 def _local(folder: Path) -> KeptObject | None:

@@ -59,7 +59,7 @@ from headwater.graph.records.wanted import WantedTables
 
 _MANIFEST_BYTES = 16 << 20  # of JSON; in memory a manifest takes some ten times that
 INCOMING = ".incoming-"  # what the names of segments on their way here begin with
-_DRAFTS = ".drafts"
+DRAFTS = ".drafts"
 _FAN = re.compile(r"[0-9a-f]{2}")
 _log = logging.getLogger("headwater.records")
 
@@ -293,7 +293,7 @@ class AssociationStore:
 
     def _drafts(self, tenant: str) -> Path:
         """Where folders of captures are made. Apart: to look for drafts among all captures would take long."""
-        return self.root / checked_tenant(tenant) / _DRAFTS
+        return self.root / checked_tenant(tenant) / DRAFTS
 
     def _present(self, tenant: str, capture: str) -> Path:
         """The folder of a capture, with all but its tables, where there is such a capture."""

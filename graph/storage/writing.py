@@ -8,6 +8,7 @@ it has. What is brought here is compared with its length and SHA-256 before it c
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -54,6 +55,8 @@ class Place:
                     content = self._bucket.read(self._at(name), stat, offset, min(_PART, length - offset))
                     digest.update(content)
                     file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
             if digest.hexdigest() != sha256:
                 raise UnavailableError(f"{self.url}/{name} is not what was put there: its SHA-256 is {digest.hexdigest()}.")
             draft.replace(target)

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from headwater.errors import SourceChangedError, SourceUnavailableError, UnavailableError, UnsupportedError
+from headwater.errors import DamagedError, SourceChangedError, SourceUnavailableError, UnavailableError, UnsupportedError
 from headwater.graph.associations import Boundary, Manifest, Source
 from headwater.graph.model import node_id
 from headwater.graph.records import AssociationStore, FileBlock, KeptFile, Look
@@ -242,7 +242,7 @@ class Session:
         """Learn what other services kept; where that cannot be told, the answer says so."""
         try:
             self.store.refresh(self.tenant)
-        except UnavailableError as error:
+        except (UnavailableError, DamagedError) as error:
             self.say("associations", f"what other services kept a moment ago may be missing: {error.message}", "missing")
 
     def pruned(self, captures: Collection[str]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -10,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from headwater.errors import ConfigurationError, UnavailableError, UnsupportedError
+from headwater.errors import ConfigurationError, DamagedError, UnavailableError, UnsupportedError
 from headwater.graph.associations import Manifest
 from headwater.graph.records import ANYWHERE, shared
 from headwater.graph.records.archive import Archive
@@ -21,7 +23,9 @@ from headwater.graph.records.prune import Policy, prune
 from headwater.graph.records.shared import SharedAssociationStore
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
+from tests.backend.captures import capture
 from tests.backend.cli.command import headwater
+from tests.backend.service import ServiceProcess
 from tests.graph.jobs import TENANT, Job, write_csv
 from tests.graph.storage.faulty import Way, way_to
 from tests.graph.trace.small import COLUMNS, RAW
@@ -291,3 +295,67 @@ def test_a_home_with_the_setting_answers_what_another_published(service: Opened,
     assert [(record["file"], record["row"]) for record in answer["records"]] == [(f"file:{tmp_path}/raw.csv", 1)]
     refused = headwater(*asked, code=2, HEADWATER_ASSOCIATIONS="s3://elsewhere/x")
     assert "lies below no root" in refused.stderr
+
+
+def test_replicas_of_the_service_answer_alike_and_are_ready(server: S3Server, tmp_path: Path) -> None:
+    manifest, segments = capture()
+    settings = {"HEADWATER_ASSOCIATIONS": f"s3://kept/hw/{tmp_path.name}", "HEADWATER_STORAGE": str(tmp_path / "storage.toml")}
+    (tmp_path / "storage.toml").write_text(server.root("s3://kept/hw"))
+    asked = ["trace", "/out/0", "--row", "/out/0/part-1.parquet:7", "-f", "json"]
+    with ServiceProcess(tmp_path / "a", **settings) as a, ServiceProcess(tmp_path / "b", **settings) as b:
+        with a.client() as client:
+            for name, data in segments.items():
+                digest = {"X-Headwater-Sha256": hashlib.sha256(data).hexdigest()}
+                client.put(f"/api/v1/captures/{manifest['capture']}/segments/{name}", content=data, headers=digest).raise_for_status()
+            client.post("/api/v1/captures", json=manifest).raise_for_status()
+        a.settled()
+        asking = [{"HEADWATER_URL": replica.url, "HEADWATER_API_KEY": replica.home.key()} for replica in (a, b)]
+        answers = [json.loads(headwater(*asked, **way).stdout) for way in asking]
+        assert [(record["file"], record["row"]) for record in answers[1]["records"]] == [("file:/in/0/1.parquet", 7)]
+        assert answers[0]["records"] == answers[1]["records"]
+        assert (answers[0]["exact"], answers[0]["incomplete"]) == (answers[1]["exact"], answers[1]["incomplete"])
+        (table,) = b.home.associations.glob("*/*/*/b0.parquet")
+        table.unlink()  # as what is evicted
+        with b.client() as client:
+            time.sleep(1)  # the next look at what is kept is due
+            assert client.get("/readyz").json()["checks"]["associations"] == "ok"
+        table.write_bytes(b"damaged")
+        assert "b0.parquet" in headwater("store", "check", "--home", str(b.home.path), code=1).stdout
+    assert "brings it again" in headwater("store", "repair", "--home", str(tmp_path / "b"), **settings).stdout
+    assert json.loads(headwater(*asked, "--home", str(tmp_path / "b"), **settings).stdout)["records"] == answers[0]["records"]
+
+
+def test_what_a_damaged_place_says_of_a_capture_makes_no_answer_exact(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    job, _ = copy(a, tmp_path / "raw.csv", tmp_path / "one", 1, [["a", 1]])
+    copy(a, tmp_path / "one", tmp_path / "two", 2)
+    kept = objects(server, a, job.capture) / "kept.json"
+    sound = kept.read_bytes()
+    for wrong in (
+        b"{",
+        b"[]",
+        sound.replace(b'"b0.parquet"', b'"../../b0.parquet"'),
+        sound.replace(b'"generation": "', b'"generation": "../'),
+    ):
+        assert wrong != sound
+        kept.write_bytes(wrong)
+        answer = ask(b, dataset=str(tmp_path / "two"), where="true")
+        assert not answer.exact
+        assert "kept.json is damaged" in answer.incomplete[0].reason
+        with pytest.raises(DamagedError):
+            prune(b, TENANT, Policy(replaced_days=0), by="ann")  # what is not known may need what would go
+    kept.write_bytes(sound)
+    assert told(ask(b, dataset=str(tmp_path / "two"), where="true")) == told(ask(a, dataset=str(tmp_path / "two"), where="true"))
+
+
+def test_the_journal_is_read_on_from_where_this_home_was_and_odd_entries_harm_nothing(service: Opened, faulty, tmp_path: Path) -> None:
+    endpoint, way = faulty
+    a = service("a")
+    copy(a, tmp_path / "raw.csv", tmp_path / "one", 1, [["a", 1]])
+    for odd in ("9999999999999-0", "x", f"{9_999_999_999_999}-{UUID(int=1)}", f"1-{UUID(int=2)}"):
+        a.archive._place.put(f"{TENANT}/journal/{odd}", b"")
+    assert ask(service("b"), dataset=str(tmp_path / "one"), where="true").exact
+    copy(a, tmp_path / "one", tmp_path / "two", 2)
+    b = service("b", endpoint=endpoint)  # another process of the same home
+    assert told(ask(b, dataset=str(tmp_path / "two"), where="true")) == told(ask(a, dataset=str(tmp_path / "two"), where="true"))
+    assert not any(f"/{a.catalog.captures(TENANT)[0].capture}/kept.json" in line for line in way.seen)  # that was known
