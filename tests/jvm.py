@@ -9,6 +9,9 @@ executors are told here.
 from __future__ import annotations
 
 import os
+import sys
+
+from pyspark import SparkContext
 
 PATIENTLY = 120_000  # milliseconds in which Spark is to deliver its events, on whatever machine
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC", "-XX:-UsePerfData")
@@ -21,3 +24,23 @@ def submit(options: str = "") -> str:
     executors = f"{driver} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()
     java = f"--driver-java-options '{driver}' --conf 'spark.executor.extraJavaOptions={executors}'"
     return f"--driver-memory 1g {java} {_SPARK} {options} pyspark-shell"
+
+
+def start_with(options: str = "") -> None:
+    """Let the next session of this process start in a JVM with these options of spark-submit.
+
+    A process has one JVM, which lives on when its session ends and goes on with the options that it was started with. One that was
+    started with others is ended.
+    """
+    wanted = submit(options)
+    gateway = SparkContext._gateway
+    if gateway is not None and os.environ.get("PYSPARK_SUBMIT_ARGS") != wanted:
+        if SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+        gateway.shutdown()
+        gateway._gateway_client.is_connected = False  # objects of it that are collected later have nobody to tell
+        gateway.proc.stdin.close()  # the JVM ends when this pipe does
+        gateway.proc.wait(timeout=60)
+        SparkContext._gateway = SparkContext._jvm = None
+    os.environ["PYSPARK_SUBMIT_ARGS"] = wanted
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need what the tests have

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,15 +18,14 @@ from headwater.backend.shell import _base, _is_called
 from headwater.errors import InvalidQueryError, SourceChangedError, UnsupportedError
 from headwater.graph.associations import Source
 from headwater.graph.associations.parts import DatasetName, SourceFile
-from tests.jvm import submit
+from tests.jvm import start_with
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    start_with()
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")

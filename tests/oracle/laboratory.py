@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
-from tests.jvm import PATIENTLY, submit
+from tests.jvm import PATIENTLY, start_with
 
 TENANT = "default"
 Place = tuple[str, int]
@@ -92,8 +90,7 @@ def laboratory_in(folder: Path, *, budget: float, submitted: str = "", conf: Map
 
     `submitted` are options of spark-submit, `conf` settings of the session.
     """
-    os.environ["PYSPARK_SUBMIT_ARGS"] = submit(submitted)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    start_with(submitted)
     builder = SparkSession.builder.master("local[2]").appName("random").config("spark.ui.enabled", "false").config(map=dict(conf or {}))
     spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.crossJoin.enabled", "true").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +21,7 @@ from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.rdd_records.operators import Hooks
 from headwater.spark_listener.rdd_records.program import Program
 from headwater.spark_listener.rdd_records.saves import begin_save, end_save
-from tests.jvm import submit
+from tests.jvm import start_with
 from tests.oracle import rdd_programs
 from tests.oracle.rdd_programs import ROW_WISE, Step, Tags, joined, several, total
 
@@ -79,8 +77,7 @@ class RddLaboratory:
 @contextmanager
 def rdd_laboratory(folder: Path, master: str = "local[2]", **conf: str) -> Iterator[RddLaboratory]:
     """One with a context of its own."""
-    os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    start_with()
     cloudpickle.register_pickle_by_value(rdd_programs)
     settings = (
         SparkConf()

@@ -6,8 +6,6 @@ import asyncio
 import csv
 import io
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -27,7 +25,7 @@ from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TracedRecord, TraceRequest, trace
 from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
-from tests.jvm import PATIENTLY, submit
+from tests.jvm import PATIENTLY, start_with
 from tests.spark_listener.capture.lineage import Lineage, Written
 
 
@@ -121,8 +119,7 @@ def _id(path: str, row: int) -> Any:
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session of two threads; AQE and small shuffles as a test wishes."""
-    os.environ["PYSPARK_SUBMIT_ARGS"] = submit()
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need what the tests have
+    start_with()
     session = (
         SparkSession.builder.master("local[2]")
         .appName("capture")
