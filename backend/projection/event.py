@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from headwater.backend.projection.actors import ACTOR, state_actor
 from headwater.backend.projection.datasets import state_dataset
 from headwater.backend.projection.descriptions import state_facets, state_quality
 from headwater.backend.projection.facets import facet_properties, given, mapping, objects, required, text
@@ -102,8 +103,10 @@ def _run_state(kind: str | None, stamp: Stamp) -> tuple[dict[str, Any], dict[str
 
 def _state_job(statement: Statement, event: Mapping[str, Any], parent: Mapping[str, Any] | None = None) -> str:
     namespace, name = required(event.get("job"), "namespace", "$.job"), required(event["job"], "name", "$.job")
-    job = statement.describe(statement.job(namespace, name), facet_properties(event["job"].get("facets")))
-    state_facets(statement, job, mapping(event["job"].get("facets")))
+    facets = mapping(event["job"].get("facets"))
+    job = statement.describe(statement.job(namespace, name), facet_properties({key: each for key, each in facets.items() if key != ACTOR}))
+    state_facets(statement, job, facets)
+    state_actor(statement, job, facets.get(ACTOR))
     inner = _state_pipeline(statement, parent or {})
     outer = _state_pipeline(statement, mapping((parent or {}).get("root")))
     if inner:

@@ -21,7 +21,7 @@ from headwater.graph.associations.parts import Application, Boundary, Problem, R
 
 FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators of the third state their behaviour
 STATUSES = ("complete", "partial", "refused")
-KINDS = ("sink", "group", "window", "match", "semi", "rows", "check")
+KINDS = ("sink", "group", "window", "match", "semi", "rows", "check", "extent")
 _STATES_BEHAVIOURS = 3
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
 _NAMED = 20  # of what there is, in a refusal: a manifest may hold a million operators

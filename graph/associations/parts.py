@@ -135,6 +135,11 @@ class Boundary(Wire):
     compared: Expression | None = None
     by: str | None = None
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether its rows state their places; else they have those in which they come. A record may have several rows."""
+        return any(column.role == "place" for column in self.columns)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SinkColumn(Wire):

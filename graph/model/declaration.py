@@ -17,6 +17,8 @@ from headwater.graph.model.ids import kind_of, parse_id
 
 T = TypeVar("T")
 
+ACTOR_TYPE = "actorType"  # the property of a job that is an actor of a declared type
+
 DATA = frozenset({NodeKind.PLATFORM, NodeKind.DATASET, NodeKind.VERSION, NodeKind.PARTITION, NodeKind.COLUMN, NodeKind.DATA})
 ACTORS = frozenset({
     NodeKind.SYSTEM, NodeKind.PIPELINE, NodeKind.JOB, NodeKind.RUN, NodeKind.STAGE, NodeKind.TASK, NodeKind.OPERATOR, NodeKind.ACTOR,

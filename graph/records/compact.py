@@ -59,10 +59,26 @@ def compact(manifest: Manifest, segments: Sequence[Segment], folder: Path) -> li
         if boundary.recomputed is not None:
             continue  # nothing was written: traces find its rows again
         _sorted_parquet(boundary, by_boundary[boundary.boundary], files, folder, numbering)
+    if manifest.sink and any(boundary.boundary == manifest.sink.boundary and boundary.is_placed for boundary in manifest.boundaries):
+        files = _counted(folder / boundary_name(manifest.sink.boundary), files)
     write_durably(folder / FILES, files_text(files))
     keep_lists(manifest, files, folder)
     write_durably(folder / MANIFEST, manifest_text(manifest))
     return files
+
+
+def _counted(table: Path, files: Sequence[KeptFile]) -> list[KeptFile]:
+    """The files with the number of their records, of which each may have several rows in a sink whose rows state their places."""
+    counts = np.zeros(len(files), np.int64)
+    last = (-1, -1)
+    with pq.ParquetFile(table) as opened:
+        for batch in opened.iter_batches(columns=["file", "row"]):
+            file, row = (longs_of(pa.chunked_array([batch.column(name)])) for name in ("file", "row"))
+            if len(file):
+                new = np.concatenate(([(int(file[0]), int(row[0])) != last], (file[1:] != file[:-1]) | (row[1:] != row[:-1])))
+                counts += np.bincount(file[new], minlength=len(files))
+                last = int(file[-1]), int(row[-1])
+    return [replace(kept, rows=int(count)) for kept, count in zip(files, counts, strict=True)]
 
 
 def _sorted_parquet(boundary: Boundary, segments: Sequence[Segment], files: Sequence[KeptFile], folder: Path, numbering: Numbering) -> None:

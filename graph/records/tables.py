@@ -1,6 +1,7 @@
 """What the segments of a boundary say, as Arrow batches in the shape that is kept.
 
-    sink     file, row, r0 …                       `file` is an index into the files that the capture wrote, by path
+    sink     file, row, r0 …, length               `file` is an index into the files that the capture wrote, by path; `length` in bytes,
+                                                    where records are ranges of bytes, and `row` their offset
     group    key, r0 …, branch7 …
     window   ref, begin, size, r0 …, end0, size0 …, peers, total, partition3
                                                     `ref` names the row; its partition is the rows begin … begin + size − 1, of which
@@ -8,6 +9,7 @@
     match    key, r0 …, v0 …, nulls
     semi     ref, key, r0 …, v0 …, nulls
     rows     ref, r0 …
+    extent   ref, length                            of a scan of ranges of bytes
     check    key, checked                           only hashes that two keys of an aggregate have
     check    key, r0 …, checked, v0 …, nulls        of groups that are found again: all
 
@@ -33,7 +35,7 @@ import pyarrow as pa
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import Boundary
 from headwater.graph.associations.parts import WrittenFile
-from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
+from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS, POSITION_MASK
 from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import Longs, arrow_of, decode, decode_parts
 from headwater.graph.records.layout import KeptFile
@@ -47,8 +49,11 @@ _OWN = {
     "semi": ["ref", "key"],
     "rows": ["ref"],
     "check": ["key"],
+    "extent": ["ref"],
 }
 _ABOUT = frozenset({"branch", "partition"})
+_OWN_NAMES = frozenset({"key", "nulls", "total", "place", "length"})
+_LONGEST = POSITION_MASK  # bytes of a range; a file is no longer
 
 
 def ref_name(index: int) -> str:
@@ -69,13 +74,13 @@ def about_name(role: str, operator: int | None) -> str:
 def schema_of(boundary: Boundary) -> pa.Schema:
     """Names and types of the kept table."""
     references = [ref_name(index) for index, _ in enumerate(c for c in boundary.columns if c.role == "ref")]
-    others = [name for name, column in zip(_roles(boundary), boundary.columns, strict=True) if column.role not in {"key", "ref"}]
+    others = [name for name, column in zip(_roles(boundary), boundary.columns, strict=True) if column.role not in {"key", "ref", "place"}]
     return pa.schema([(name, pa.int64()) for name in [*_OWN[boundary.kind], *references, *others]])
 
 
 def order_of(boundary: Boundary) -> list[str]:
     """The columns by which the kept table is sorted."""
-    if boundary.kind in {"window", "semi", "rows"}:
+    if boundary.kind in {"window", "semi", "rows", "extent"}:
         return ["ref"]
     names: list[str] = schema_of(boundary).names
     return names
@@ -168,7 +173,7 @@ def _roles(boundary: Boundary) -> list[str]:
         elif column.role in _ABOUT:
             names.append(about_name(column.role, column.operator))
         else:
-            names.append(column.role if column.role in {"key", "nulls", "total"} else _frame_name(column.role, column.frame))
+            names.append(column.role if column.role in _OWN_NAMES else _frame_name(column.role, column.frame))
     return names
 
 
@@ -187,7 +192,9 @@ def _frame_name(role: str, frame: int | None) -> str:
 
 def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files: dict[str, int]) -> dict[str, Longs]:
     if boundary.kind == "sink":
-        return _placed(segment, files)
+        return _placed(segment, files, columns)
+    if boundary.kind == "extent":
+        return {"ref": _checked_places(segment, columns, POSITION_MASK | ORDINAL_MASK << POSITION_BITS)}
     if boundary.kind == "window":
         return _partitioned(segment, columns["key"], columns.get("peers"))
     if boundary.kind in {"semi", "rows"}:
@@ -195,21 +202,39 @@ def _own(boundary: Boundary, segment: Segment, columns: dict[str, Longs], files:
     return {}
 
 
-def _placed(segment: Segment, files: dict[str, int]) -> dict[str, Longs]:
-    """File and row of each record, from the runs of the footer."""
+def _checked_places(segment: Segment, columns: dict[str, Longs], most: int) -> Longs:
+    """The places that a segment states, which came from a stranger's program.
+
+    Raises:
+        InvalidCaptureError: it states none, or one that cannot be.
+    """
+    for name, greatest in (("place", most), ("length", _LONGEST)):
+        column = columns.get(name)
+        if column is None and name == "place":
+            raise InvalidCaptureError(f"Segment {segment.name} has no column of places.", field=segment.name)
+        if column is not None and len(column) and not (int(column.min()) >= 0 and int(column.max()) <= greatest):
+            raise InvalidCaptureError(f"Segment {segment.name} has a {name} below 0 or above {greatest}.", field=segment.name)
+    return columns["place"]
+
+
+def _placed(segment: Segment, files: dict[str, int], columns: dict[str, Longs]) -> dict[str, Longs]:
+    """File and row of each record, from the runs of the footer; the row as it is stated, where it is."""
     footer = segment.footer
     counts = np.array([count for _, count in footer.runs], np.int64)
     local = np.array([file for file, _ in footer.runs], np.int64)
     if int(counts.sum()) != footer.rows:
         raise InvalidCaptureError(f"Segment {segment.name} has {footer.rows} rows; its runs place {int(counts.sum())}.", field=segment.name)
+    index = np.array([files[uri_of(file.path)] for file in footer.files] or [0], np.int64)
+    written = np.repeat(index[local] if len(local) else local, counts)
+    if "place" in columns:
+        return {"file": written, "row": _checked_places(segment, columns, POSITION_MASK)}
     begin = np.zeros(len(counts), np.int64)  # the position in its file at which a run begins
     for file in np.unique(local):
         of_file = local == file
         begin[of_file] = np.concatenate(([0], np.cumsum(counts[of_file])[:-1]))
     ends = np.cumsum(counts)
     rows = np.arange(footer.rows, dtype=np.int64) - np.repeat(ends - counts, counts) + np.repeat(begin, counts)
-    index = np.array([files[uri_of(file.path)] for file in footer.files] or [0], np.int64)
-    return {"file": np.repeat(index[local] if len(local) else local, counts), "row": rows}
+    return {"file": written, "row": rows}
 
 
 def _partitioned(segment: Segment, key: Longs, rank: Longs | None) -> dict[str, Longs]:

@@ -6,8 +6,8 @@
                                   predicate for those that are meant, with the functions that a predicate may use;
                                   datasets for the files of one, versions for those that it had; pairs for which record came from which
     what stays between traces     tracer, session
-    from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way); lift where only
-                                  datasets are known
+    from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way); overlaps of
+                                  records that name places; lift where only datasets are known
     a captured plan               plan
     within one capture            step/: backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
                                   collisions (keys of one hash); choose and order for the rows that a function took; values that references
@@ -16,8 +16,8 @@
                                   relation (joins below) and whole (all of a scan); keep keeps them while their source is
                                   there, or before anyone asks where large says so
     files                         files/: reader, shapes; formats/, what depends on a format: base, parquet, delta, orc, avro (avroblocks),
-                                  csv (dialect, multiline), json (objects), text, local; loaded for those that a library reads; lined,
-                                  lines, unpacked (compressed) and textvalues for those of lines; places and
+                                  csv (dialect, multiline), json (objects), text, local, located; loaded for those that a library reads;
+                                  lined, lines, unpacked (compressed) and textvalues for those of lines; places and
                                   scanned for the records that references stand for; footers of Parquet, and excerpts of its large
                                   columns, by pages, parquetfile and thrift; deltalog and deletions for what a table of Delta holds now
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables

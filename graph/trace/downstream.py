@@ -28,6 +28,7 @@ from headwater.graph.trace.links import (
     unread,
     writers,
 )
+from headwater.graph.trace.overlaps import as_read, counts_bytes
 from headwater.graph.trace.session import Capture, Session, mapped
 from headwater.graph.trace.step.forward import Forward
 
@@ -114,8 +115,9 @@ class Downstream:
     def _references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
         """What a scan calls these records: a table `origin, ref`."""
         session, source = self._session, capture.source(scan.source)
-        followed = self._followed(capture, scan, files)
-        otherwise = [number for number in followed if not numbered_alike(session.files[number].shape, source)]
+        table, ranged = self._by_ranges(capture, source, table, files)
+        followed = [*self._followed(capture, scan, files - ranged), *sorted(ranged)]
+        otherwise = [number for number in followed if number not in ranged and not numbered_alike(session.files[number].shape, source)]
         if otherwise:
             kept = f"(SELECT origin, file, row FROM {table} WHERE file NOT IN ({', '.join(map(str, otherwise))}))"
             parts = [kept, *self._renumbered(capture, source, table, otherwise)]
@@ -131,6 +133,22 @@ class Downstream:
             f"SELECT DISTINCT t.origin, (m.ordinal::BIGINT << 40) | (t.row - m.low) AS ref FROM {table} t "
             f"JOIN (VALUES {values}) m(file, ordinal, low, high) ON m.file = t.file AND t.row >= m.low AND t.row < m.high"
         )
+
+    def _by_ranges(self, capture: Capture, source: Source, table: str, files: set[int]) -> tuple[str, set[int]]:
+        """The table, its records of files in which one side counts ranges of bytes by the reader's numbers; and these files."""
+        met = [self._session.files[number] for number in sorted(files)]
+        ranged = [file for file in met if counts_bytes(file, source) and capture.files_of(source).of(file.block)]
+        if not ranged:
+            return table, set()
+        listed = ", ".join(str(file.number) for file in ranged)
+        parts = [f"(SELECT origin, file, row FROM {table} WHERE file NOT IN ({listed}))"]
+        for file in ranged:
+            found = as_read(self._session, table, file, capture, source)
+            if found is None:
+                say_counted_otherwise(self._session, file, capture.id)
+            else:
+                parts.append(found)
+        return self._session.united(parts, ["origin", "file", "row"]), {file.number for file in ranged}
 
     def _renumbered(self, capture: Capture, source: Source, table: str, files: Sequence[int]) -> Iterator[str]:
         """The records of files that the reader numbers otherwise, by its numbers; where those are not known it is said."""

@@ -187,7 +187,12 @@ def _unseen(session: Session, files: Sequence[KnownFile], request: TraceRequest,
     """The records that the request names, without a look at their files; a number beyond those that a run wrote is refused."""
     places = sorted(set(places_of(files, request.rows)))
     written = session.store.catalog.writers(session.tenant, [file.block for file in files])
-    rows = {entry.block: entry.rows for capture in set(written.values()) for entry in session.capture(capture).files}
+    rows = {
+        entry.block: entry.rows
+        for capture in map(session.capture, set(written.values()))
+        if capture.plan.sink is not None and not capture.plan.sink.is_placed
+        for entry in capture.files
+    }
     check_rows(session, places, {file.number: rows[file.block] for file in files if file.block in rows})
     for file in files:
         session.say(file.block.path, file.problem or "it was not read", "unreadable")

@@ -101,6 +101,10 @@ class KnownFile:
         stored = self._file[1]
         return isinstance(stored, RemoteFile) and stored.is_pinned
 
+    def readable_as(self, shape: Shape) -> ReadFile:
+        """What the reader needs to read its records in another shape. Raises as `readable` does."""
+        return replace(self, shape=shape, partition=partition_values(self.block.path, shape, {})).readable()
+
     def readable(self) -> ReadFile:
         """What the reader needs.
 

@@ -27,7 +27,8 @@ from headwater.graph.trace.links import (
     say_overwritten,
     writers,
 )
-from headwater.graph.trace.session import Capture, Session, places_among
+from headwater.graph.trace.overlaps import by_writers, is_shared
+from headwater.graph.trace.session import Capture, KnownFile, Session, places_among
 from headwater.graph.trace.step.backward import Backward
 
 _PLACED = ["origin", "file", "row"]
@@ -142,7 +143,12 @@ class Upstream:
         if here:
             self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
         onward = [session.files[number] for number in numbers if number not in here]
-        found = self._followed(writers(session, onward), reader, source)
+        wrote = writers(session, onward)
+        shared = [file for file in onward if is_shared(session, file, wrote.get(file.number), source)]
+        for file in shared:
+            self._sort_shared(table, file, names, reader, source)
+        onward = [file for file in onward if file not in shared]
+        found = self._followed({file.number: wrote[file.number] for file in onward if file.number in wrote}, reader, source)
         if pruned := session.pruned(set(found.values())):
             found = {number: writer for number, writer in found.items() if writer not in pruned}
         by_writer: dict[str, set[int]] = {}
@@ -157,6 +163,20 @@ class Upstream:
             self.ends.append(self._only(table, ends, not vague and len(ends) == len(numbers)))
             for number in ends if reader else ():
                 say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
+
+    def _sort_shared(
+        self, table: str, file: KnownFile, names: Callable[[Capture], Names], reader: Capture | None, source: Source | None
+    ) -> None:
+        """Hand on the records of a file that several captures may have written."""
+        parts = by_writers(self._session, table, file, reader, source)
+        for writer, records in parts.by_writer:
+            needed = names(self._session.capture(writer)) if self._witness else None
+            self._waiting.setdefault((writer, needed), []).append(records)
+        if self._session.count(parts.rest):
+            self.end_files.add(file.number)
+            self.ends.append(parts.rest)
+            if reader and not parts.by_writer:
+                say_overwritten(self._session, file, reader)
 
     def _followed(self, found: dict[int, str], reader: Capture | None, source: Source | None) -> dict[int, str]:
         """Those writers whose n-th record of the file is the reader's n-th."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from headwater.errors import InvalidInputError
+from headwater.spark_listener.lineage.facets import ACTOR
 from headwater.spark_listener.spool import Item, SpoolFolder, applications
 
 _log = logging.getLogger("headwater.delivery")
@@ -99,6 +100,8 @@ def _abort(start: Mapping[str, Any], at: str, damaged: int) -> dict[str, Any]:
     }
     if isinstance(facets.get("headwater_capture"), dict):
         lost = [{"operator": None, "reason": f"{damaged} line(s) of the spool's log were damaged", "kind": "missing"}] if damaged else []
+        if ACTOR in (event["job"].get("facets") or {}):
+            lost.append({"operator": None, "reason": "what it had recorded since its last commit is rolled back", "kind": "missing"})
         ledger = facets["headwater_capture"]
         facets["headwater_capture"] = {**ledger, "status": "partial", "problems": [*ledger.get("problems", []), *lost]}
     return event

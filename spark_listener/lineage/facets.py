@@ -19,6 +19,7 @@ INVOCATION = "headwater_invocation"
 STAGES = "headwater_stages"
 FIELD_ACCESS = "headwater_fieldAccess"
 OPERATION = "headwater_operation"
+ACTOR = "headwater_actor"
 
 Facet = dict[str, Any]
 
@@ -50,6 +51,7 @@ SCHEMAS: Mapping[str, str] = {
     STAGES: "urn:headwater:facet:stages:1",
     FIELD_ACCESS: "urn:headwater:facet:field-access:1",
     OPERATION: "urn:headwater:facet:operation:1",
+    ACTOR: "urn:headwater:facet:actor:1",
 }
 
 

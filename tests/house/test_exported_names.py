@@ -28,7 +28,8 @@ def test_an_unknown_name_says_what_there_is():
 
 def test_every_list_of_names_is_true(root: Path):
     wrong = []
-    for path in sorted(path for folder in ("backend", "graph", "graphql", "spark_listener") for path in (root / folder).rglob("*.py")):
+    folders = ("backend", "capture", "graph", "graphql", "spark_listener")
+    for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
         name = ".".join(("headwater", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
         if name.endswith("__main__"):
             continue

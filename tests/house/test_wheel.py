@@ -14,7 +14,7 @@ import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.xdist_group("wheel")]
 
-FOLDERS = ("backend", "graph", "graphql", "spark_listener")
+FOLDERS = ("backend", "capture", "graph", "graphql", "spark_listener")
 
 # What a bare install must never load: the server's dependencies, and Spark, which is the user's. (pydantic comes with openlineage-python.)
 HEAVY = {"duckdb", "fastapi", "neo4j", "numpy", "pandas", "pyspark", "starlette", "strawberry", "structlog", "uvicorn"}
@@ -146,7 +146,7 @@ def test_the_built_page_and_the_examples_travel_with_it(root: Path, wheel: Path)
 
 
 def test_the_bare_install_imports_what_runs_in_a_job_and_nothing_heavy(bare: Environment):
-    found = bare.imports("headwater.errors", "headwater.spark_listener", "headwater.graph.associations")
+    found = bare.imports("headwater.errors", "headwater.capture", "headwater.spark_listener", "headwater.graph.associations")
     assert found["failures"] == {}
     assert "headwater.spark_listener" in found["seen"]
     assert sorted(HEAVY.intersection(found["loaded"])) == []

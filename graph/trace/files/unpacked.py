@@ -23,6 +23,12 @@ _STEP = 1 << 24
 _OTHERS = frozenset({".lz4", ".xz", ".zip"})
 
 
+def is_packed(name: str) -> bool:
+    """Whether a file of this name is compressed."""
+    suffix = PurePath(name).suffix
+    return suffix in _CODECS or suffix in _OTHERS
+
+
 def unpacked(stored: StoredFile, most: int = _MOST) -> mmap | bytes:
     """The content of a file, unpacked where its suffix says so. `most` is a bound in bytes, of what is unpacked.
 

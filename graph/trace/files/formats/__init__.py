@@ -15,12 +15,15 @@ __all__ = ["Format", "format_of"]
 
 _MODULES = {
     "avro": "avro:Avro",
+    "bytes": "located:Ranges",
     "csv": "csv:Csv",
     "delta": "delta:Delta",
     "json": "json:JsonLines",
     "local": "local:Local",
     "orc": "orc:Orc",
     "parquet": "parquet:Parquet",
+    "stream": "located:Keyed",
+    "table": "located:Keyed",
     "text": "text:Text",
 }
 

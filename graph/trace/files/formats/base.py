@@ -39,6 +39,8 @@ class Format:
     counts_from_file = False  # a reference counts records from the beginning of the file; else from the beginning of its split
     names_columns = False  # a file names its own columns; else they are the schema's, by place
     in_files = True  # there is a file, which may change
+    counts_bytes = False  # records are ranges of bytes, which others may take otherwise
+    shares_files = False  # several captures may have written records of one file as it is
     spark_gives_places = False  # Spark's reader gives the number of each row in its file
 
     def __init__(self, name: str) -> None:
@@ -84,6 +86,14 @@ class Format:
 
     def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
         """The line, from 1, of each record; None where records are no lines. Raises as `first_of_split` does."""
+        del reader, file, shape
+        return None
+
+    def byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+        """The first byte of each record, and that behind its last, with its end of line; None where records are no lines.
+
+        Raises as `first_of_split` does.
+        """
         del reader, file, shape
         return None
 

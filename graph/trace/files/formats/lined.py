@@ -21,6 +21,7 @@ from headwater.graph.trace.files.lines import LineRules
 from headwater.graph.trace.files.reader import FILE, LINE, NO_ROWS, ROW, Reader, ReadFile, Wanted, extra, places
 from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.files.textvalues import certain, typed
+from headwater.graph.trace.files.unpacked import is_packed
 
 _OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
 _numbers = count()
@@ -108,6 +109,13 @@ class LineFormat(Format):
 
     def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
         return reader.lines(file, self.rules(dict(shape.options))).numbers
+
+    def byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+        if is_packed(file.stored.name):
+            raise UnsupportedError(f"{file.stored.name} is compressed: its bytes are not those of its lines.")
+        lines = reader.lines(file, self.rules(dict(shape.options)))
+        behind = np.append(lines.begins[1:], len(lines.data))
+        return lines.begins, np.minimum(lines.ends + 2, behind)  # an end of line has two bytes at most; blank lines follow some
 
     def own_forms(self, options: Mapping[str, Any]) -> Sequence[str]:
         return sorted(_OWN_FORMS & {name.lower() for name in options})

@@ -29,6 +29,9 @@ class Text(LineFormat):
     def line_numbers(self, reader: Reader, file: ReadFile, shape: Shape) -> Longs | None:
         return None if _of_files(dict(shape.options)) else super().line_numbers(reader, file, shape)
 
+    def byte_ranges(self, reader: Reader, file: ReadFile, shape: Shape) -> tuple[Longs, Longs] | None:
+        return None if _of_files(dict(shape.options)) else super().byte_ranges(reader, file, shape)
+
     def query(
         self,
         reader: Reader,

@@ -1,0 +1,85 @@
+"""The facet `headwater_actor` of a job → graph: what an actor is, the types that were declared, what contains it, and whom it feeds.
+
+It comes from a stranger's program, with the event. So it states no more than a bounded number of types, containers of this job, and links
+that begin or end at it; what breaks its form is refused with the event. What it brings against the rules of containment is for
+`headwater store check`, as of all events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.backend.projection.statement import Statement
+from headwater.errors import InvalidEventError, InvalidInputError
+from headwater.graph.model import EdgeKind, NodeKind, kind_of, node_id, parse_id
+from headwater.graph.model.declaration import ACTOR_TYPE, Declaration
+
+ACTOR = "headwater_actor"
+_MOST = 1_000
+_LONGEST_TYPE = 100
+_ACTOR_PARTS = 2  # of an id: type and name
+_PATH = f"$.job.facets.{ACTOR}"
+
+
+def state_actor(statement: Statement, job: str, facet: Mapping[str, Any] | None) -> None:
+    """State what an actor's job says of it.
+
+    Raises:
+        InvalidEventError: the facet has not its form.
+    """
+    if facet is None:
+        return
+    statement.describe(job, {ACTOR_TYPE: _type_name(facet.get("type"))})
+    try:
+        declared = Declaration.from_json({"declared": "-", "types": _list(facet, "types")}).types
+    except InvalidInputError as error:
+        raise InvalidEventError(error.message, field=_PATH + (error.field or "$").removeprefix("$"), hint=error.hint) from error
+    for each in declared:
+        about = {"axis": each.axis.value, "within": list(each.within), "holds": list(each.holds), "after": list(each.after)}
+        statement.describe(node_id(NodeKind.TYPE, each.name), about, name=each.name)
+    for path, container, child in _pairs(facet, "containment"):
+        if kind_of(container) is not NodeKind.ACTOR or (child != job and kind_of(child) is not NodeKind.ACTOR):
+            raise _refused(path, "is no containment of this job", "Name actors of declared types that contain the job, or each other.")
+        for node in {container, child} - {job}:
+            statement.describe(node, {}, name=":".join(parse_id(node)[1][1:]))
+        statement.contain(container, child)
+    for path, source, destination in _pairs(facet, "links"):
+        if job not in (source, destination):
+            raise _refused(path, "is no link of this job", "One of its ends is the job of the event.")
+        statement.link(source, destination, EdgeKind.LINKS, {"by": job})
+
+
+def _type_name(value: Any) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_TYPE:
+        raise _refused(f"{_PATH}.type", f"is {str(value)[:80]!r}", f"It is a name of 1 to {_LONGEST_TYPE} characters.")
+    return value
+
+
+def _list(facet: Mapping[str, Any], name: str) -> list[Any]:
+    found = facet.get(name) or []
+    if not isinstance(found, list) or len(found) > _MOST:
+        raise _refused(f"{_PATH}.{name}", f"is no list of at most {_MOST:,}", "Write it as [[…, …], …].")
+    return found
+
+
+def _pairs(facet: Mapping[str, Any], name: str) -> list[tuple[str, str, str]]:
+    """Pairs of jobs and actors, each with its path."""
+    found = []
+    for index, pair in enumerate(_list(facet, name)):
+        path = f"{_PATH}.{name}[{index}]"
+        if not isinstance(pair, list) or [type(each) for each in pair] != [str, str]:
+            raise _refused(path, "is no pair of ids", 'Write it as ["actor:stage:one", "job:default:two"].')
+        for each in pair:
+            try:
+                kind, parts = parse_id(each)
+            except InvalidInputError as error:
+                raise InvalidEventError(error.message, field=path, hint=error.hint) from error
+            if kind not in {NodeKind.ACTOR, NodeKind.JOB} or len(parts) < _ACTOR_PARTS:
+                raise _refused(path, "has a node of another kind", "Name jobs, and actors of declared types.")
+        found.append((path, pair[0], pair[1]))
+    return found
+
+
+def _refused(path: str, what: str, hint: str) -> InvalidEventError:
+    return InvalidEventError(f"{path} {what}.", field=path, hint=hint)

@@ -1,0 +1,140 @@
+"""An actor: what records which outputs it made of which inputs.
+
+For one thread of a program. What it records counts when it commits, whole or not at all. Each call that records says whether the record
+is to be left out: never, but in a replay that leaves records out.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from headwater.capture.associations import BATCH, Associations
+from headwater.spark_listener.lineage.events import now
+from headwater.spark_listener.lineage.parents import RunName, new_run_id
+
+if TYPE_CHECKING:
+    from headwater.capture.session import Session
+
+_log = logging.getLogger("headwater.capture")
+
+
+class Actor:
+    """Made by `Session.register`. References come from data of the same session."""
+
+    def __init__(self, session: Session, name: str, type_: str, parents: tuple[Actor, ...], *, limit: int) -> None:
+        self.name = name
+        self.type = type_
+        self.parents = parents
+        self.links: list[Actor] = []  # those that it feeds, as was declared
+        self.captures = 0
+        self.problems: list[dict[str, Any]] = []
+        self.written: set[int] = set()  # containers that it committed associations of, as outputs; `read` as inputs
+        self.read: set[int] = set()
+        self.began = self.since = ""
+        self._session = session
+        self._pairs = Associations(limit)
+        self._before: dict[Any, array[int]] = {}  # by tag: inputs since the last reset
+        self._left_out = session.left_out
+        self._start()
+
+    def capture(self, input: int, output: int) -> bool:  # noqa: A002 - the words of the paper
+        """`output` was made of `input` (and of what other calls say). Returns whether a replay leaves the record out."""
+        pairs = self._pairs
+        pairs.inputs.append(input)
+        pairs.outputs.append(output)
+        if len(pairs.inputs) >= BATCH:
+            pairs.spill()
+        return bool(self._left_out) and input in self._left_out
+
+    def capture_all(self, inputs: Iterable[int], output: int) -> bool:
+        """`output` was made of all `inputs`. Returns whether a replay leaves one of them out."""
+        return any([self.capture(each, output) for each in inputs])  # noqa: C419 - each is to be recorded
+
+    def add_input(self, input: int, tag: Any = None) -> bool:  # noqa: A002
+        """An input was taken: it has a part in every output of the same tag that is added before the next reset of the tag."""
+        before = self._before.get(tag)
+        if before is None:
+            before = self._before[tag] = array("q")
+        before.append(input)
+        return bool(self._left_out) and input in self._left_out
+
+    def add_output(self, output: int, tag: Any = None) -> bool:
+        """An output was made of the inputs of the same tag that were added before it (what happened before it may have had a part)."""
+        before = self._before.get(tag)
+        if before is None:
+            return False
+        pairs = self._pairs
+        pairs.inputs.extend(before)
+        pairs.outputs.extend(array("q", [output]) * len(before))
+        if len(pairs.inputs) >= BATCH:
+            pairs.spill()
+        return bool(self._left_out) and not self._left_out.isdisjoint(before)
+
+    def reset(self, tag: Any = None) -> None:
+        """What is added from here on has nothing to do with the inputs of the tag so far."""
+        self._before.pop(tag, None)
+
+    def flow_link(self, other: Actor) -> None:
+        """Declare that this actor feeds another."""
+        self.links.append(other)
+        self._session.note(self)
+
+    def fail(self, input: int) -> None:  # noqa: A002
+        """Processing of an input failed: what was recorded of it is taken back. It may be captured again."""
+        self._pairs.fail(input)
+        for before in self._before.values():
+            while input in before:
+                before.remove(input)
+
+    @property
+    def waiting(self) -> int:
+        """How many associations wait for a commit."""
+        return len(self._pairs)
+
+    def commit(self) -> int:
+        """Make count what was recorded since the last commit; how many associations that is. Commit files when they are written whole.
+
+        It never raises for a fault of ours: what could not be kept is said in the run's ledger.
+        """
+        pairs = self._pairs
+        count = 0
+        try:
+            count = self._session.keep(self, pairs)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the program goes on
+            _log.warning("What %s captured could not be kept: %r", self.name, error)
+            self.problem(f"{len(pairs)} association(s) could not be kept: {error!r}", "missing")
+        pairs.clear()
+        self.since = now()
+        return count
+
+    def restart(self) -> None:
+        """The actor begins again, as a new run: what it recorded since its last commit is rolled back, and the run that ended says so."""
+        self.roll_back("the actor was restarted")
+        self._session.ended(self, "ABORT", None)
+        self._start()
+
+    def roll_back(self, why: str) -> None:
+        """Forget what was recorded since the last commit, and say so."""
+        if len(self._pairs) or self._before:
+            self.problem(f"{why}: {len(self._pairs)} association(s) that were not committed are rolled back", "missing")
+        self._pairs.clear()
+        self._before.clear()
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        self._pairs.close()
+
+    def problem(self, reason: str, kind: str) -> None:
+        """Something that the run's ledger must say."""
+        self.problems.append({"operator": self.name, "reason": reason, "kind": kind})
+
+    def _start(self) -> None:
+        self.run = RunName(self._session.namespace, self._session.job_of(self.name), new_run_id())
+        self.captures = 0
+        self.problems = []
+        self.written, self.read = set(), set()
+        self.began = self.since = now()
+        self._session.began(self)

@@ -1,0 +1,98 @@
+"""The associations of one actor until it commits: pairs of references, in memory, and beyond a bound in a file that has no name.
+
+For the actor, which appends to the two arrays itself: that is the only thing that happens for every record. Failed inputs take back what
+was recorded of them before.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH = 1 << 16  # pairs, as a block of a segment
+_IN_MEMORY = 64 << 20  # bytes
+_PAIR = 16  # bytes
+
+
+class Associations:
+    """`inputs[n]` and `outputs[n]` are a pair. `limit` bounds the bytes of those that wait; `dropped` counts what came then."""
+
+    def __init__(self, limit: int) -> None:
+        self.inputs: array[int] = array("q")
+        self.outputs: array[int] = array("q")
+        self.dropped = 0
+        self._limit = limit
+        self._count = 0
+        self._failed: dict[int, int] = {}
+        self._file: SpooledTemporaryFile[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="headwater-")  # noqa: SIM115 - closed by `clear`
+
+    def __len__(self) -> int:
+        return self._count + len(self.inputs)
+
+    def fail(self, reference: int) -> None:
+        """Take back all pairs of an input that were recorded so far."""
+        self._failed[reference] = len(self)
+
+    @property
+    def failed(self) -> int:
+        """How many inputs failed."""
+        return len(self._failed)
+
+    def spill(self) -> None:
+        """Move the arrays out of the way. What does not fit, or cannot be written, is counted."""
+        count = len(self.inputs)
+        if (self._count + count) * _PAIR > self._limit:
+            self.dropped += count
+        else:
+            try:
+                self._file.write(len(self.inputs).to_bytes(8, "little") + self.inputs.tobytes() + self.outputs.tobytes())
+                self._count += count
+            except OSError:  # the disk is full: what is lost is said, and the program goes on
+                self.dropped += count
+        del self.inputs[:], self.outputs[:]
+
+    def batches(self) -> Iterator[tuple[pa.Array, pa.Array]]:
+        """All pairs, in order and without those that failed; may be called again."""
+        import pyarrow as pa
+
+        if self.inputs:
+            self.spill()
+        self._file.seek(0)
+        done = 0
+        while done < self._count:
+            count = int.from_bytes(self._file.read(8), "little")
+            pair = [pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(self._file.read(count * 8))]) for _ in range(2)]
+            yield self._without_failed(pair[0], pair[1], done)
+            done += count
+        self._file.seek(0, 2)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        del self.inputs[:], self.outputs[:]
+        self._count = self.dropped = 0
+        self._failed.clear()
+        self._file.seek(0)
+        self._file.truncate()
+
+    def close(self) -> None:
+        """Give up what waits."""
+        self.clear()
+        self._file.close()
+
+    def _without_failed(self, inputs: pa.Array, outputs: pa.Array, first: int) -> tuple[pa.Array, pa.Array]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not self._failed:
+            return inputs, outputs
+        suspects = pc.indices_nonzero(pc.is_in(inputs, value_set=pa.array(list(self._failed), pa.int64()))).to_pylist()
+        gone = {place for place in suspects if first + place < self._failed[inputs[place].as_py()]}
+        if not gone:
+            return inputs, outputs
+        kept = pa.array([place not in gone for place in range(len(inputs))])
+        return inputs.filter(kept), outputs.filter(kept)

@@ -1,0 +1,184 @@
+"""Data with places, as a program names it: rows of a file, ranges of bytes, positions of a stream, keys of a table.
+
+For actors, which record references. A reference is one whole number: which container of the session, and the place in it. It means
+something within its session alone; what it stands for goes into the manifest. Making one must cost next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from headwater.errors import InvalidInputError
+from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
+from headwater.spark_listener.lineage.naming import dataset_name
+
+Stated = tuple[str, int, int]  # path, length in bytes, time of modification in milliseconds
+_MOST_NAME = 1_000  # characters of a name or key
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Container:
+    """A file, a stream, or what one key of a table stands for. `ordinal` is its number in the session."""
+
+    ordinal: int
+    path: str
+    local: Path | None = None  # of a file
+    version: int = 0  # of a table or stream
+
+    def stated(self) -> Stated:
+        """What links it with others: a file by its length and time, as it is now.
+
+        Raises:
+            OSError: the file cannot be looked at.
+        """
+        if self.local is None:
+            return self.path, 0, self.version * 1000
+        status = self.local.stat()
+        return self.path, status.st_size, status.st_mtime_ns // 1_000_000
+
+
+Number = Callable[["Data", str, "Path | None", int], Container]
+
+
+@dataclass(slots=True, eq=False)
+class Data:
+    """A dataset that actors read or write. `number` gives a new container its number in the session."""
+
+    namespace: str
+    name: str
+    path: str
+    format: str
+    number: Number
+    options: Mapping[str, str] = field(default_factory=dict)
+    columns: Sequence[tuple[str, str]] = ()
+    type: str | None = None  # a declared type of data
+
+    @property
+    def lengths(self) -> Mapping[int, int] | None:
+        """How long the range of each reference is; None where places are no ranges of bytes."""
+        return None
+
+    @property
+    def id(self) -> str:
+        """Its node in the graph."""
+        return f"dataset:{quote(self.namespace, safe='')}:{quote(self.name, safe='')}"
+
+
+class Rows(Data):
+    """The records of one file, by number from 0, as Spark counts them (without a header). `data[n]` refers to one."""
+
+    __slots__ = ("_base", "container")
+
+    def open(self, path: Path) -> Rows:
+        """Number the file."""
+        self.container = self.number(self, f"file:{path}", path, 0)
+        self._base = self.container.ordinal << POSITION_BITS
+        return self
+
+    def __getitem__(self, position: int) -> int:
+        if position >> POSITION_BITS:
+            raise beyond(position)
+        return self._base | position
+
+
+class Bytes(Rows):
+    """Ranges of bytes of one file. `data.at(offset, length)` refers to one."""
+
+    __slots__ = ("_lengths", "is_ambiguous")
+
+    def open(self, path: Path) -> Bytes:
+        """Number the file."""
+        Rows.open(self, path)
+        self._lengths: dict[int, int] = {}
+        self.is_ambiguous = False  # whether two ranges begin at the same byte
+        return self
+
+    def at(self, offset: int, length: int) -> int:
+        """A range. Of two that begin at the same byte the longer one is meant by both, and the run says that it is a superset."""
+        if offset >> POSITION_BITS or length >> POSITION_BITS:
+            raise beyond(offset if offset >> POSITION_BITS else length)
+        reference = self._base | offset
+        known = self._lengths.setdefault(reference, length)
+        if known != length:
+            self.is_ambiguous = True
+            self._lengths[reference] = max(known, length)
+        return reference
+
+    def __getitem__(self, position: int) -> int:
+        raise InvalidInputError(
+            f"Ranges of {self.name} need a length.", field="position", hint="Write data.at(offset, length); session.rows() has rows."
+        )
+
+    @property
+    def lengths(self) -> Mapping[int, int]:
+        return self._lengths
+
+
+class Stream(Data):
+    """An append-only stream. `data[position]` refers to a record of it."""
+
+    __slots__ = ("_base",)
+
+    def open(self) -> Stream:
+        """Number the stream."""
+        self._base = self.number(self, self.path, None, 0).ordinal << POSITION_BITS
+        return self
+
+    def __getitem__(self, position: int) -> int:
+        if position >> POSITION_BITS:
+            raise beyond(position)
+        return self._base | position
+
+
+class Table(Data):
+    """Rows of a table by key: whole numbers from 0, or texts. `version` tells states of the table apart, where its writer counts them."""
+
+    __slots__ = ("_base", "_keys", "version")
+
+    def open(self, version: int) -> Table:
+        """Number the table."""
+        self.version = version
+        self._keys: dict[str, int] = {}
+        self._base = self.number(self, self.path, None, version).ordinal << POSITION_BITS
+        return self
+
+    def __getitem__(self, key: int | str) -> int:
+        if isinstance(key, int):
+            if key >> POSITION_BITS:
+                raise beyond(key)
+            return self._base | key
+        reference = self._keys.get(key)
+        if reference is None:
+            container = self.number(self, f"{self.path}/{quote(checked_name(key, 'key'), safe='')}", None, self.version)
+            reference = self._keys[key] = container.ordinal << POSITION_BITS
+        return reference
+
+
+def beyond(position: Any) -> InvalidInputError:
+    """The error of a place that no reference can hold."""
+    return InvalidInputError(
+        f"{position} is no place.", field="position", hint=f"Places are whole numbers from 0 to {2**POSITION_BITS - 1}."
+    )
+
+
+def checked_name(name: str, what: str) -> str:
+    """A name that a person or program gave.
+
+    Raises:
+        InvalidInputError: it is empty, or too long.
+    """
+    if not 0 < len(name) <= _MOST_NAME:
+        raise InvalidInputError(f"{str(name)[:80]!r} is no {what}.", field=what, hint=f"It has 1 to {_MOST_NAME} characters.")
+    return name
+
+
+def named(path: str | Path) -> tuple[str, str]:
+    """Namespace and name of the dataset at a path."""
+    return dataset_name(str(path))
+
+
+MOST_CONTAINERS = ORDINAL_MASK

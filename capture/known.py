@@ -1,0 +1,171 @@
+"""The data that a session knows: each file, stream and key of a table once, by number, and what files were when they were read or written.
+
+For a session, whose users name data here, and whose commits say what it was. In a replay it knows which records are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from threading import RLock
+from typing import TypeVar
+from urllib.parse import quote
+
+from headwater.capture.data import MOST_CONTAINERS, Bytes, Container, Data, Rows, Stated, Stream, Table, checked_name, named
+from headwater.errors import InvalidInputError
+from headwater.graph.associations.references import POSITION_BITS
+from headwater.spark_listener.replay import ReplayOrder
+
+_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc", ".parquet": "parquet"}
+_MOST_VERSION = 1 << 40
+D = TypeVar("D", bound=Data)
+R = TypeVar("R", bound=Rows)
+
+
+class Known:
+    """See the module's docstring. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self.left_out: set[int] = set()  # references to the records that a replay leaves out
+        self._lock = RLock()
+        self._containers: list[tuple[Data, Container]] = []
+        self._seen: dict[int, Stated] = {}  # files as they were when they were named, or when an actor had written them
+        self._data: dict[tuple[str, ...], Data] = {}
+        self._order = ReplayOrder.from_environment()
+
+    def __getitem__(self, ordinal: int) -> tuple[Data, Container]:
+        return self._containers[ordinal]
+
+    def rows(
+        self,
+        path: str | Path,
+        format_: str | None,
+        options: Mapping[str, str],
+        columns: Sequence[tuple[str, str]],
+        dataset: str | Path | None,
+    ) -> Rows:
+        """The records of a file."""
+        kind = format_ or _FORMATS.get(Path(path).suffix.lower(), "text")
+        given = {name.lower(): _option(value) for name, value in options.items()}
+        if not columns and kind == "csv" and given.get("header", "").lower() == "true":
+            columns = _header(Path(path), given.get("sep", given.get("delimiter", ",")))
+        return self._file(Rows, path, kind, given, columns, dataset)
+
+    def bytes(self, path: str | Path, dataset: str | Path | None) -> Bytes:
+        """The ranges of bytes of a file."""
+        return self._file(Bytes, path, "bytes", {}, (), dataset)
+
+    def stream(self, name: str) -> Stream:
+        """A stream."""
+        return self._once(
+            ("stream", name),
+            Stream,
+            lambda: Stream("stream", checked_name(name, "name"), _path("stream", name), "stream", self.number).open(),
+        )
+
+    def table(self, name: str, version: int) -> Table:
+        """A table."""
+        if not 0 <= version < _MOST_VERSION:
+            raise InvalidInputError(f"{version} is no version.", field="version", hint="Count from 0.")
+
+        def make() -> Table:
+            return Table("table", checked_name(name, "name"), _path("table", name), "table", self.number).open(version)
+
+        return self._once(("table", name, str(version)), Table, make)
+
+    def number(self, data: Data, path: str, local: Path | None, version: int) -> Container:
+        """A number for a container.
+
+        Raises:
+            InvalidInputError: there are too many.
+        """
+        with self._lock:
+            ordinal = len(self._containers)
+            if ordinal > MOST_CONTAINERS:
+                raise InvalidInputError(
+                    f"A session has {MOST_CONTAINERS} files and keys at most.", field="key", hint="Begin another session."
+                )
+            container = Container(ordinal, path, local, version)
+            self._containers.append((data, container))
+            if local is not None and local.exists():
+                self._seen[ordinal] = container.stated()
+            if self._order is not None:
+                self.left_out |= {ordinal << POSITION_BITS | int(place) for place in self._order.exclude.get(path, ())}
+            return container
+
+    def stated(self, container: Container) -> Stated:
+        """What a container is said to have been."""
+        return self._seen[container.ordinal] if container.ordinal in self._seen else container.stated()
+
+    def look(self, written: Collection[int], read: Collection[int]) -> tuple[list[str], list[tuple[str, str]]]:
+        """See what files are at a commit: their paths, and what is to be said: reasons, each with its kind.
+
+        Files that were written are as they are now from here on; of those that were read a change is a problem.
+        """
+        paths: list[str] = []
+        said: list[tuple[str, str]] = []
+        for ordinal in sorted({*written, *read}):
+            data, container = self._containers[ordinal]
+            if container.local is None:
+                continue
+            paths.append(str(container.local))
+            if isinstance(data, Bytes) and data.is_ambiguous:
+                said.append((f"of ranges of {data.name} that begin at the same byte the longest is given", "superset"))
+            try:
+                found = container.stated()
+            except OSError as error:
+                found = (container.path, 0, 0)
+                said.append((f"{container.path} is not there at the commit ({error.strerror}): its records lead nowhere", "missing"))
+            if ordinal in written or ordinal not in self._seen:
+                self._seen[ordinal] = found
+            elif self._seen[ordinal] != found:
+                said.append((f"{container.path} changed after it was named: which state was read is not known", "missing"))
+        return paths, said
+
+    def _file(
+        self,
+        kind: type[R],
+        path: str | Path,
+        format_: str,
+        options: Mapping[str, str],
+        columns: Sequence[tuple[str, str]],
+        dataset: str | Path | None,
+    ) -> R:
+        local = Path(os.path.abspath(path))
+        whole = local if dataset is None else Path(os.path.abspath(dataset))
+        namespace, name = named(whole)
+
+        def make() -> R:
+            made = kind(namespace, name, f"file:{whole}", format_, self.number, options, columns)
+            made.open(local)
+            return made
+
+        return self._once(("file", str(local), format_, str(whole)), kind, make)
+
+    def _once(self, key: tuple[str, ...], kind: type[D], make: Callable[[], D]) -> D:
+        """The data of a key: named again, it is the same."""
+        with self._lock:
+            found = self._data.get(key)
+            if not isinstance(found, kind):
+                found = self._data[key] = make()
+            return found
+
+
+def _option(value: object) -> str:
+    """An option as Spark's readers write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _path(scheme: str, name: str) -> str:
+    return f"{scheme}:{quote(name, safe='')}"
+
+
+def _header(path: Path, separator: str) -> list[tuple[str, str]]:
+    """The columns that a CSV file names, as texts; none where it is not there yet."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return [(name, "string") for name in next(csv.reader([file.readline(1 << 20)], delimiter=separator), [])]
+    except (OSError, ValueError, csv.Error, TypeError):
+        return []

@@ -1,0 +1,152 @@
+"""The captures of one commit: for each dataset that was written, the segments of its associations and the manifest that lists them.
+
+A record that was made of several others has a row of the sink for each. The plan is that of a union: a row is one of one of the inputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.capture.data import Container, Data, Stated
+from headwater.capture.encode import segment
+from headwater.graph.associations.references import NONE, POSITION_BITS, POSITION_MASK
+
+_COLUMNS = {
+    "bytes": [("bytes", "binary")], "stream": [("position", "bigint")], "table": [("key", "string")], "text": [("value", "string")],
+}  # fmt: skip
+_SINK, _EXTENTS = 0, 1  # boundaries: the sink, and from there on those of scans of ranges
+_WRITE, _ACTOR, _SCANS = 0, 1, 2  # operators: the write, the actor, and from there on the scans
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What one capture needs of the session. `containers` are by ordinal; `stated` says what each was when it was committed."""
+
+    folder: Path  # where the capture's own folder of segments goes
+    label: str
+    output: Data
+    outputs: Sequence[Container]
+    inputs: Mapping[Data, Sequence[Container]]
+    stated: Callable[[Container], Stated]
+    batches: Iterable[tuple[pa.Array, pa.Array]]
+
+
+def capture_of(made: Committed) -> dict[str, Any]:
+    """The parts of a manifest that tell what was captured; its segments are in their folder.
+
+    Raises:
+        OSError: a segment cannot be written.
+    """
+    capture = str(uuid4())
+    folder = made.folder / capture
+    folder.mkdir(mode=0o700, parents=True)
+    sources = list(made.inputs)
+    ranged = made.output.lengths is not None
+    columns = [{"role": "place"}, *({"role": "ref", "operator": _SCANS + place} for place in range(len(sources)))]
+    boundaries: list[dict[str, Any]] = [{
+        "boundary": _SINK, "kind": "sink", "operator": _ACTOR, "columns": [*columns, *([{"role": "length"}] if ranged else [])],
+    }]  # fmt: skip
+    segments = [
+        _keep(folder, capture, _SINK, number, *_sink(made, sources, inputs, outputs))
+        for number, (inputs, outputs) in enumerate(_batches_of(made))
+    ]
+    for place, source in enumerate(sources):
+        if source.lengths is not None:
+            number = _EXTENTS + place
+            described = {"boundary": number, "kind": "extent", "operator": _SCANS + place}
+            boundaries.append({**described, "columns": [{"role": "place"}, {"role": "length"}]})
+            segments += [_keep(folder, capture, number, 0, _extents(source), {})]
+    return {
+        "format": 3,
+        "capture": capture,
+        "sources": [_source(place, source, made.inputs[source], made.stated) for place, source in enumerate(sources)],
+        "operators": [
+            {"id": _WRITE, "op": "Write", "behaviour": "passes", "children": [_ACTOR], "text": "Write"},
+            {"id": _ACTOR, "op": "Actor", "behaviour": "union", "text": made.label,
+             "children": [_SCANS + place for place in range(len(sources))]},
+            *({"id": _SCANS + place, "op": "Scan", "behaviour": "source", "source": place, "children": [], "columns": [],
+               "text": f"Scan {source.name}"} for place, source in enumerate(sources)),
+        ],
+        "boundaries": boundaries,
+        "sink": {**_described(made.output), "boundary": _SINK, "mode": "append"},
+        "segments": segments,
+        "cost": {"bytes": sum(entry["bytes"] for entry in segments), "rows": sum(entry["rows"] for entry in segments)},
+    }  # fmt: skip
+
+
+def ordinals_of(references: pa.Array) -> list[int]:
+    """The containers that references name, each once."""
+    found: list[int] = pc.unique(pc.shift_right(references, POSITION_BITS)).to_pylist()
+    return found
+
+
+def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
+    """The pairs whose output is in this capture's dataset."""
+    own = pa.array([container.ordinal for container in made.outputs], pa.int64())
+    for inputs, outputs in made.batches:
+        kept = pc.is_in(pc.shift_right(outputs, POSITION_BITS), value_set=own)
+        if not pc.all(kept).as_py():
+            inputs, outputs = inputs.filter(kept), outputs.filter(kept)  # noqa: PLW2901
+        if len(inputs):
+            yield inputs, outputs
+
+
+def _sink(made: Committed, sources: Sequence[Data], inputs: pa.Array, outputs: pa.Array) -> tuple[list[pa.Array], dict[str, Any]]:
+    """The columns of a segment of the sink, and which rows of it are of which file."""
+    ordinals = pc.shift_right(outputs, POSITION_BITS)
+    if len(made.outputs) > 1:
+        order = pc.sort_indices(ordinals)
+        inputs, outputs, ordinals = inputs.take(order), outputs.take(order), ordinals.take(order)
+    counts = {entry["values"].as_py(): entry["counts"].as_py() for entry in pc.value_counts(ordinals)}
+    by_ordinal = {container.ordinal: container for container in made.outputs}
+    files = [dict(zip(("path", "length", "modified"), made.stated(by_ordinal[ordinal]), strict=True)) for ordinal in sorted(counts)]
+    runs = [[place, counts[ordinal]] for place, ordinal in enumerate(sorted(counts))]
+    columns = [pc.bit_wise_and(outputs, POSITION_MASK)]
+    if len(sources) == 1:
+        columns.append(inputs)
+    else:
+        read = pc.shift_right(inputs, POSITION_BITS)
+        for source in sources:
+            own = pa.array([container.ordinal for container in made.inputs[source]], pa.int64())
+            columns.append(pc.if_else(pc.is_in(read, value_set=own), inputs, NONE))
+    if (lengths := made.output.lengths) is not None:
+        columns.append(pa.array([lengths[reference] for reference in outputs.to_pylist()], pa.int64()))
+    return columns, {"files": files, "runs": runs}
+
+
+def _extents(source: Data) -> list[pa.Array]:
+    lengths = source.lengths or {}
+    return [pa.array(list(lengths), pa.int64()), pa.array(list(lengths.values()), pa.int64())]
+
+
+def _keep(folder: Path, capture: str, boundary: int, number: int, columns: list[pa.Array], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a segment; its entry in the manifest."""
+    about = {"boundary": boundary, "stage": 0, "stage_attempt": 0, "partition": number, "attempt": number}
+    data = segment(columns, {"capture": capture, **about, "columns": len(columns), **more})
+    name = f"b{boundary}-s0.0-p{number}-a{number}.seg"
+    (folder / name).write_bytes(data)
+    return {**about, "name": name, "rows": len(columns[0]), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _source(place: int, source: Data, read: Sequence[Container], stated: Callable[[Container], Stated]) -> dict[str, Any]:
+    files = []
+    for container in sorted(read, key=lambda container: container.ordinal):
+        path, length, modified = stated(container)
+        files.append({"ordinal": container.ordinal, "path": path, "length": length, "modified": modified})
+    return {**_described(source), "source": place, "files": files}
+
+
+def _described(data: Data) -> dict[str, Any]:
+    return {
+        "dataset": {"namespace": data.namespace, "name": data.name}, "path": data.path, "format": data.format,
+        "options": dict(data.options),
+        "columns": [{"name": name, "type": kind, "attr": 0} for name, kind in data.columns or _COLUMNS.get(data.format, ())],
+    }  # fmt: skip

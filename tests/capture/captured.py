@@ -1,0 +1,48 @@
+"""Sessions of `headwater.capture` in a home of a test, and what is asked of it afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+
+from headwater.backend.settings import load_settings
+from headwater.backend.workspace import Workspace, deliver_spool
+from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest
+
+
+def taken(home: Path) -> None:
+    """What waits in the spool of a home is taken in; none of it is refused."""
+    delivered = deliver_spool(home)
+    assert (delivered.refused, delivered.damaged, delivered.pending) == ((), 0, 0)
+
+
+def traced(
+    home: Path,
+    dataset: str | Path,
+    rows: Iterable[tuple[str | Path, int]],
+    *,
+    forward: bool = False,
+    witness: bool = False,
+    values: bool = False,
+    to: str | None = None,
+) -> TraceAnswer:
+    """A trace, as the command line asks for it."""
+
+    async def ask() -> TraceAnswer:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            return await workspace.trace(
+                "default",
+                TraceRequest(
+                    dataset=str(dataset), rows=[(str(path), row) for path, row in rows], forward=forward, to=to, values=values,
+                    semantics=Semantics.WITNESS if witness else Semantics.INFLUENCE,
+                ),
+            )  # fmt: skip
+
+    taken(home)
+    return asyncio.run(ask())
+
+
+def places(answer: TraceAnswer) -> set[tuple[str, int | None]]:
+    """The records of an answer by the last part of their file's name, and row."""
+    return {((record.file or record.dataset).rsplit("/", 1)[-1], record.row) for record in answer.records}

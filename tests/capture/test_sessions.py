@@ -1,0 +1,275 @@
+"""What actors record is traced: both ways, across actors, by rows, streams and keys; what is wrong is refused or said."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.capture import AsyncSession, Session
+from headwater.errors import ConfigurationError, InvalidInputError
+from tests.capture.captured import places, taken, traced
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def _filtered(session: Session, folder: Path) -> None:
+    """Upper-case all lines but `b`, and count those that begin alike."""
+    (folder / "in.txt").write_text("a\nb\nax\nd\n")
+    source, target, counts = session.rows(folder / "in.txt"), session.rows(folder / "out.txt"), session.table("counts")
+    upper, count = session.register("upper", "mapper"), session.register("count", "reducer")
+    lines = [line for line in (folder / "in.txt").read_text().split() if line != "b"]
+    for place, row in enumerate((0, 2, 3)):
+        upper.capture(source[row], target[place])
+    (folder / "out.txt").write_text("".join(f"{line.upper()}\n" for line in lines))
+    assert upper.commit() == 3
+    for place, line in enumerate(lines):
+        count.capture(target[place], counts[line[0]])
+    assert count.commit() == 3
+
+
+def test_records_are_traced_across_actors_both_ways(tmp_path: Path, home: Path):
+    with Session("etl", home=home) as session:
+        _filtered(session, tmp_path)
+    back = traced(home, "counts", [("table:counts/a", 0)])
+    assert places(back) == {("in.txt", 0), ("in.txt", 2)}
+    assert back.exact
+    assert [hop.job for hop in back.path] == ["job:default:etl.count", "job:default:etl.upper"]
+    on = traced(home, tmp_path / "in.txt", [(tmp_path / "in.txt", 3)], forward=True)
+    assert (places(on), on.exact) == ({("d", 0)}, True)
+    assert places(traced(home, tmp_path / "in.txt", [(tmp_path / "in.txt", 1)], forward=True)) == set()
+    assert places(traced(home, "counts", [("table:counts/a", 0)], witness=True)) == {("in.txt", 0), ("in.txt", 2)}
+
+
+def test_outputs_are_of_the_inputs_that_were_added_before_them(home: Path):
+    with Session("etl", home=home) as session:
+        source, target = session.stream("in"), session.stream("out")
+        actor = session.register("window", "window")
+        actor.add_output(target[9])  # of nothing
+        for place in (1, 2):
+            actor.add_input(source[place])
+        actor.add_input(source[7], tag="other")
+        actor.add_output(target[10])
+        actor.add_input(source[3])
+        actor.add_output(target[11])
+        actor.reset()
+        actor.add_input(source[4])
+        actor.add_output(target[12])
+        actor.add_output(target[20], tag="other")
+        actor.commit()
+    found = {row: places(traced(home, "out", [("stream:out", row)])) for row in (10, 11, 12, 20)}
+    assert found == {
+        10: {("stream:in", 1), ("stream:in", 2)},
+        11: {("stream:in", 1), ("stream:in", 2), ("stream:in", 3)},
+        12: {("stream:in", 4)},
+        20: {("stream:in", 7)},
+    }
+    nothing = traced(home, "out", [("stream:out", 9)])
+    assert not nothing.exact
+    assert any("no run that is known" in one.reason for one in nothing.incomplete)
+
+
+def test_what_failed_is_taken_back_and_may_be_tried_again(home: Path):
+    with Session("etl", home=home) as session:
+        source, target = session.stream("in"), session.stream("out")
+        actor = session.register("map", "mapper")
+        actor.capture(source[1], target[1])
+        actor.capture(source[2], target[2])
+        actor.add_input(source[1], "t")
+        actor.fail(source[1])
+        actor.add_output(target[8], "t")
+        actor.capture(source[1], target[3])
+        assert actor.commit() == 2
+    assert places(traced(home, "in", [("stream:in", 1)], forward=True)) == {("stream:out", 3)}
+
+
+def test_many_commits_to_one_stream_are_one_stream(home: Path):
+    for part in range(3):
+        with Session("etl", home=home) as session:
+            source, target = session.stream("in"), session.stream("out")
+            actor = session.register("map", "mapper")
+            for _ in range(2):
+                place = part * 2 + actor.captures
+                actor.capture(source[place * 10], target[place])
+                actor.commit()
+    answer = traced(home, "out", [("stream:out", place) for place in range(6)])
+    assert places(answer) == {("stream:in", place * 10) for place in range(6)}
+    assert answer.exact
+
+
+def test_a_key_that_was_written_twice_is_a_superset_unless_versions_tell(home: Path):
+    with Session("etl", home=home) as session:
+        source = session.stream("in")
+        actor = session.register("upsert", "upsert")
+        for place, version in ((1, 0), (2, 0), (3, 1)):
+            actor.capture(source[place], session.table("t", version=version)["k"])
+            actor.commit()
+        reader, out = session.register("report", "reader"), session.stream("out")
+        reader.capture(session.table("t")["k"], out[0])
+        reader.capture(session.table("t", version=1)["k"], out[1])
+        reader.commit()
+    twice = traced(home, "out", [("stream:out", 0)])
+    assert places(twice) == {("stream:in", 1), ("stream:in", 2)}
+    assert [one.effect for one in twice.incomplete if "more than once" in one.reason] == ["superset"]
+    assert places(traced(home, "out", [("stream:out", 1)])) == {("stream:in", 3)}
+
+
+def test_a_file_that_changed_after_it_was_named_is_said(tmp_path: Path, home: Path):
+    (tmp_path / "in.txt").write_text("a\n")
+    with Session("etl", home=home) as session:
+        source = session.rows(tmp_path / "in.txt")
+        (tmp_path / "in.txt").write_text("other\n")
+        actor = session.register("map", "mapper")
+        actor.capture(source[0], session.stream("out")[0])
+        actor.commit()
+        assert "changed" in actor.problems[0]["reason"]
+    answer = traced(home, "out", [("stream:out", 0)])
+    assert not answer.exact
+
+
+_DIES = """
+import os, signal, sys
+from headwater.capture import Session
+session = Session("etl", home=sys.argv[1])
+source, target = session.stream("in"), session.stream("out")
+actor = session.register("map", "mapper")
+actor.capture(source[0], target[0])
+actor.commit()
+for place in range(1, 200_000):
+    actor.capture(source[place], target[place])
+actor.add_input(source[5])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_of_a_client_that_dies_what_it_committed_stays_and_the_rest_is_rolled_back_and_said(home: Path):
+    done = subprocess.run([sys.executable, "-c", _DIES, str(home)])
+    assert done.returncode == -9
+    assert places(traced(home, "out", [("stream:out", 0)])) == {("stream:in", 0)}
+    gone = traced(home, "out", [("stream:out", 1)])
+    assert not gone.exact
+    assert all(record.row is None for record in gone.records)  # by dataset: of its records nothing is known
+    states = _runs(home)
+    assert {run["state"] for run in states} == {"ABORT"}
+    ledger = next(run["headwater_capture"] for run in states if run["job"].endswith(".map"))
+    assert ledger["status"] == "partial"
+    assert any("rolled back" in problem["reason"] for problem in ledger["problems"])
+
+
+def test_a_restarted_actor_is_another_run_and_says_what_it_rolled_back(home: Path):
+    with Session("etl", home=home) as session:
+        source, target = session.stream("in"), session.stream("out")
+        actor = session.register("map", "mapper")
+        actor.capture(source[0], target[0])
+        assert session.register("map", "mapper") is actor
+        actor.capture(source[1], target[1])
+        actor.commit()
+    assert places(traced(home, "in", [("stream:in", 0)], forward=True)) == set()
+    assert places(traced(home, "in", [("stream:in", 1)], forward=True)) == {("stream:out", 1)}
+    states = [run for run in _runs(home) if run["job"].endswith(".map")]
+    assert sorted(run["state"] for run in states) == ["ABORT", "COMPLETE"]
+    aborted = next(run for run in states if run["state"] == "ABORT")
+    assert "1 association(s) that were not committed are rolled back" in json.dumps(aborted["headwater_capture"])
+
+
+def _runs(home: Path) -> list[dict[str, Any]]:
+    from headwater.backend.settings import load_settings
+    from headwater.backend.workspace import Workspace
+    from headwater.graph.model import NodeKind
+
+    async def ask() -> list[dict[str, Any]]:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            found = []
+            jobs = await workspace.graph.search("default", "", kinds=[NodeKind.JOB, NodeKind.PIPELINE], first=100)
+            for job in jobs.nodes:
+                page = await workspace.graph.children("default", job.id, kinds=[NodeKind.RUN], first=100)
+                for run in page.nodes:
+                    about = {name.removeprefix("facet:"): value for name, value in run.properties.items()}
+                    found.append({**about, "job": job.id})
+            return found
+
+    taken(home)
+    return asyncio.run(ask())
+
+
+def test_what_is_wrong_with_a_call_is_said_at_once(tmp_path: Path, home: Path):
+    with Session("etl", home=home) as session:
+        for place in (-1, 1 << 40):
+            with pytest.raises(InvalidInputError, match="no place"):
+                session.stream("s")[place]
+        with pytest.raises(InvalidInputError, match="no place"):
+            session.bytes(tmp_path / "f").at(0, -1)
+        with pytest.raises(InvalidInputError, match="length"):
+            session.bytes(tmp_path / "f")[3]
+        with pytest.raises(InvalidInputError, match="no name"):
+            session.register("", "mapper")
+        session.register("map", "mapper")
+        with pytest.raises(InvalidInputError, match="is a mapper"):
+            session.register("map", "reducer")
+        with pytest.raises(InvalidInputError, match="name of a type"):
+            session.register("x", "a b")
+        with pytest.raises(TypeError):
+            session.register("map", "mapper").capture("x", 1)  # type: ignore[arg-type]
+
+
+def test_a_forked_child_is_told_to_make_its_own_session(home: Path):
+    with Session("etl", home=home) as session:
+        child = os.fork()
+        if not child:
+            try:
+                session.register("map", "mapper")
+            except ConfigurationError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_full_spool_is_said_and_the_program_goes_on(home: Path):
+    with Session("etl", home=home, spool_bytes=20_000) as session:
+        source, target = session.stream("in"), session.stream("out")
+        actor = session.register("map", "mapper")
+        for place in range(70_000):
+            actor.capture(source[place], target[place])
+        actor.commit()
+        assert any("no room" in problem["reason"] or "spool is full" in problem["reason"] for problem in actor.problems)
+
+
+def test_the_same_on_an_event_loop(home: Path):
+    async def program() -> None:
+        async with AsyncSession("etl", home=home) as session:
+            actor = session.sync.register("map", "mapper")
+            actor.capture(session.sync.stream("in")[3], session.sync.stream("out")[4])
+            assert await session.commit(actor) == 1
+
+    asyncio.run(program())
+    assert places(traced(home, "out", [("stream:out", 4)])) == {("stream:in", 3)}
+
+
+def test_a_program_that_fails_is_a_run_that_failed(home: Path):
+    def program() -> None:
+        with Session("etl", home=home) as session:
+            actor = session.register("map", "mapper")
+            actor.capture(session.stream("in")[0], session.stream("out")[0])
+            1 / 0  # noqa: B018
+
+    with pytest.raises(ZeroDivisionError):
+        program()
+    assert {run["state"] for run in _runs(home)} == {"FAIL"}
+
+
+def test_it_loads_little(root: Path):
+    asked = (
+        "import sys, headwater.capture; sys.exit(str(sorted("
+        "{'openlineage', 'requests', 'pyarrow', 'pydantic', 'numpy', 'duckdb', 'pyspark', 'py4j'} & set(sys.modules)) or ''))"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], cwd=root, capture_output=True, text=True)
+    assert not done.stderr.strip()
