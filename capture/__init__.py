@@ -9,6 +9,7 @@ count only what was committed.
     actor       what records associations: capture, add_input, add_output, reset, fail, commit, restart
     data        data with places, and references to them
     known       the data of a session, by number
+    types       declared types of actors and data
     associations, encode   the associations until they are committed, and as the segments of the capture format
     manifest, events       what a commit says of itself, and the events of runs
     waiting     the same for programs that run on an event loop

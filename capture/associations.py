@@ -1,11 +1,12 @@
 """The associations of one actor until it commits: pairs of references, in memory, and beyond a bound in a file that has no name.
 
 For the actor, which appends to the two arrays itself: that is the only thing that happens for every record. Failed inputs take back what
-was recorded of them before.
+was recorded of them before. A process that was forked has the file in common with its parent, so it never writes to it.
 """
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
@@ -29,7 +30,9 @@ class Associations:
         self._limit = limit
         self._count = 0
         self._failed: dict[int, int] = {}
-        self._file: SpooledTemporaryFile[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="headwater-")  # noqa: SIM115 - closed by `clear`
+        self._end = 0  # of what was written whole
+        self._process = os.getpid()
+        self._file: SpooledTemporaryFile[bytes] = SpooledTemporaryFile(_IN_MEMORY, buffering=0, prefix="headwater-")  # noqa: SIM115 - see `close`
 
     def __len__(self) -> int:
         return self._count + len(self.inputs)
@@ -46,15 +49,26 @@ class Associations:
     def spill(self) -> None:
         """Move the arrays out of the way. What does not fit, or cannot be written, is counted."""
         count = len(self.inputs)
-        if (self._count + count) * _PAIR > self._limit:
-            self.dropped += count
+        if (self._count + count) * _PAIR <= self._limit and self._write(count.to_bytes(8, "little"), self.inputs, self.outputs):
+            self._count += count
         else:
-            try:
-                self._file.write(len(self.inputs).to_bytes(8, "little") + self.inputs.tobytes() + self.outputs.tobytes())
-                self._count += count
-            except OSError:  # the disk is full: what is lost is said, and the program goes on
-                self.dropped += count
+            self.dropped += count
         del self.inputs[:], self.outputs[:]
+
+    def _write(self, *parts: bytes | array[int]) -> bool:
+        """Write behind what is there; whether that went well. On a full disk it does not: the program goes on, and what is lost is said."""
+        if os.getpid() != self._process:
+            return False
+        data = b"".join(parts)
+        try:
+            self._file.seek(self._end)
+            written = self._file.write(data)
+        except OSError:
+            return False
+        if written != len(data):
+            return False
+        self._end += written
+        return True
 
     def batches(self) -> Iterator[tuple[pa.Array, pa.Array]]:
         """All pairs, in order and without those that failed; may be called again."""
@@ -69,15 +83,15 @@ class Associations:
             pair = [pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(self._file.read(count * 8))]) for _ in range(2)]
             yield self._without_failed(pair[0], pair[1], done)
             done += count
-        self._file.seek(0, 2)
 
     def clear(self) -> None:
         """Forget everything."""
         del self.inputs[:], self.outputs[:]
-        self._count = self.dropped = 0
+        self._count = self.dropped = self._end = 0
         self._failed.clear()
-        self._file.seek(0)
-        self._file.truncate()
+        if os.getpid() == self._process:
+            self._file.seek(0)
+            self._file.truncate()
 
     def close(self) -> None:
         """Give up what waits."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 from typing import TypeVar
@@ -36,6 +37,8 @@ class Known:
         self._order = ReplayOrder.from_environment()
 
     def __getitem__(self, ordinal: int) -> tuple[Data, Container]:
+        if not 0 <= ordinal < len(self._containers):
+            raise InvalidInputError("What was captured is no reference of this session.", hint="Make references of this session's data.")
         return self._containers[ordinal]
 
     def rows(
@@ -89,8 +92,9 @@ class Known:
                 )
             container = Container(ordinal, path, local, version)
             self._containers.append((data, container))
-            if local is not None and local.exists():
-                self._seen[ordinal] = container.stated()
+            if local is not None:
+                with suppress(OSError):  # it is not there yet
+                    self._seen[ordinal] = container.stated()
             if self._order is not None:
                 self.left_out |= {ordinal << POSITION_BITS | int(place) for place in self._order.exclude.get(path, ())}
             return container
@@ -142,7 +146,8 @@ class Known:
             made.open(local)
             return made
 
-        return self._once(("file", str(local), format_, str(whole)), kind, make)
+        asked = (format_, *(f"{name}={value}" for name, value in sorted(options.items())))
+        return self._once(("file", str(local), str(whole), *asked), kind, make)
 
     def _once(self, key: tuple[str, ...], kind: type[D], make: Callable[[], D]) -> D:
         """The data of a key: named again, it is the same."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
@@ -21,6 +20,7 @@ from headwater.capture.associations import Associations
 from headwater.capture.data import Bytes, Container, Data, Rows, Stream, Table, checked_name
 from headwater.capture.events import actor_event, pipeline_event
 from headwater.capture.known import Known
+from headwater.capture.types import declared_type
 from headwater.errors import ConfigurationError, HeadwaterError, InvalidInputError
 from headwater.spark_listener.delivery.route import Report, Route
 from headwater.spark_listener.lineage.events import now
@@ -31,7 +31,6 @@ from headwater.spark_listener.settings import load_settings
 from headwater.spark_listener.spool import SpoolFolder
 
 _log = logging.getLogger("headwater.capture")
-_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
 
 
 class Session:
@@ -74,15 +73,9 @@ class Session:
         """Declare a type of actors (or data): what may contain it, what it may contain, and which types feed it within one container.
 
         Raises:
-            InvalidInputError: it is no name, or no axis.
+            InvalidInputError: it is no name of a type, or no axis.
         """
-        if axis not in {"actor", "data"}:
-            raise InvalidInputError(f"{axis!r} is no axis.", field="axis", hint="It is actor or data.")
-        about = {"axis": axis, "within": [*within], "holds": [*holds], "after": [*after]}
-        for each in (name, *about["within"], *about["holds"], *about["after"]):
-            if not _TYPE.fullmatch(each):
-                raise InvalidInputError(f"{each!r} is no name of a type.", field="name", hint="Use letters, digits, - . and _.")
-        self._types[name] = {"name": name, **about}
+        self._types[name] = declared_type(name, axis, within, holds, after)
 
     def register(self, name: str, type: str, parents: Iterable[Actor] = ()) -> Actor:  # noqa: A002 - the word of the paper
         """An actor of a type, contained in others. One of the same name is restarted: what it did not commit is rolled back.
@@ -179,33 +172,39 @@ class Session:
         from headwater.capture.manifest import Committed, capture_of, ordinals_of
 
         self._check_process()
-        if not len(pairs):
+        if not len(pairs) and not pairs.dropped:
             return 0
         flows: dict[Data, set[int]] = {}  # by output: the containers of its inputs
         written: dict[Data, set[int]] = {}
         count = 0
         for inputs, outputs in pairs.batches():
             count += len(inputs)
-            made = ordinals_of(outputs)
-            for ordinal in made:
+            read = ordinals_of(inputs)
+            for ordinal in ordinals_of(outputs):
                 written.setdefault(self._known[ordinal][0], set()).add(ordinal)
-                flows.setdefault(self._known[ordinal][0], set()).update(ordinals_of(inputs))
-            actor.written.update(made)
-            actor.read.update(ordinals_of(inputs))
+                flows.setdefault(self._known[ordinal][0], set()).update(read)
+        sources = {data: self._by_data(ordinals) for data, ordinals in flows.items()}
+        actor.written.update(*written.values())
+        actor.read.update(*flows.values())
         problems = self._state(actor, pairs.dropped)
         ended = now()
+        made_of: list[dict[str, Any]] = []
         for output, ordinals in written.items():
-            sources: dict[Data, list[Container]] = {}
-            for ordinal in sorted(flows[output]):
-                sources.setdefault(self._known[ordinal][0], []).append(self._known[ordinal][1])
-            parts = capture_of(
-                Committed(
-                    self._folder.segments, f"{actor.name} ({actor.type})", output,
-                    [self._known[ordinal][1] for ordinal in sorted(ordinals)], sources, self._known.stated, pairs.batches(),
-                )
+            committed = Committed(
+                self._folder.segments, f"{actor.name} ({actor.type})", output,
+                [self._known[ordinal][1] for ordinal in sorted(ordinals)], sources[output], self._known.stated, pairs.batches(),
             )  # fmt: skip
+            made_of.append(capture_of(committed))
+        for parts in made_of:  # all of them could be made: from here on they count
             self._spool(actor, parts, ended, problems)
         return count
+
+    def _by_data(self, ordinals: Iterable[int]) -> dict[Data, list[Container]]:
+        found: dict[Data, list[Container]] = {}
+        for ordinal in sorted(ordinals):
+            data, container = self._known[ordinal]
+            found.setdefault(data, []).append(container)
+        return found
 
     def _state(self, actor: Actor, dropped: int) -> list[dict[str, Any]]:
         """What is to be said of a commit; the files are registered for reading."""

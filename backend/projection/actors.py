@@ -19,6 +19,7 @@ ACTOR = "headwater_actor"
 _MOST = 1_000
 _LONGEST_TYPE = 100
 _ACTOR_PARTS = 2  # of an id: type and name
+_BELOW_USERS = -1  # what a user declared of a type stays, whatever programs say
 _PATH = f"$.job.facets.{ACTOR}"
 
 
@@ -31,13 +32,14 @@ def state_actor(statement: Statement, job: str, facet: Mapping[str, Any] | None)
     if facet is None:
         return
     statement.describe(job, {ACTOR_TYPE: _type_name(facet.get("type"))})
+    types = _list(facet, "types")
     try:
-        declared = Declaration.from_json({"declared": "-", "types": _list(facet, "types")}).types
+        declared = Declaration.from_json({"declared": "-", "types": types}).types
     except InvalidInputError as error:
         raise InvalidEventError(error.message, field=_PATH + (error.field or "$").removeprefix("$"), hint=error.hint) from error
     for each in declared:
         about = {"axis": each.axis.value, "within": list(each.within), "holds": list(each.holds), "after": list(each.after)}
-        statement.describe(node_id(NodeKind.TYPE, each.name), about, name=each.name)
+        statement.describe(node_id(NodeKind.TYPE, each.name), about, name=each.name, ranks=dict.fromkeys(about, _BELOW_USERS))
     for path, container, child in _pairs(facet, "containment"):
         if kind_of(container) is not NodeKind.ACTOR or (child != job and kind_of(child) is not NodeKind.ACTOR):
             raise _refused(path, "is no containment of this job", "Name actors of declared types that contain the job, or each other.")

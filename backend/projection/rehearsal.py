@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from headwater.backend.projection.actors import ACTOR
 from headwater.backend.projection.capture import capture_stamp, project_capture
 from headwater.backend.projection.declaration import declaration_stamp, project_declaration
 from headwater.backend.projection.event import event_stamp, project_event
@@ -21,6 +22,7 @@ from headwater.graph.model.declaration import Declaration
 _LONG = 300
 # Members whose texts are long, and part of no id.
 _PROSE = frozenset({b"query", b"stackTrace", b"message", b"description", b"text", b"sourceCode"})
+_ACTOR = ACTOR.encode()  # a facet with nodes in it
 _EDGE_OF_TIME = re.compile(rb'"(?:0000|0001|9999)-')
 
 
@@ -30,7 +32,7 @@ def rehearse_event(event: Mapping[str, Any], body: bytes, path: str) -> None:
     Raises:
         InvalidEventError: it cannot.
     """
-    if not _has_long_name(body) and not _EDGE_OF_TIME.search(body):
+    if not _has_long_name(body) and not _EDGE_OF_TIME.search(body) and _ACTOR not in body:
         return
     try:
         collect([project_event(event, event_stamp(event, ""))])

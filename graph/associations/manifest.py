@@ -23,6 +23,7 @@ FORMATS = (1, 2, 3)  # a group of the second may be told by its key; operators o
 STATUSES = ("complete", "partial", "refused")
 KINDS = ("sink", "group", "window", "match", "semi", "rows", "check", "extent")
 _STATES_BEHAVIOURS = 3
+MOST_PLACED = 1 << 30  # rows of a capture that states its places: some bytes may stand for any number of rows, and each of these is sorted
 _SEGMENT = re.compile(r"b(-?\d{1,9})-s\d{1,9}\.\d{1,9}-p\d{1,9}-a\d{1,18}\.seg")
 _NAMED = 20  # of what there is, in a refusal: a manifest may hold a million operators
 
@@ -146,6 +147,13 @@ def _check_segments(manifest: Manifest, path: str) -> None:
             raise wrong(f"{here}.name", "a segment's name, once, as b0-s3.0-p1-a42.seg", segment.name)
         names.add(segment.name)
         _known(segment.boundary, boundaries, "boundary", f"{here}.boundary")
+    placed = {boundary.boundary for boundary in manifest.boundaries if boundary.is_placed}
+    rows = sum(segment.rows for segment in manifest.segments if segment.boundary in placed)
+    if rows > MOST_PLACED or any(segment.rows < 0 for segment in manifest.segments):
+        raise InvalidCaptureError(
+            f"{path}.segments have {rows:,} rows of stated places; a capture has 0 to {MOST_PLACED:,}.",
+            field=f"{path}.segments", hint="Commit more often: each commit is a capture of its own.",
+        )  # fmt: skip
 
 
 def _one_of(value: str, choices: tuple[str, ...], path: str) -> None:

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace, deliver_spool
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest
+
+
+@dataclass
+class Taken:
+    """What a session spooled."""
+
+    manifests: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+
+def spooled(home: Path) -> Taken:
+    """What the sessions of a home have spooled, as far as it is there still."""
+    found = Taken()
+    for log in (home / "spool").glob("*/log"):
+        for line in log.read_text().splitlines():
+            item = json.loads(line.split(" ", 1)[1])
+            (found.manifests if item["kind"] == "capture" else found.events).append(item["body"])
+    return found
 
 
 def taken(home: Path) -> None:

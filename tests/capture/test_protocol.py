@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,24 +21,7 @@ from headwater.graph.associations.segment import Segment
 from headwater.graph.associations.writer import segment as plain_segment
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.records.decode import decode
-from tests.capture.captured import places, traced
-
-
-@dataclass
-class Taken:
-    """What a session spooled."""
-
-    manifests: list[dict[str, Any]] = field(default_factory=list)
-    events: list[dict[str, Any]] = field(default_factory=list)
-
-
-def _spooled(home: Path) -> Taken:
-    found = Taken()
-    for log in (home / "spool").glob("*/log"):
-        for line in log.read_text().splitlines():
-            item = json.loads(line.split(" ", 1)[1])
-            (found.manifests if item["kind"] == "capture" else found.events).append(item["body"])
-    return found
+from tests.capture.captured import places, spooled, traced
 
 
 @pytest.fixture
@@ -53,7 +35,7 @@ def manifest(tmp_path: Path) -> dict[str, Any]:
             actor.capture(source.at(offset, 5), target.at(offset, 5))
         (tmp_path / "out").write_bytes(b"0123456789")
         actor.commit()
-    (found,) = _spooled(tmp_path / "home").manifests
+    (found,) = spooled(tmp_path / "home").manifests
     return found
 
 
@@ -69,7 +51,7 @@ def test_what_the_client_sends_fulfils_the_schema(root: Path, tmp_path: Path, ma
             actor.capture(session.stream("in")[place], table[f"k{place}"])
             actor.capture(table[place], session.stream("out")[place])
         actor.commit()
-    found = _spooled(tmp_path / "other").manifests
+    found = spooled(tmp_path / "other").manifests
     assert len(found) == 2
     assert [error.message for each in found for error in validator.iter_errors(each)] == []
     assert [error.validator for error in validator.iter_errors({**manifest, "format": 9})] == ["const"]

@@ -217,6 +217,8 @@ def test_what_is_wrong_with_a_call_is_said_at_once(tmp_path: Path, home: Path):
             session.register("map", "reducer")
         with pytest.raises(InvalidInputError, match="name of a type"):
             session.register("x", "a b")
+        with pytest.raises(InvalidInputError, match="kind of its own"):
+            session.register("x", "stage")
         with pytest.raises(TypeError):
             session.register("map", "mapper").capture("x", 1)  # type: ignore[arg-type]
 
@@ -241,6 +243,60 @@ def test_a_full_spool_is_said_and_the_program_goes_on(home: Path):
             actor.capture(source[place], target[place])
         actor.commit()
         assert any("no room" in problem["reason"] or "spool is full" in problem["reason"] for problem in actor.problems)
+
+
+def test_a_commit_of_which_nothing_had_room_is_said(home: Path):
+    with Session("etl", home=home, spool_bytes=20_000) as session:
+        actor = session.register("map", "mapper")
+        source, target = session.stream("in"), session.stream("out")
+        for place in range(1 << 16):
+            actor.capture(source[place], target[place])
+        assert actor.commit() == 0
+        assert [problem["reason"] for problem in actor.problems] == ["65536 association(s) had no room (HEADWATER_SPOOL_BYTES)"]
+
+
+_FORKS = """
+import os, sys
+from headwater.capture import Session, associations
+associations._IN_MEMORY = 1 << 20  # so that the file is on the disk, with its place shared by both processes
+session = Session("etl", home=sys.argv[1])
+source, target = session.stream("in"), session.stream("out")
+actor = session.register("map", "mapper")
+for place in range(3 << 16):
+    actor.capture(source[place], target[place])
+child = os.fork()
+for place in range(3 << 16, 6 << 16):
+    actor.capture(source[0 if not child else place], target[place])
+if not child:
+    actor.commit()
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert actor.commit() == 6 << 16
+session.close()
+"""
+
+
+def test_a_forked_child_that_goes_on_recording_does_not_reach_what_its_parent_recorded(home: Path):
+    subprocess.run([sys.executable, "-W", "ignore", "-c", _FORKS, str(home)], check=True)
+    rows = [0, (1 << 16) + 1, (4 << 16) + 3, (6 << 16) - 1]
+    assert places(traced(home, "out", [("stream:out", row) for row in rows])) == {("stream:in", row) for row in rows}
+
+
+def test_a_file_read_with_other_options_is_other_data(tmp_path: Path, home: Path):
+    (tmp_path / "in.csv").write_text("name\nann\nbob\n")
+    with Session("etl", home=home) as session:
+        bare, headed = session.rows(tmp_path / "in.csv"), session.rows(tmp_path / "in.csv", options={"header": True})
+        assert session.rows(tmp_path / "in.csv", options={"HEADER": "true"}) is headed
+        assert (bare is headed, headed.columns) == (False, [("name", "string")])
+
+
+def test_a_number_that_is_no_reference_is_refused_with_what_was_recorded_beside_it(home: Path):
+    with Session("etl", home=home) as session:
+        actor = session.register("map", "mapper")
+        actor.capture(-5, session.stream("out")[0])
+        assert actor.commit() == 0
+        assert "no reference of this session" in actor.problems[0]["reason"]
+    assert {run["state"] for run in _runs(home)} == {"COMPLETE"}
 
 
 def test_the_same_on_an_event_loop(home: Path):
