@@ -33,6 +33,7 @@ from headwater.backend.intake.scan import QUERY
 from headwater.backend.keys import KeyRing
 from headwater.backend.masks import Masks
 from headwater.backend.own_loop import OwnLoop
+from headwater.backend.pruning import policy_of
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.watch import Watch
@@ -61,7 +62,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await Workspace.open(settings, without_graph=True, indexed=True) as workspace:
-            worker = Worker(workspace, metrics)
+            worker = Worker(workspace, metrics, policy=policy_of(settings))
             questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
             watch = Watch(settings, known.is_key)
             app.state.service = Service(

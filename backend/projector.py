@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
+from headwater.backend.home_settings import DEFAULT_TENANT
 from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
 from headwater.backend.projection import (
     WrittenFile,
@@ -27,7 +28,6 @@ from headwater.backend.projection import (
     project_declaration,
     project_event,
 )
-from headwater.backend.settings import DEFAULT_TENANT
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import REPAIR, is_of_disk

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, overload
 
 from headwater.backend.audit_log import append_line
@@ -39,7 +40,7 @@ def prune_home(settings: Settings, policy: Policy, *, dry_run: bool) -> Report:
     registry = folder.registry
     records = association_store(settings, registry)
     try:
-        return _audited(settings, records, DEFAULT_TENANT, policy, by=_user(), dry_run=dry_run)
+        return _audited(folder.audit, records, DEFAULT_TENANT, policy, by=_user(), dry_run=dry_run)
     finally:
         records.close()
         registry.close()
@@ -47,7 +48,7 @@ def prune_home(settings: Settings, policy: Policy, *, dry_run: bool) -> Report:
 
 def prune_audited(workspace: Workspace, tenant: str, policy: Policy, *, by: str, until: Callable[[], bool]) -> Report:
     """Prune a tenant of an open home."""
-    return _audited(workspace.settings, workspace.records, tenant, policy, by=by, until=until)
+    return _audited(workspace.home.audit, workspace.records, tenant, policy, by=by, until=until)
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
@@ -59,7 +60,7 @@ def report_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def _audited(
-    settings: Settings,
+    audit: Path,
     records: AssociationStore,
     tenant: str,
     policy: Policy,
@@ -73,10 +74,10 @@ def _audited(
         return planned
     line = {"who": by, "tenant": tenant, "policy": str(policy), "decision": "allowed"}
     datasets = [f"{namespace} {name}" for namespace, name in sorted(planned.captures)[:_MOST]]
-    append_line(settings.folder.audit, {**line, "what": "store.prune", "on": datasets, "captures": sum(planned.captures.values())})
+    append_line(audit, {**line, "what": "store.prune", "on": datasets, "captures": sum(planned.captures.values())})
     report = prune(records, tenant, policy, by=by, until=until)
     counts = {"captures": sum(report.captures.values()), "bytes": sum(report.bytes.values()), "stopped": report.stopped}
-    append_line(settings.folder.audit, {**line, "what": "store.prune.end", "on": datasets, **counts})
+    append_line(audit, {**line, "what": "store.prune.end", "on": datasets, **counts})
     return report
 
 

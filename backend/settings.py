@@ -13,9 +13,10 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from headwater.backend.home import Home
+from headwater.backend.home_settings import DEFAULT_TENANT, DefaultSettings
 from headwater.errors import ConfigurationError
 
-DEFAULT_TENANT = "default"
+__all__ = ["DEFAULT_TENANT", "Settings", "load_settings"]
 _MB = 1024 * 1024
 
 
@@ -60,12 +61,14 @@ class Settings(BaseSettings):
         description="Folder of an object store (s3://…), below a root of `storage`, where services share record lineage; else the home.",
     )
     associations_cache_bytes: int = Field(
-        default=10 * 1024 * _MB,
+        default=DefaultSettings.associations_cache_bytes,
         ge=0,
         description="Most bytes of shared record lineage that are in the home besides, as they are asked for.",
     )
     index_bytes: int = Field(
-        default=512 * _MB, ge=0, description="Memory that the service may take for its index of the graph; 0: none, the store walks."
+        default=DefaultSettings.index_bytes,
+        ge=0,
+        description="Memory that the service may take for its index of the graph; 0: none, the store walks.",
     )
     max_body_bytes: int = Field(
         default=32 * _MB, gt=0, description="Largest request body for events and manifests, before and after it is unpacked."
@@ -75,10 +78,14 @@ class Settings(BaseSettings):
     )
     max_segment_bytes: int = Field(default=1024 * _MB, gt=0, description="Largest association segment.")
     staged_bytes: int = Field(
-        default=32 * 1024 * _MB, gt=0, description="Most bytes of segments that wait for their manifest; beyond, segments are told to wait."
+        default=DefaultSettings.staged_bytes,
+        gt=0,
+        description="Most bytes of segments that wait for their manifest; beyond, segments are told to wait.",
     )
     staged_hours: float = Field(
-        default=48.0, gt=0, description="Hours after which the segments of a capture are dropped whose manifest has not come."
+        default=DefaultSettings.staged_hours,
+        gt=0,
+        description="Hours after which the segments of a capture are dropped whose manifest has not come.",
     )
     max_connections: int = Field(
         default=512, ge=16, description="Most connections at once; beyond, the one that has waited longest for its client is closed."

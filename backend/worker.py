@@ -19,11 +19,12 @@ from threading import Event, Thread
 
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.projector import Projector
-from headwater.backend.pruning import policy_of, prune_audited
+from headwater.backend.pruning import prune_audited
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import HeadwaterError
 from headwater.graph.records import Wanted
+from headwater.graph.records.prune import Policy
 
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
@@ -36,9 +37,10 @@ _log = logging.getLogger("headwater.worker")
 class Worker:
     """Works for `workspace` between `start` and `stop`."""
 
-    def __init__(self, workspace: Workspace, metrics: Metrics) -> None:
+    def __init__(self, workspace: Workspace, metrics: Metrics, *, policy: Policy | None = None) -> None:
         self._workspace = workspace
         self._metrics = metrics
+        self._policy = policy
         self._stopping = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), name="headwater-worker", daemon=True)
         self.state = "starting"
@@ -133,7 +135,7 @@ class Worker:
     def _prune(self) -> None:
         """Prune by the policy of the settings, where they have one."""
         try:
-            if (policy := policy_of(self._workspace.settings)) is None:
+            if (policy := self._policy) is None:
                 return
             for tenant in self._workspace.log.tenants():
                 report = prune_audited(self._workspace, tenant, policy, by="the service", until=self._stopping.is_set)

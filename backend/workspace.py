@@ -16,11 +16,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headwater.backend.home import Home
+from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.backend.ingest_log import IngestLog
 from headwater.backend.intake.staging_quota import StagingQuota
 from headwater.backend.projector import Projector
 from headwater.backend.role import ProjectorRole
-from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.storage import NOWHERE, Remote, read_roots
@@ -32,6 +32,7 @@ from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.spool import applications
 
 if TYPE_CHECKING:
+    from headwater.backend.home_settings import HomeSettings
     from headwater.backend.intake.captures import CaptureIntake
     from headwater.backend.intake.prov import ProvIntake
     from headwater.backend.intake.receive import EventIntake
@@ -50,7 +51,7 @@ class Workspace:
     What takes things in loads when it is asked for: a question on the command line begins sooner without it.
     """
 
-    settings: Settings
+    settings: HomeSettings
     home: Home
     log: IngestLog
     graph: GraphStore
@@ -61,7 +62,7 @@ class Workspace:
     registry: Registry = field(repr=False)
 
     @classmethod
-    async def open(cls, settings: Settings, *, without_graph: bool = False, indexed: bool = False) -> Workspace:
+    async def open(cls, settings: HomeSettings, *, without_graph: bool = False, indexed: bool = False) -> Workspace:
         """Open a home, making what is not there yet. `without_graph`: also while the graph store is away; asking it is refused until then.
 
         `indexed`: with an index of the graph, for whoever asks more than once.
@@ -169,7 +170,7 @@ class Workspace:
                 await asyncio.sleep(_POLL)
 
 
-def association_store(settings: Settings, registry: Registry, *, tenant: str = DEFAULT_TENANT) -> AssociationStore:
+def association_store(settings: HomeSettings, registry: Registry, *, tenant: str = DEFAULT_TENANT) -> AssociationStore:
     """The association store of a home, which reads data below the tenant's data roots alone; shared, where the settings name a place.
 
     The home's own programs, its data roots and its remote storage are those of the default tenant: another may name any path.
@@ -193,7 +194,7 @@ def association_store(settings: Settings, registry: Registry, *, tenant: str = D
     return SharedAssociationStore(settings.folder.associations, sources=sources, archive=Archive(place), cache_bytes=cache_bytes)
 
 
-def _data_roots(settings: Settings, registry: Registry, remote: Remote) -> DataRoots:
+def _data_roots(settings: HomeSettings, registry: Registry, remote: Remote) -> DataRoots:
     """Where traces may read data: below the roots that are set, else below what programs of this home read and wrote; never in the home."""
     never = [settings.folder.path]
     if settings.data_roots is None:
@@ -201,14 +202,14 @@ def _data_roots(settings: Settings, registry: Registry, remote: Remote) -> DataR
     return DataRoots.of([folder.expanduser() for folder in settings.data_roots], never=never, remote=remote)
 
 
-def _remote(settings: Settings) -> Remote:
+def _remote(settings: HomeSettings) -> Remote:
     """The roots of remote storage: those of the file that is set, else of the home's, if it has one."""
     if settings.storage is None and not settings.folder.storage.exists():
         return NOWHERE
     return Remote(read_roots(settings.storage or settings.folder.storage))
 
 
-def graph_store(settings: Settings, *, indexed: bool = False) -> GraphStore:
+def graph_store(settings: HomeSettings, *, indexed: bool = False) -> GraphStore:
     """The graph store that the settings name, not yet open; `indexed`, with an index as large as they allow."""
     password = settings.store_password.get_secret_value() if settings.store_password else None
     if not indexed:
@@ -234,11 +235,11 @@ def deliver_spool(home: str | os.PathLike[str] | None = None, *, patience: float
     Raises:
         UnavailableError: the log or the graph store does not answer; the spool keeps what was not taken.
     """
-    settings = load_settings(home=home)
+    settings = settings_of(home)
     return run(lambda: _deliver(settings, patience))
 
 
-async def _deliver(settings: Settings, patience: float) -> SpoolDelivery:
+async def _deliver(settings: HomeSettings, patience: float) -> SpoolDelivery:
     async with await Workspace.open(settings) as workspace:
         delivered = await asyncio.to_thread(workspace.take_spool)
         pending = await workspace.settle(patience=patience)

@@ -16,6 +16,13 @@ def main() -> None:
             quick_run(sys.argv[1:])
         except HeadwaterError:
             pass  # the command says it in its own way
+    if sys.argv[1:2] == ["trace"]:
+        from headwater.backend.cli.output import telling_errors
+        from headwater.backend.cli.quick_trace import quick_trace
+
+        with telling_errors():
+            if quick_trace(sys.argv[1:]):
+                return
     from headwater.backend.cli.main import main as command_line
 
     command_line()

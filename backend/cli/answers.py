@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.backend.cli.names import dataset_of
 from headwater.backend.cli.output import note
-from headwater.backend.settings import DEFAULT_TENANT, load_settings
+from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.errors import HeadwaterError, InvalidQueryError, NotFoundError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.stores.paging import encode_cursor, fold
@@ -165,7 +165,7 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
     from headwater.backend.workspace import Workspace
 
-    async with await Workspace.open(load_settings(home=home)) as workspace:
+    async with await Workspace.open(settings_of(home)) as workspace:
         delivered = await asyncio.to_thread(workspace.take_spool)
         waiting = await workspace.settle()
         for refused in delivered.refused:
@@ -224,6 +224,8 @@ def _error(error: GraphQLError) -> HeadwaterError:
 
 def _key() -> str | None:
     """The key to show: HEADWATER_API_KEY, else that of the home folder where there is one already."""
+    from headwater.backend.settings import load_settings
+
     settings = load_settings()
     if settings.api_key is not None:
         return settings.api_key.get_secret_value()

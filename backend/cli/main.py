@@ -7,14 +7,12 @@ Exit codes: 0 done; 1 failed; 2 used wrongly (option, predicate, setting); 3 not
 from __future__ import annotations
 
 import os
-import sys
 from typing import Annotated
 
 import typer
 
 from headwater.backend.cli.lazy import LazyCommand, LazyGroup
-from headwater.backend.cli.output import ExitCode, exit_code_for, note, report
-from headwater.errors import HeadwaterError
+from headwater.backend.cli.output import telling_errors
 
 _COMMANDS = {
     "run": LazyCommand("headwater.backend.cli.run", "Run a PySpark program and capture its lineage.", extra=None),
@@ -76,13 +74,5 @@ def _options(
 
 def main() -> None:
     """Run the command line. Errors of ours become a message with a hint and an exit code; `--debug` shows their traceback."""
-    try:
+    with telling_errors():
         app()
-    except HeadwaterError as error:
-        if os.environ.get("HEADWATER_DEBUG"):
-            raise
-        report(error)
-        sys.exit(exit_code_for(error))
-    except KeyboardInterrupt:
-        note("Interrupted.")
-        sys.exit(ExitCode.INTERRUPTED)

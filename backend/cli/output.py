@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,21 @@ def exit_code_for(error: HeadwaterError) -> ExitCode:
         (UnsupportedError, ExitCode.UNSUPPORTED),
     )
     return next((code for kind, code in by_type if isinstance(error, kind)), ExitCode.FAILURE)
+
+
+@contextmanager
+def telling_errors() -> Iterator[None]:
+    """End the process with a message, a hint and an exit code where an error of ours is raised; HEADWATER_DEBUG shows its traceback."""
+    try:
+        yield
+    except HeadwaterError as error:
+        if os.environ.get("HEADWATER_DEBUG"):
+            raise
+        report(error)
+        sys.exit(exit_code_for(error))
+    except KeyboardInterrupt:
+        note("Interrupted.")
+        sys.exit(ExitCode.INTERRUPTED)
 
 
 def emit(

@@ -13,7 +13,7 @@ import typer
 from headwater.backend.cli.names import dataset_name
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, emit_json, note, progress
-from headwater.backend.cli.trace import reference
+from headwater.backend.cli.trace_command import reference
 from headwater.backend.replay import Replay, ReplayState
 from headwater.backend.settings import DEFAULT_TENANT, load_settings
 from headwater.backend.workspace import Workspace

@@ -27,6 +27,7 @@ from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.masked import MaskedQuestions
 from headwater.backend.questions.wire import Ask, Cancel, ExportRequest, Part, Reply, packed, read
 from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.without_pandas import without_pandas
 from headwater.backend.workspace import association_store, graph_store
 from headwater.errors import HeadwaterError
 from headwater.graph.prov.model import Kind, Statement
@@ -182,6 +183,7 @@ def limit_memory(more: int) -> None:
 
 def main() -> None:
     """Serve the parent."""
+    without_pandas()
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     replies: BinaryIO = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not stand among the replies

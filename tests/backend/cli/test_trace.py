@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from headwater.backend.cli.names import job_of
 from headwater.backend.cli.output import emit_json
-from headwater.backend.cli.trace import app, as_json
+from headwater.backend.cli.trace import app
+from headwater.backend.cli.trace_command import as_json
 from headwater.backend.cli.trace_story import print_story
 from headwater.errors import InvalidQueryError
 from headwater.graph.trace import FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest

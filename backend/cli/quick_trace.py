@@ -1,0 +1,78 @@
+"""`headwater trace` without typer and pandas: to load the two takes longer than to find most answers.
+
+It reads the options of a command that writes them in full. Anything else (help, a mistake, a library that is not installed) is left to the
+`trace` of the command line. Both ask and print by `trace_command`. A test compares the options here with those of that command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headwater.backend.cli.output import Format
+from headwater.backend.without_pandas import without_pandas
+
+VALUES = {
+    "--where": "where", "--row": "rows", "--column": "column", "--semantics": "semantics", "--to": "to",
+    "--as-of": "as_of", "--limit": "limit", "--format": "format", "-f": "format", "--home": "home",
+}  # fmt: skip
+FLAGS = {"--forward": "forward"}
+
+
+def quick_trace(arguments: Sequence[str]) -> bool:
+    """Answer `headwater trace …`, or return false: then nothing was done, and the command line is to read the options.
+
+    Raises:
+        HeadwaterError: as a trace does.
+    """
+    options = _options(arguments)
+    if options is None:
+        return False
+    without_pandas()
+    try:
+        from headwater.backend.cli.trace_command import answer_and_print, asked
+    except ModuleNotFoundError:  # the command line says which extra to install
+        return False
+    printed = {"format": options.pop("format", Format.TABLE), "home": options.pop("home", None)}
+    answer_and_print(asked(**options), **printed)
+    return True
+
+
+def _options(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The options by name; None where one of them is not read here."""
+    from headwater.graph.trace.answer import Semantics
+
+    if not arguments or arguments[0] != "trace":
+        return None
+    found: dict[str, Any] = {}
+    rows: list[str] = []
+    waiting = list(arguments[1:])
+    while waiting:
+        name = waiting.pop(0)
+        option, equals, value = name.partition("=")
+        if name in FLAGS:
+            found[FLAGS[name]] = True
+        elif option in VALUES and (waiting or equals) and not (equals and len(option) == 2):
+            found[VALUES[option]] = value if equals else waiting.pop(0)
+            rows += [found["rows"]] if VALUES[option] == "rows" else []
+        elif name.startswith("-") or "dataset" in found:
+            return None
+        else:
+            found["dataset"] = name
+    try:
+        return {**found, **_read(found, Semantics), **({"rows": rows} if rows else {})} if "dataset" in found else None
+    except ValueError:
+        return None
+
+
+def _read(found: dict[str, Any], semantics: Any) -> dict[str, Any]:
+    """Convert the options that are not texts. Raises `ValueError` where one is written wrongly."""
+    kinds = {"semantics": semantics, "format": Format, "home": Path, "limit": _count}
+    return {name: kind(found[name]) for name, kind in kinds.items() if name in found}
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not text.isascii():
+        raise ValueError(text)
+    return int(text)

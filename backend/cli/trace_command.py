@@ -1,0 +1,136 @@
+"""What `headwater trace` asks, and how it prints the answer, however its options were read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb  # noqa: F401 - traces run on it: where it is missing, the command line says which extra to install
+
+from headwater.backend.cli.answers import open_answers
+from headwater.backend.cli.names import dataset_name
+from headwater.backend.cli.output import Format, emit, emit_json
+from headwater.errors import InvalidQueryError
+from headwater.graph.model.instants import instant_of
+from headwater.graph.trace import AsOf, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graphql.values import to_json
+
+LIMIT = 10_000  # records listed, if nobody says how many
+_PLACE = ("dataset", "file", "row", "line", "grain")
+
+
+def asked(
+    dataset: str,
+    *,
+    where: str | None = None,
+    rows: Sequence[str] = (),
+    column: str | None = None,
+    semantics: Semantics = Semantics.INFLUENCE,
+    forward: bool = False,
+    to: str | None = None,
+    as_of: str | None = None,
+    limit: int = LIMIT,
+) -> TraceRequest:
+    """Return the question. Raises `InvalidQueryError` where it chooses no record; `rows` are written as FILE:N."""
+    if where is None and not rows:
+        raise InvalidQueryError("No record is chosen.", hint="""Say which: --where "origin = 'EWR'" (DuckDB SQL), or --row FILE:N.""")
+    return TraceRequest(
+        dataset=dataset, where=where, rows=[reference(text) for text in rows], column=column, semantics=semantics, forward=forward, to=to,
+        limit=limit, as_of=_here(as_of),
+    )  # fmt: skip
+
+
+def answer_and_print(request: TraceRequest, *, format: Format, home: Path | None) -> None:
+    """Ask the home, or the service, and print the answer on standard output."""
+    answer = asyncio.run(_ask(request, home))
+    if format is Format.JSON:
+        emit_json(as_json(answer))
+    elif format is Format.CSV:
+        names = list(dict.fromkeys(name for record in answer.records for name in record.values))
+        emit([{**_place(record), **record.values} for record in answer.records], columns=[*_PLACE, *names], format=format)
+    else:
+        from headwater.backend.cli.trace_story import print_story
+
+        print_story(request, answer)
+
+
+def _here(as_of: str | None) -> str | None:
+    """A date or an instant that somebody wrote on this machine, in UTC; what else names a version as it is."""
+    if as_of is None or as_of.isdecimal():
+        return as_of
+    try:
+        return instant_of(as_of, "instant", end=True, zone=None)
+    except InvalidQueryError:
+        return as_of
+
+
+async def _ask(request: TraceRequest, home: Path | None) -> TraceAnswer:
+    async with open_answers(home) as answers:
+        return await answers.trace(request)
+
+
+def as_json(answer: TraceAnswer) -> dict[str, Any]:
+    """The answer in the form that scripts rely on."""
+    incomplete = [{"what": item.what, "reason": item.reason, "effect": item.effect} for item in answer.incomplete]
+    if answer.total > len(answer.records):
+        reason = f"{len(answer.records)} of {answer.total} records are listed"
+        incomplete.append({"what": "limit", "reason": reason, "effect": "missing"})
+    return {
+        "semantics": answer.semantics.value,
+        "exact": answer.exact,
+        "records": [_record(record) for record in answer.records],
+        "path": [
+            {
+                "job": hop.job,
+                "run": hop.run,
+                "output": dataset_name(hop.output),
+                "inputs": [dataset_name(source) for source in hop.inputs],
+                "operations": list(hop.operations),
+                "expressions": [
+                    {"operator": step.operator, "made": {made.column: made.expression for made in step.made}, "by": list(step.by)}
+                    for step in hop.expressions
+                ],
+                "records": hop.records,
+                "grain": hop.grain.value,
+            }
+            for hop in answer.path
+        ],
+        "incomplete": incomplete,
+        "found_again": [
+            {"operator": item.operator, "estimated_ms": round(item.estimated_ms, 1), "took_ms": round(item.took_ms, 1)}
+            for item in answer.found_again
+        ],
+        "storage": {"requests": answer.storage_requests, "bytes": answer.storage_bytes},
+        **({} if answer.as_of is None else {"as_of": _version(answer.as_of)}),
+    }
+
+
+def _version(version: AsOf) -> dict[str, Any]:
+    return {"at": version.at, "runs": [run.partition(":")[2] for run in version.runs], "is_read": version.is_read}
+
+
+def _record(record: TracedRecord) -> dict[str, Any]:
+    place = _place(record)
+    if record.line is None:
+        del place["line"]
+    return {**place, "values": to_json(record.values)}
+
+
+def _place(record: TracedRecord) -> dict[str, Any]:
+    return {
+        "dataset": dataset_name(record.dataset),
+        "file": record.file,
+        "row": record.row,
+        "line": record.line,
+        "grain": record.grain.value,
+    }
+
+
+def reference(text: str) -> tuple[str, int]:
+    """A record written as FILE:N. Raises `InvalidQueryError` where it is not."""
+    file, colon, number = text.rpartition(":")
+    if not colon or not file or not number.isdecimal():
+        raise InvalidQueryError(f"{text!r} names no record.", hint="Write FILE:N, N counted from 0: --row raw/weather.csv:1009")
+    return file, int(number)
