@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.delta.TableWrite;
 import headwater.source.SourceFiles;
 import headwater.tap.Report;
 import headwater.tap.SegmentSpec;
@@ -54,6 +55,10 @@ public final class Manifest {
             List counted = counted(capture, reports, false);
             ReusedRows.add(capture, counted, problems, conf);
             segments = segments(capture, counted, problems, (List) plan.get("operators"));
+            if (capture.original instanceof TableWrite) {
+                segments = AddedFiles.place(segments, ((TableWrite) capture.original).commit, problems);
+                MergeClauses.check(((TableWrite) capture.original).command, problems);
+            }
             boundaries = boundaries(capture, (List) plan.get("operators"));
             splits(capture, description, reports, (List) plan.get("sources"), problems);
             List committed = CommittedFiles.of(counted, conf);

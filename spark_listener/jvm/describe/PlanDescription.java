@@ -5,6 +5,7 @@ import headwater.rewrite.core.Family;
 import headwater.rewrite.core.Inputs;
 import headwater.rewrite.families.Families;
 import headwater.rewrite.kept.Materialized;
+import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
 import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
@@ -117,7 +118,7 @@ public final class PlanDescription {
         try {
             operator.put("op", node.nodeName());
             operator.put("text", node.simpleString(25));
-            Family family = Families.describing(node);
+            Family family = node instanceof TableWrite ? null : Families.describing(node);
             if (family == null) {
                 OperatorText.plain(node, operator, sources);
             } else {
@@ -131,7 +132,7 @@ public final class PlanDescription {
             operator.put("op", node.nodeName()); // described by name alone; the rest of the plan still is
             operator.put("text", String.valueOf(fault));
         }
-        if (node instanceof Command && id == 0) {
+        if ((node instanceof Command || node instanceof TableWrite) && id == 0) {
             command = "execute " + node.nodeName();
             sink = SinkText.describe(node, operator);
         }

@@ -1,5 +1,6 @@
 package headwater.describe;
 
+import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
 import headwater.text.Behaviour;
 import headwater.text.OperatorText;
@@ -20,7 +21,13 @@ final class SinkText {
 
     static Map describe(LogicalPlan command, Map operator) {
         if (!(command instanceof DataWritingCommand)) {
-            return TableSinks.describe(command);
+            Map table = TableSinks.describe(command);
+            if (command instanceof TableWrite) {
+                operator.put("op", "Write");
+                operator.put("behaviour", Behaviour.PASSES);
+                operator.put("columns", attributes(table));
+            }
+            return table;
         }
         DataWritingCommand write = (DataWritingCommand) command;
         operator.put("op", "Write");
@@ -49,6 +56,15 @@ final class SinkText {
         }
         sink.put("columns", columns);
         return sink;
+    }
+
+    private static List attributes(Map sink) {
+        List result = new ArrayList();
+        List columns = (List) sink.get("columns");
+        for (int i = 0; i < columns.size(); i++) {
+            result.add(((Map) columns.get(i)).get("attr"));
+        }
+        return result;
     }
 
     private static void files(InsertIntoHadoopFsRelationCommand command, Map sink) {

@@ -1,5 +1,7 @@
 package headwater.describe;
 
+import headwater.rewrite.delta.DeltaCommit;
+import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
@@ -11,6 +13,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -29,6 +32,9 @@ final class TableSinks {
     private TableSinks() {}
 
     static Map describe(LogicalPlan command) {
+        if (command instanceof TableWrite) {
+            return written((TableWrite) command);
+        }
         if (command instanceof RowLevelWrite) {
             Map sink = sink(((RowLevelWrite) command).originalTable(), "change");
             return with(sink, byName(sink, ((V2WriteCommand) command).query()));
@@ -53,6 +59,31 @@ final class TableSinks {
             return sink(target == null ? TableText.accessor(command, "child") : target, "change"); // `child`: OPTIMIZE
         }
         return null;
+    }
+
+    /** What Delta wrote by a query of its own: what is known of the command, and of the table as its commit left it. */
+    private static Map written(TableWrite write) {
+        Map known = write.command == null ? null : describe(write.command);
+        Map sink = known == null ? new LinkedHashMap() : known;
+        sink.put("boundary", Integer.valueOf(0));
+        sink.put("path", write.commit.path());
+        sink.put("format", "delta");
+        if (!sink.containsKey("mode")) {
+            sink.put("mode", "change");
+        }
+        Map options = new LinkedHashMap();
+        DeltaCommit.addNames(options, write.commit.mapping(), write.commit.schema());
+        sink.put("options", options);
+        sink.put("partition_columns", write.commit.partitionColumns());
+        Object version = write.commit.version();
+        if (version != null) {
+            sink.put("version", String.valueOf(version));
+        }
+        Object table = write.commit.catalogTable();
+        if (table instanceof CatalogTable && !sink.containsKey("table")) {
+            Tables.name((CatalogTable) table, sink);
+        }
+        return with(sink, byPlace(write.child(), write.child()));
     }
 
     private static Map saved(SaveIntoDataSourceCommand command) {

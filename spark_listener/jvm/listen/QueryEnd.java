@@ -3,6 +3,7 @@ package headwater.listen;
 import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -49,6 +50,9 @@ final class QueryEnd implements Described {
         if (original == null) {
             return result;
         }
+        if (original instanceof TableWrite) {
+            ((TableWrite) original).command = executed;
+        }
         PlanDescription description;
         try {
             description = PlanDescription.of(original, capture);
@@ -82,9 +86,10 @@ final class QueryEnd implements Described {
 
     private void lost() {
         try {
-            LostScans.report(event.qe().analyzed(), capture.original, capture);
+            LogicalPlan written = capture.original instanceof TableWrite ? capture.written() : event.qe().analyzed();
+            LostScans.report(written, capture.original, capture);
             LostScans.report(capture.original, capture);
-            LostWindows.report(event.qe().analyzed(), capture.original, capture);
+            LostWindows.report(written, capture.original, capture);
         } catch (Throwable fault) {
             capture.problem("Scan", "whether the optimizer took something out could not be told: " + fault, "missing");
         }

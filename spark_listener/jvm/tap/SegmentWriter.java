@@ -138,7 +138,7 @@ final class SegmentWriter {
         footer.put("attempt", Long.valueOf(report.attempt));
         footer.put("rows", Long.valueOf(report.rows));
         footer.put("columns", JSON.readTree(spec.columnsJson));
-        if (spec.kind.equals(SegmentSpec.SINK)) {
+        if (spec.kind.equals(SegmentSpec.SINK) && !spec.placed) {
             if (files == null) {
                 throw new IllegalStateException("the file writer did not say which rows went to which files");
             }

@@ -127,7 +127,8 @@ public final class Capture implements SessionOptions {
     public TapSink sink(Boundary boundary) {
         try {
             String columns = JSON.writeValueAsString(boundary.columns);
-            return new TapSink(new SegmentSpec(id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, reports, this));
+            return new TapSink(new SegmentSpec(
+                id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, boundary.placed, reports, this));
         } catch (java.io.IOException impossible) {
             throw new IllegalStateException(impossible);
         }

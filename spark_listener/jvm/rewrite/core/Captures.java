@@ -14,6 +14,7 @@ public final class Captures {
     private final String segments;
     private final double budget;
     private final ConcurrentHashMap running = new ConcurrentHashMap(); // String execution -> Capture
+    private final ConcurrentHashMap sources = new ConcurrentHashMap(); // String execution -> Capture, or String: why there is none
     private final AtomicInteger faults = new AtomicInteger();
     private volatile String lastFault;
     private volatile boolean closed;
@@ -37,6 +38,7 @@ public final class Captures {
     public void close() {
         closed = true;
         running.clear();
+        sources.clear();
         Caches.close(segments);
     }
 
@@ -63,6 +65,16 @@ public final class Captures {
         return context.getLocalProperty("spark.sql.execution.id");
     }
 
+    /** The SQL execution of the program's that this thread is in: it may run others. */
+    public String rootExecution() {
+        return context.getLocalProperty("spark.sql.execution.root.id");
+    }
+
+    /** Whether this thread runs a batch of a stream: all that is done in one has its root execution, and the stream tells of it. */
+    boolean inStream() {
+        return context.getLocalProperty("sql.streaming.queryId") != null;
+    }
+
     /** False if there is a capture of this execution already: then the plan must stay as it was. */
     public boolean remember(String execution, Capture capture) {
         return running.size() < MOST && running.putIfAbsent(execution, capture) == null;
@@ -73,7 +85,20 @@ public final class Captures {
         return (Capture) running.get(String.valueOf(execution));
     }
 
+    /** Keeps what was captured of the source of a command, or why there is nothing, for as long as its execution runs. */
+    void source(String execution, Object capture) {
+        if (running.size() < MOST) {
+            sources.put(execution, capture);
+        }
+    }
+
+    Object source(String execution) {
+        Object found = sources.get(execution);
+        return found == null ? "it was checkpointed without capture" : found;
+    }
+
     public Capture take(long execution) {
+        sources.remove(String.valueOf(execution));
         return (Capture) running.remove(String.valueOf(execution));
     }
 }

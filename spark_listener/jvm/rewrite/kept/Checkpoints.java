@@ -23,7 +23,7 @@ public final class Checkpoints {
 
     private Checkpoints() {}
 
-    static void remember(LogicalRDD relation, Capture capture, String reason) {
+    public static void remember(LogicalRDD relation, Capture capture, String reason) {
         synchronized (KNOWN) {
             KNOWN.put(relation.rdd(), capture == null ? (Object) reason : capture);
         }

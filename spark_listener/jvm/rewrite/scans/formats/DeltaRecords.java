@@ -1,6 +1,7 @@
 package headwater.rewrite.scans.formats;
 
 import headwater.rewrite.core.Refused;
+import headwater.rewrite.delta.DeltaCommit;
 import headwater.shim.Scala;
 import headwater.source.NumberedDelta;
 import headwater.source.NumberedParquet;
@@ -110,19 +111,8 @@ final class DeltaRecords extends RecordFormat {
     public void addRelation(Map options, HadoopFsRelation relation) {
         Object mode = accessor(relation.fileFormat(), "columnMappingMode");
         Object name = mode == null ? null : accessor(mode, "name");
-        if ("none".equals(name)) {
-            return;
-        }
-        options.put("columnmapping", String.valueOf(name));
         Object schema = accessor(relation.fileFormat(), "referenceSchema");
-        if (schema instanceof StructType) {
-            StructField[] fields = ((StructType) schema).fields();
-            for (int i = 0; i < fields.length; i++) {
-                if (fields[i].metadata().contains("delta.columnMapping.physicalName")) {
-                    options.put("physicalname." + fields[i].name(), fields[i].metadata().getString("delta.columnMapping.physicalName"));
-                }
-            }
-        }
+        DeltaCommit.addNames(options, String.valueOf(name), schema instanceof StructType ? (StructType) schema : null);
     }
 
     private static Object accessor(Object of, String name) {

@@ -1,0 +1,70 @@
+package headwater.describe;
+
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.delta.DeltaCommit;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The files of a sink as the commit of its table names them: a task's rows went to its files one after the other, as many to each as the commit
+ * says. A segment whose rows these files do not account for is left out, and the capture says so.
+ */
+final class AddedFiles {
+    private AddedFiles() {}
+
+    static List place(List segments, DeltaCommit commit, List problems) {
+        Map files = commit.files();
+        List result = new ArrayList();
+        Set placed = new HashSet();
+        for (int i = 0; i < segments.size(); i++) {
+            Map segment = (Map) segments.get(i);
+            if (((Integer) segment.get("boundary")).intValue() != 0) {
+                result.add(segment);
+                continue;
+            }
+            Object partition = segment.get("partition");
+            List own = files == null ? null : (List) files.get(partition);
+            if (own != null && rows(own) == ((Long) segment.get("rows")).longValue()) {
+                placed.add(partition);
+                result.add(placed(segment, own));
+                continue;
+            }
+            String found = files == null ? "the table's commit is not known" : own == null ? "it added none" : "it added " + rows(own) + " rows";
+            String reason = "which files the " + segment.get("rows") + " rows of task " + segment.get("attempt") + " went to is not known: " + found;
+            problems.add(Capture.problemOf("Write", reason, "missing"));
+        }
+        if (files != null && placed.size() < files.size()) {
+            problems.add(Capture.problemOf("Write", "the commit added files whose rows were not recorded", "missing"));
+        }
+        return result;
+    }
+
+    private static Map placed(Map segment, List files) {
+        List listed = new ArrayList();
+        List runs = new ArrayList();
+        for (int i = 0; i < files.size(); i++) {
+            Map file = new LinkedHashMap((Map) files.get(i));
+            List run = new ArrayList();
+            run.add(Integer.valueOf(i));
+            run.add(file.remove("rows"));
+            listed.add(file);
+            runs.add(run);
+        }
+        Map result = new LinkedHashMap(segment);
+        result.put("files", listed);
+        result.put("runs", runs);
+        return result;
+    }
+
+    private static long rows(List files) {
+        long result = 0L;
+        for (int i = 0; i < files.size(); i++) {
+            result += ((Long) ((Map) files.get(i)).get("rows")).longValue();
+        }
+        return result;
+    }
+}

@@ -1,0 +1,30 @@
+package headwater.describe;
+
+import headwater.rewrite.core.Capture;
+import headwater.shim.Scala;
+import java.util.List;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import scala.Option;
+import scala.collection.Iterable;
+
+/** What the clauses of a MERGE of Delta say of the rows that it carries over. */
+final class MergeClauses {
+    private MergeClauses() {}
+
+    /**
+     * Where no clause need take a row that matched, such a row is carried over beside the row of the source: it was joined with it all the same, and
+     * which of the two it is, only values would tell.
+     */
+    static void check(LogicalPlan command, List problems) {
+        Object clauses = command == null ? null : TableText.accessor(command, "matchedClauses");
+        List all = clauses instanceof Iterable ? Scala.list((Iterable) clauses) : null;
+        if (all == null || all.isEmpty()) {
+            return;
+        }
+        Object condition = TableText.accessor(all.get(all.size() - 1), "condition");
+        if (!(condition instanceof Option) || ((Option) condition).isDefined()) {
+            String reason = "a row that matched and that no clause took was carried over: the row of the source that it matched may be listed too";
+            problems.add(Capture.problemOf("MergeIntoCommand", reason, "superset"));
+        }
+    }
+}

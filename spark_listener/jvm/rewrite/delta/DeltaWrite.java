@@ -1,0 +1,167 @@
+package headwater.rewrite.delta;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.core.HiddenColumn;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Scala;
+import headwater.tap.SegmentSpec;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Empty2Null;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
+
+/**
+ * What Delta writes: whatever the command (a save, MERGE, UPDATE, DELETE), in the end a query whose rows its own writer takes, in order. The sink's
+ * tap stands on top of that query. Delta sorts the rows by partition columns, unless they come so: here they do, by the same sort below the tap.
+ */
+public final class DeltaWrite {
+    private static final String DELTA = "org.apache.spark.sql.delta.";
+    private static final String WRITER = DELTA + "files.TransactionalWrite";
+    private static final String NAME = "Write Delta";
+
+    private DeltaWrite() {}
+
+    /** The transaction for which this thread optimises the query that is to be written; null where it optimises another. Spark does not tell it otherwise. */
+    public static DeltaCommit underWay(LogicalPlan plan) {
+        if (plan instanceof Subquery || !DeltaCommit.isThere()) {
+            return null; // of a subquery the root comes later
+        }
+        StackTraceElement[] calls = new Throwable().getStackTrace();
+        for (int i = 0; i < calls.length; i++) {
+            if (calls[i].getClassName().startsWith(DELTA)) { // the innermost of them: Delta asks its own log on the way, too
+                boolean writes = calls[i].getClassName().startsWith(WRITER) && calls[i].getMethodName().indexOf("writeFiles") >= 0;
+                return writes ? DeltaCommit.active() : null;
+            }
+        }
+        return null;
+    }
+
+    public static LogicalPlan rewrite(LogicalPlan plan, DeltaCommit commit, Capture capture) {
+        List partition = partition(plan, commit);
+        check(plan, commit, partition);
+        Rewriter rewriter = new Rewriter(capture, 1);
+        Boundary boundary = capture.boundary(SegmentSpec.SINK, 0, plan);
+        boundary.placed = true;
+        Rewritten child = rewriter.rewrite(plan);
+        List values = new ArrayList();
+        boundary.hidden(child, values);
+        if (values.isEmpty()) { // what is written comes from no record, which is its lineage
+            values.add(new Literal(null, DataTypes.LongType));
+            boundary.column(HiddenColumn.REF, "operator", 1);
+        }
+        LogicalPlan tapped = Rewriter.tapped(sorted(child.plan, partition), values, capture.sink(boundary));
+        return new HiddenProject(plan.output(), tapped, plan);
+    }
+
+    private static LogicalPlan sorted(LogicalPlan rows, List partition) {
+        if (partition.isEmpty()) {
+            return rows;
+        }
+        List columns = Scala.list(rows.output());
+        List orders = new ArrayList();
+        boolean texts = false;
+        for (int i = 0; i < partition.size(); i++) {
+            Attribute column = (Attribute) partition.get(i);
+            orders.add(new SortOrder(column, Ascending$.MODULE$, Ascending$.MODULE$.defaultNullOrdering(), Scala.empty()));
+            for (int j = 0; column.dataType() instanceof StringType && j < columns.size(); j++) {
+                if (columns.get(j) instanceof Attribute && ((Attribute) columns.get(j)).exprId().equals(column.exprId())) {
+                    // an empty text is null in the name of a folder, and Delta's writer makes it so before it sorts
+                    columns.set(j, new Alias(
+                        new Empty2Null(column), column.name(), column.exprId(), column.qualifier(), Scala.none(), Scala.empty()));
+                    texts = true;
+                }
+            }
+        }
+        return new Sort(Scala.seq(orders), false, texts ? new Project(Scala.seq(columns), rows) : rows, Scala.none());
+    }
+
+    private static List partition(LogicalPlan plan, DeltaCommit commit) {
+        List result = new ArrayList();
+        List names = commit.partitionColumns();
+        List output = Scala.list(plan.output());
+        for (int i = 0; i < names.size(); i++) {
+            for (int j = 0; j < output.size(); j++) {
+                if (((Attribute) output.get(j)).name().equals(names.get(i))) {
+                    result.add(output.get(j));
+                }
+            }
+        }
+        if (result.size() != names.size()) {
+            throw new Refused(NAME, "which columns the table is partitioned by is not understood");
+        }
+        return result;
+    }
+
+    private static void check(LogicalPlan plan, DeltaCommit commit, List partition) {
+        SQLConf conf = SQLConf.get();
+        Map properties = commit.properties();
+        if (commit.path() == null) {
+            throw new Refused(NAME, "this version of Delta is not understood");
+        }
+        if (conf.maxConcurrentOutputFileWriters() > 0) {
+            throw new Refused(NAME, "concurrent output writers (spark.sql.maxConcurrentOutputFileWriters) may sort rows after they were recorded");
+        }
+        if (!"false".equals(conf.getConfString("spark.databricks.delta.optimizeWrite.enabled", "false"))
+            || !"false".equals(text(properties, "delta.autoOptimize.optimizeWrite")) || !"false".equals(text(properties, "delta.autoOptimize"))) {
+            throw new Refused(NAME, "an optimized write moves rows after they were recorded");
+        }
+        if (!"true".equals(conf.getConfString("spark.databricks.delta.stats.collect", "true"))) {
+            throw new Refused(NAME, "without statistics (spark.databricks.delta.stats.collect) it is not known how many rows went to which file");
+        }
+        List output = Scala.list(plan.output());
+        for (int i = 0; i < output.size(); i++) {
+            String name = ((Attribute) output.get(i)).name();
+            if (name.equals("_change_type") || name.equals("__is_cdc")) {
+                throw new Refused(NAME, "a change feed (delta.enableChangeDataFeed) is written beside the table's rows");
+            }
+        }
+        for (int i = 0; i < partition.size(); i++) {
+            if (((Attribute) partition.get(i)).dataType() instanceof StringType && isConstrained(commit, properties)) {
+                throw new Refused(NAME, "with constraints and a partition column of text, Delta sorts rows after they were recorded");
+            }
+        }
+    }
+
+    private static boolean isConstrained(DeltaCommit commit, Map properties) {
+        Iterator names = properties.keySet().iterator();
+        while (names.hasNext()) {
+            if (String.valueOf(names.next()).startsWith("delta.constraints.")) {
+                return true;
+            }
+        }
+        StructField[] fields = commit.schema().fields();
+        for (int i = 0; i < fields.length; i++) {
+            if (!fields[i].nullable() || !fields[i].metadata().equals(org.apache.spark.sql.types.Metadata.empty()) && !isMapped(fields[i])) {
+                return true; // NOT NULL, an invariant, a length, an expression
+            }
+        }
+        return false;
+    }
+
+    private static boolean isMapped(StructField field) {
+        return field.metadata().contains("delta.columnMapping.physicalName");
+    }
+
+    private static String text(Map properties, String name) {
+        Object found = properties.get(name);
+        return found == null ? "false" : String.valueOf(found);
+    }
+}
