@@ -22,8 +22,10 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-_MODES = ("active", "auto", "lazy", "rdd")  # `rdd`: programs of RDDs, which know one mode
+_MODES = ("active", "auto", "lazy", "rdd", "delta")  # `rdd`: programs of RDDs, `delta`: rounds of a table's history; both know one mode
 _PIECE = 250  # programs: some minutes
+_TESTS = {"rdd": ["tests/oracle/test_rdd_programs.py", "-k", "drawn"], "delta": ["tests/oracle/test_delta_histories.py"]}
+_COSTLY = {"delta": 10}  # one of these takes as long as so many programs of the other modes
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def _passed(done: Sequence[Done]) -> dict[tuple[str, int], int]:
 def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:
     """The modes by turns, so that a run that is stopped has had all of them."""
     for number, first in enumerate(range(0, plans, _PIECE)):
-        yield from (Piece(mode, seed + number, min(_PIECE, plans - first)) for mode in modes)
+        yield from (Piece(mode, seed + number, max(1, min(_PIECE, plans - first) // _COSTLY.get(mode, 1))) for mode in modes)
 
 
 def _jobs() -> int:
@@ -127,16 +129,13 @@ def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
 
 def _run(piece: Piece, commit: str) -> Done:
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
-    tests = (
-        ["tests/oracle/test_rdd_programs.py", "-k", "drawn"]
-        if piece.mode == "rdd"
-        else ["tests/oracle/test_random_plans.py", "-k", piece.mode]
-    )
+    tests = _TESTS.get(piece.mode, ["tests/oracle/test_random_plans.py", "-k", piece.mode])
     command += [f"--hypothesis-seed={piece.seed}", *tests]
     output = FOLDER / f"{piece.name}.log"
     began = time.monotonic()
     with output.open("w", encoding="utf-8") as file:
-        environment = os.environ | {"HEADWATER_PLANS": str(piece.plans), "HEADWATER_RDD_PROGRAMS": str(piece.plans)}
+        sizes = dict.fromkeys(("HEADWATER_PLANS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS"), str(piece.plans))
+        environment = os.environ | sizes | {"HEADWATER_SEED": str(piece.seed)}
         code = subprocess.run(command, cwd=results.ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
     ended = Done(commit, piece.mode, piece.seed, piece.plans, round(time.monotonic() - began, 1), code == 0)
     print(f"{piece.name}: {'as the oracle says' if ended.passed else f'FAILED, see {output}'}, {ended.seconds:.0f} s", flush=True)
