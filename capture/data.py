@@ -55,17 +55,11 @@ class Data:
     number: Number
     options: Mapping[str, str] = field(default_factory=dict)
     columns: Sequence[tuple[str, str]] = ()
-    type: str | None = None  # a declared type of data
 
     @property
     def lengths(self) -> Mapping[int, int] | None:
         """How long the range of each reference is; None where places are no ranges of bytes."""
         return None
-
-    @property
-    def id(self) -> str:
-        """Its node in the graph."""
-        return f"dataset:{quote(self.namespace, safe='')}:{quote(self.name, safe='')}"
 
 
 class Rows(Data):

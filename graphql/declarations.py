@@ -85,6 +85,9 @@ class DataflowLink:
     dst: strawberry.ID
     kind: LinkKind
     via: list[str]
+    inferred: bool = strawberry.field(
+        description="Whether no declaration says so, but how other actors of these types stand to each other."
+    )
 
 
 @strawberry.type(description="Actors that feed one another in a cycle; `runs` are their runs in order of time.")
@@ -109,7 +112,9 @@ class Dataflow:
         return cls(
             generations=[[strawberry.ID(actor) for actor in generation] for generation in found.generations],
             links=[
-                DataflowLink(src=strawberry.ID(link.src), dst=strawberry.ID(link.dst), kind=link.kind, via=list(link.via))
+                DataflowLink(
+                    src=strawberry.ID(link.src), dst=strawberry.ID(link.dst), kind=link.kind, via=list(link.via), inferred=link.inferred
+                )
                 for link in found.links
             ],
             cycles=[

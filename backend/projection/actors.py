@@ -72,6 +72,7 @@ def _pairs(facet: Mapping[str, Any], name: str) -> list[tuple[str, str, str]]:
         path = f"{_PATH}.{name}[{index}]"
         if not isinstance(pair, list) or [type(each) for each in pair] != [str, str]:
             raise _refused(path, "is no pair of ids", 'Write it as ["actor:stage:one", "job:default:two"].')
+        ids = []
         for each in pair:
             try:
                 kind, parts = parse_id(each)
@@ -79,7 +80,8 @@ def _pairs(facet: Mapping[str, Any], name: str) -> list[tuple[str, str, str]]:
                 raise InvalidEventError(error.message, field=path, hint=error.hint) from error
             if kind not in {NodeKind.ACTOR, NodeKind.JOB} or len(parts) < _ACTOR_PARTS:
                 raise _refused(path, "has a node of another kind", "Name jobs, and actors of declared types.")
-        found.append((path, pair[0], pair[1]))
+            ids.append(node_id(kind, *parts))  # another program may encode what needs no encoding
+        found.append((path, ids[0], ids[1]))
     return found
 
 

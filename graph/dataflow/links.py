@@ -1,17 +1,16 @@
 """Links between actors, each of which says what it is known from (Newt, section 4).
 
 *Explicit*: declared between the two. *Implicit*: one wrote the dataset or version that the other read. *Archetype*: the types of the two
-say so (`after`), for those that stand in one container and nowhere else. Where two of them tell the same, both are listed.
+say so, for those that stand in one container and nowhere else (`archetypes`). Where two of them tell the same, both are listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from headwater.graph.model import Edge, EdgeKind
-from headwater.graph.model.declaration import type_of
 
 
 class LinkKind(StrEnum):
@@ -24,12 +23,16 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Link:
-    """Data flows from one actor to another. `via` are the datasets or versions between (implicit), or the types (archetype)."""
+    """Data flows from one actor to another. `via` are the datasets or versions between (implicit), or the types (archetype).
+
+    `inferred`: no declaration says so; actors of these types stand so to each other.
+    """
 
     src: str
     dst: str
     kind: LinkKind
     via: tuple[str, ...] = ()
+    inferred: bool = False
 
 
 def explicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
@@ -56,20 +59,3 @@ def implicit_links(actors: Iterable[str], edges: Iterable[Edge]) -> list[Link]:
             for reader in readers[between]:
                 via.setdefault((writer, reader), set()).add(between)
     return sorted(Link(src, dst, LinkKind.IMPLICIT, tuple(sorted(between))) for (src, dst), between in via.items())
-
-
-def archetype_links(children: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> list[Link]:
-    """Within each container, from every instance of a type to every instance of the types that come after it.
-
-    `children` are the actors of each container, `after` the types that feed a type.
-    """
-    found: set[Link] = set()
-    for inside in children.values():
-        by_type: dict[str, list[str]] = {}
-        for actor in inside:
-            by_type.setdefault(type_of(actor), []).append(actor)
-        for later, sources in after.items():
-            for earlier in sources:
-                for src in by_type.get(earlier, ()):
-                    found |= {Link(src, dst, LinkKind.ARCHETYPE, (earlier, later)) for dst in by_type.get(later, ()) if dst != src}
-    return sorted(found)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.errors import InvalidQueryError, NotFoundError
-from headwater.graph.dataflow.links import archetype_links, explicit_links, implicit_links
+from headwater.graph.dataflow.archetypes import declared_archetypes, inferred_archetypes
+from headwater.graph.dataflow.links import explicit_links, implicit_links
 from headwater.graph.dataflow.order import Cycle, Dataflow, arrange
 from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind, kind_of
-from headwater.graph.model.declaration import ACTORS
+from headwater.graph.model.declaration import ACTOR_TYPE, ACTORS, type_of
 from headwater.graph.stores import Direction, GraphStore
 
 _FLOWS = (EdgeKind.READS, EdgeKind.WRITES, EdgeKind.LINKS)
@@ -22,7 +23,7 @@ async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflo
 
     Raises:
         NotFoundError: nothing is known of the container.
-        InvalidQueryError: it is no actor, or holds more than `MAX_ACTORS`.
+        InvalidQueryError: it is no actor, or holds more than `MAX_ACTORS`, or its types tell too many links.
     """
     if not await graph.get(tenant, [container]):
         raise NotFoundError(f"Nothing is known of {container}.", hint="Search for its name.")
@@ -30,13 +31,26 @@ async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflo
         raise InvalidQueryError(
             f"{container} is no actor.", field="container", hint="Name a system, a pipeline, a job or a declared actor."
         )
-    actors = [node.id for node in await _children(graph, tenant, container, sorted(ACTORS))]
+    children = await _children(graph, tenant, container, sorted(ACTORS))
+    actors = [node.id for node in children]
+    types = {node.id: found for node in children if (found := _declared_type(node)) is not None}
+    kinds = {node.id: type_of(node.id) for node in children} | types  # a type may come after a kind
     edges = await graph.neighbours(tenant, actors, direction=Direction.BOTH, kinds=_FLOWS) if actors else []
-    links = sorted([
-        *explicit_links(actors, edges), *implicit_links(actors, edges), *archetype_links({container: actors}, await _after(graph, tenant)),
-    ])  # fmt: skip
+    known = [*explicit_links(actors, edges), *implicit_links(actors, edges)]
+    declared = declared_archetypes(kinds, await _after(graph, tenant))
+    told = {(link.src, link.dst) for link in declared}
+    inferred = [link for link in inferred_archetypes(types, known) if (link.src, link.dst) not in told]
+    links = sorted([*known, *declared, *inferred])
     generations, cycles = arrange(actors, links)
     return Dataflow(generations, links, [Cycle(members, await _runs_in_order(graph, tenant, members)) for members in cycles])
+
+
+def _declared_type(node: Node) -> str | None:
+    """The type that a user or program declared; None where the node is only of a kind."""
+    if node.kind is NodeKind.ACTOR:
+        return type_of(node.id)
+    stated = node.properties.get(ACTOR_TYPE)
+    return stated if isinstance(stated, str) else None
 
 
 async def _runs_in_order(graph: GraphStore, tenant: str, jobs: Sequence[str]) -> tuple[str, ...]:

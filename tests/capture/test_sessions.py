@@ -78,6 +78,18 @@ def test_outputs_are_of_the_inputs_that_were_added_before_them(home: Path):
     assert any("no run that is known" in one.reason for one in nothing.incomplete)
 
 
+def test_names_may_have_any_characters(home: Path):
+    with Session("an etl/ä:b", home=home) as session:
+        outer = session.register("out/er: 1", "pipe")
+        actor, other = session.register("m/a:p %", "mapper", [outer]), session.register("../o", "mapper", [outer])
+        actor.flow_link(other)
+        actor.capture(session.stream("a/b c:d")[1], session.table("t/1:x")["k/ü: %"])
+        actor.commit()
+    answer = traced(home, "t/1:x", [("table:t%2F1%3Ax/k%2F%C3%BC%3A%20%25", 0)])
+    assert (places(answer), answer.exact) == ({("stream:a%2Fb%20c%3Ad", 1)}, True)
+    assert {run["state"] for run in _runs(home)} == {"COMPLETE"}
+
+
 def test_what_failed_is_taken_back_and_may_be_tried_again(home: Path):
     with Session("etl", home=home) as session:
         source, target = session.stream("in"), session.stream("out")

@@ -34,6 +34,13 @@ async def test_what_an_actor_says_of_itself_is_in_the_graph(tmp_path: Path):
         assert await graph.arcs(EdgeKind.LINKS) == {(JOB_ID, other)}
 
 
+async def test_ids_may_be_encoded_more_than_they_need(tmp_path: Path):
+    event = _event(links=[["job:flights:a%2Fb", "job:flights:x%2Fy"]])
+    event["job"]["name"] = "a/b"
+    async with graph_of(tmp_path, event) as graph:
+        assert await graph.arcs(EdgeKind.LINKS) == {("job:flights:a/b", "job:flights:x/y")}
+
+
 @pytest.mark.parametrize("later", ["user", "program"])
 async def test_what_a_user_declared_of_a_type_stays(tmp_path: Path, later: str):
     declared = Declaration.from_json({"declared": "2026-01-01T00:00:00Z", "by": "ann", "types": [{**_TYPE, "after": ["mine"]}]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headwater.backend.projection import project_declaration, project_event
 from headwater.errors import InvalidQueryError, NotFoundError
 from headwater.graph.dataflow import Link, LinkKind, arrange, reconstruct
+from headwater.graph.dataflow.archetypes import declared_archetypes, inferred_archetypes
 from headwater.graph.dataflow.versions import versions_read
 from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp
 from headwater.graph.model.declaration import Declaration
@@ -154,3 +155,66 @@ def test_a_read_sees_the_last_base_before_it_and_the_deltas_since(versions: list
     named = versions_read(versions, began="2026-01-01T00:00:01Z", stated={"datasetVersion": "s3"})
     assert named == ["version:f:a:3"]
     assert versions_read([version(1, 1, None), version(2, 2, None)], began=None) == ["version:f:a:1", "version:f:a:2"]
+
+
+def actor_event(name: str, type_: str, reads: str | None, writes: str | None, links: Sequence[str] = ()) -> GraphBatch:
+    """A run of an actor of the pipeline `p`, as `headwater.capture` tells it."""
+    parent = {"run": {"runId": "00000000-0000-0000-0000-000000000009"}, "job": {"namespace": "flights", "name": "p"}}
+    facet = {"type": type_, "links": [[job(name), job(other)] for other in links]}
+    event = {
+        "eventType": "COMPLETE",
+        "eventTime": "2026-01-01T00:00:00Z",
+        "run": {"runId": str(uuid4()), "facets": {"parent": parent}},
+        "job": {"namespace": "flights", "name": name, "facets": {"headwater_actor": facet}},
+        "inputs": [{"namespace": "file", "name": reads}] if reads else [],
+        "outputs": [{"namespace": "file", "name": writes}] if writes else [],
+    }
+    return project_event(event, Stamp("2026-01-01T00:00:00.000000Z", name))
+
+
+async def test_how_actors_of_two_types_stand_to_each_other_is_inferred_for_the_others(store: GraphStore) -> None:
+    events = [
+        actor_event("m1", "map", "in", "parts/1"), actor_event("m2", "map", "in", None), actor_event("r1", "reduce", "parts/1", "out/1"),
+        actor_event("r2", "reduce", None, "out/2"), actor_event("s1", "send", "out/1", None, links=["x1"]),
+        actor_event("x1", "odd", None, None),
+    ]  # fmt: skip
+    await store.apply("t", events)
+    found = await reconstruct(store, "t", "pipeline:flights:p")
+    assert [link for link in found.links if not link.inferred] == [
+        implicit(job("m1"), job("r1"), "dataset:file:parts/1"), implicit(job("r1"), job("s1"), "dataset:file:out/1"),
+        Link(job("s1"), job("x1"), LinkKind.EXPLICIT),
+    ]  # fmt: skip
+    assert {(link.src, link.dst, link.kind, link.via) for link in found.links if link.inferred} == {
+        (job(src), job(dst), LinkKind.ARCHETYPE, types)
+        for src, dst, types in [
+            ("m1", "r2", ("map", "reduce")), ("m2", "r1", ("map", "reduce")), ("m2", "r2", ("map", "reduce")),
+            ("r2", "s1", ("reduce", "send")),
+        ]
+    }  # fmt: skip
+
+
+async def test_nothing_is_inferred_of_types_that_feed_each_other_or_that_nobody_declared(store: GraphStore) -> None:
+    both = [actor_event("a1", "a", "x", "y"), actor_event("b1", "b", "y", "x"), actor_event("a2", "a", None, None)]
+    await store.apply("t", both)
+    assert not [link for link in (await reconstruct(store, "t", "pipeline:flights:p")).links if link.inferred]
+    await store.apply("u", [PIPELINE, INSIDE])  # jobs, which are only of a kind
+    assert not [link for link in (await reconstruct(store, "u", SYSTEM)).links if link.inferred]
+
+
+async def test_a_type_that_says_what_feeds_it_is_no_inference(store: GraphStore) -> None:
+    types = [{"name": "map", "axis": "actor"}, {"name": "reduce", "axis": "actor", "after": ["map"]}]
+    events = [actor_event("m1", "map", "in", "mid"), actor_event("r1", "reduce", "mid", None), actor_event("m2", "map", None, None)]
+    await store.apply("t", [*events, declaration(1, types=types)])
+    found = (await reconstruct(store, "t", "pipeline:flights:p")).links
+    assert [(link.src, link.dst, link.inferred) for link in found if link.kind is LinkKind.ARCHETYPE] == [
+        (job("m1"), job("r1"), False), (job("m2"), job("r1"), False),
+    ]  # fmt: skip
+
+
+async def test_archetypes_without_end_are_refused_or_left_out(store: GraphStore) -> None:
+    types = {f"a{number}": "a" for number in range(400)} | {f"b{number}": "b" for number in range(400)}
+    with pytest.raises(InvalidQueryError, match="100,000"):
+        declared_archetypes(types, {"b": ["a"]})
+    assert inferred_archetypes(types, [implicit("a0", "b0")]) == []
+    few = dict(list(types.items())[390:410])
+    assert len(inferred_archetypes(few, [implicit("a390", "b0")])) == 99
