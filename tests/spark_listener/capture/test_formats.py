@@ -6,12 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from pyarrow import orc
 from pyspark.sql import SparkSession
 
 from headwater.errors import UnsupportedError
+from headwater.graph.records import block_of
+from headwater.graph.storage import LocalFile
+from headwater.graph.trace.database.in_memory import Database
+from headwater.graph.trace.files.reader import Reader, ReadFile
+from headwater.graph.trace.files.shapes import Shape
 
 pytestmark = pytest.mark.spark
 
@@ -150,3 +156,38 @@ def test_orc_is_written_and_read_by_the_next_query(spark: SparkSession, tmp_path
     second = write(spark.read.orc(str(tmp_path / "mid")).filter("k = 1").select("id"))
     assert traced(second, "id").ids == {(i,): [frozenset({i})] for i in range(300) if i % 5 == 1}
     assert first.ids("id") == {(i,): [frozenset({i})] for i in range(300) if i % 5 < 3}
+
+
+_XML = (
+    '<rows><row kind="a"><id>1</id></row><row/><row ><id/></row><other><row><id> 2 </id></row></other></rows>',
+    "<rows>\n<!-- a comment --><row><id>1</id><!-- another --></row>\n<row><id><![CDATA[<b>]]></id></row></rows>",
+    "<rows><row><id>1 &amp; &#50;</id></row><rowset><id>9</id></rowset><Row><id>8</id></Row></rows>",
+    '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE rows [<!ENTITY e "x">]><rows><row><id>&e;</id></row></rows>',
+    "<rows><!-- <row><id>0</id></row> --><row><id>1</id></row></rows>",
+    "<rows><row><id>1</id><row><id>2</id></row></row></rows>",
+    "<rows><row><id>1</id></row><row><id>2</id></rows>",
+    "<row><id>1</id></row><row><id>2</id></row>",
+    "<rows></rows>",
+    "<row><id>1</id></row>",
+    "<rows><row><id>é\u2028ü</id></row></rows>",
+    "<rows><row>\r\n<id>1\r\n2</id></row></rows>",
+    '<rows><row kind="a>b"><id>1</id></row><row kind="</row>"><id>2</id></row></rows>',
+)
+
+
+def test_records_of_xml_are_those_that_spark_reads_or_refused(spark: SparkSession, tmp_path: Path) -> None:
+    shape = Shape("xml", (("rowtag", "row"),), (("id", "string"), ("_kind", "string")))
+    refused = []
+    for number, text in enumerate(_XML):
+        path = tmp_path / f"{number}.xml"
+        path.write_text(text, newline="")
+        read = [tuple(row) for row in spark.read.schema("id string, _kind string").xml(str(path), rowTag="row").collect()]
+        with duckdb.connect() as connection:
+            database = Database(connection)
+            try:
+                select, parameters = Reader().query(database, shape, [ReadFile(0, LocalFile(path), block_of(path), {})])
+            except UnsupportedError:
+                refused.append(number)
+                continue
+            assert database.execute(f"SELECT id, _kind FROM ({select}) ORDER BY __row", parameters).fetchall() == read, text
+    assert refused == [3, 4, 5, 6, 7, 12]

@@ -15,6 +15,7 @@ __all__ = ["Format", "format_of"]
 
 _MODULES = {
     "avro": "avro:Avro",
+    "binaryFile": "binary:Binary",
     "bytes": "located:Ranges",
     "csv": "csv:Csv",
     "delta": "delta:Delta",
@@ -25,6 +26,7 @@ _MODULES = {
     "stream": "located:Keyed",
     "table": "located:Keyed",
     "text": "text:Text",
+    "xml": "xml:Xml",
 }
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from headwater.errors import UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
-from headwater.graph.trace.files.formats.lined import LineFormat, Texts, corrupt_column
+from headwater.graph.trace.files.formats.lined import UTF_8, LineFormat, Texts, corrupt_column
 from headwater.graph.trace.files.formats.loaded import chosen
 from headwater.graph.trace.files.formats.multiline import is_multiline
 from headwater.graph.trace.files.formats.objects import NotOnceError, are_certain, line_value, texts, value_of
@@ -59,7 +59,10 @@ class JsonLines(LineFormat):
 
     @staticmethod
     def _are_certain(records: Sequence[Any], options: Mapping[str, Any], columns: Sequence[tuple[str, str]]) -> bool:
-        return _WHOLE not in {name.lower() for name in options} and are_certain(records, columns, corrupt=corrupt_column(options))
+        given = {name.lower(): str(value).lower() for name, value in options.items()}
+        if _WHOLE in given or given.get("encoding", given.get("charset", "utf-8")) not in UTF_8:
+            return False
+        return are_certain(records, columns, corrupt=corrupt_column(options))
 
 
 def _records(file: ReadFile, *, once: bool) -> list[Any]:

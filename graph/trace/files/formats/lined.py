@@ -24,6 +24,7 @@ from headwater.graph.trace.files.textvalues import certain, typed
 from headwater.graph.trace.files.unpacked import is_packed
 
 _OWN_FORMS = frozenset({"dateformat", "timestampformat", "timestampntzformat", "nanvalue", "positiveinf", "negativeinf", "locale"})
+UTF_8 = frozenset({"utf-8", "utf8"})
 _numbers = count()
 
 

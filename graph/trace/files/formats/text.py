@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from headwater.errors import UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.graph.trace.database.in_memory import Database
-from headwater.graph.trace.files.formats.lined import LineFormat
+from headwater.graph.trace.files.formats.lined import UTF_8, LineFormat
 from headwater.graph.trace.files.formats.loaded import chosen, loaded
 from headwater.graph.trace.files.lines import LineRules, text_of
 from headwater.graph.trace.files.reader import Reader, ReadFile, Wanted
@@ -49,6 +50,10 @@ class Text(LineFormat):
         def load(file: ReadFile, rows: Longs | None) -> tuple[Longs, pa.Table]:
             rows = chosen(rows, 1)
             texts = [text_of(file.stored)] if len(rows) else []
+            if columns is not None and not all(
+                self.is_certain([text.encode()], dict(shape.options)) and "\ufffd" not in text for text in texts
+            ):
+                raise UnsupportedError(f"What Spark read of {file.stored.name} is not certain: its encoding.")
             return rows, pa.table([pa.array(texts, pa.string()) for _ in shape.columns], names=[name for name, _ in shape.columns])
 
         return loaded(database, shape, files, wanted, load)
@@ -58,8 +63,10 @@ class Text(LineFormat):
         return LineRules(blank=True, header=False)
 
     def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any], columns: Sequence[tuple[str, str]] = ()) -> bool:
-        del lines, options, columns
-        return True
+        del columns
+        given = {name.lower(): str(value).lower() for name, value in options.items()}
+        whole = b"\n".join(lines)
+        return whole.isascii() or (given.get("encoding", given.get("charset", "utf-8")) in UTF_8 and _is_utf8(whole))
 
     def cells(self, lines: Sequence[bytes], names: Sequence[str], options: Mapping[str, Any]) -> pa.Table:
         del options
@@ -68,3 +75,11 @@ class Text(LineFormat):
 
 def _of_files(options: Mapping[str, Any]) -> bool:
     return {name.lower(): str(value) for name, value in options.items()}.get("wholetext", "false").lower() == "true"
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
