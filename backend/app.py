@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request
 
 import headwater
-from headwater.backend.api import captures, columns, declarations, errors, health, impact, lineage, page, provenance, sessions
+from headwater.backend.api import audit_log, captures, columns, declarations, errors, health, impact, lineage, page, provenance, sessions
 from headwater.backend.api.attended import Attended
 from headwater.backend.api.audit import auditor, note_refusal
 from headwater.backend.api.context import Service, principal
@@ -25,7 +25,7 @@ from headwater.backend.api.guard import Guard
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.permitted import PermittedReplays, questions_of
 from headwater.backend.api.requests import RequestLog
-from headwater.backend.audit_log import AuditLog
+from headwater.backend.audit.log import AuditLog
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
@@ -86,7 +86,7 @@ def create_app(
     app = FastAPI(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    for part in (lineage, impact, columns, declarations, captures, provenance, sessions, health):
+    for part in (lineage, impact, columns, declarations, captures, provenance, audit_log, sessions, health):
         app.include_router(part.router)
     app.include_router(build_router(_graphql_context, _read_query))
     app.include_router(page.build_router(built_page))

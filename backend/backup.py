@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from headwater.backend.audit_lines import earlier_files
+from headwater.backend.audit.lines import earlier_files
 from headwater.backend.graph_file import export_graph, import_graph
 from headwater.backend.home import Home
 from headwater.backend.ingest_log import IngestLog

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, overload
 
-from headwater.backend.audit_log import append_line
+from headwater.backend.audit.log import append_line
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.workspace import Workspace, association_store
 from headwater.graph.records import AssociationStore

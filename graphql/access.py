@@ -30,6 +30,7 @@ class Scope(StrEnum):
     REPLAY = "replay"
     INTAKE = "intake"  # events, manifests, segments and documents of provenance: with a key alone
     OPERATE = "operate"  # measures, the specification: with a key alone
+    AUDIT = "audit"  # who asked what: with a key alone
 
 
 ROLES: Mapping[str, frozenset[Scope]] = {
@@ -40,6 +41,7 @@ ROLES: Mapping[str, frozenset[Scope]] = {
     "investigator": frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT}),
     "producer": frozenset({Scope.INTAKE}),
     "operator": frozenset({Scope.OPERATE}),
+    "auditor": frozenset({Scope.READ, Scope.AUDIT}),
 }
 
 MUTATIONS: Mapping[str, Scope] = {"startReplay": Scope.REPLAY, "declare": Scope.DECLARE}

@@ -54,6 +54,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/api/v1/columns/tags"): Rule(Scope.READ, "columns"),
     ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions"),
     ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON),
+    ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
     ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket"),
 }

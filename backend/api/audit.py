@@ -12,7 +12,7 @@ from starlette.types import Scope
 
 from headwater.backend.api.access import rule_of
 from headwater.backend.api.credentials import Principal
-from headwater.backend.audit_log import AuditLog
+from headwater.backend.audit.log import AuditLog
 from headwater.graphql.audit import Act, Decision
 
 _MOST_SUBJECTS = 50
@@ -28,6 +28,7 @@ class RequestAuditor:
         client = scope.get("client")
         self._caller = {
             "who": principal.name if principal else "nobody",
+            **({"tenant": principal.tenant} if principal else {}),
             "from": client[0] if client else None,
             "request": scope.get("state", {}).get("request_id"),
         }

@@ -11,7 +11,7 @@ from fastapi import Request
 
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
-from headwater.backend.audit_log import AuditLog
+from headwater.backend.audit.log import AuditLog
 from headwater.backend.masks import Masks
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings

@@ -25,7 +25,7 @@ from headwater.backend.api.errors import (
     UnsupportedMediaTypeError,
     error_response,
 )
-from headwater.backend.audit_log import AuditLog
+from headwater.backend.audit.log import AuditLog
 from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
 from headwater.backend.intake.body_budget import BodiesInFlightError, BodyBudget, BodyShare

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from headwater.backend.audit_lines import Entry, Wanted, latest
+from headwater.backend.audit.chain import Verified
+from headwater.backend.audit.chain import verify as verify_links
+from headwater.backend.audit.lines import Entry, Wanted, latest
 from headwater.backend.cli.options import Home, OutputFormat
-from headwater.backend.cli.output import Format, emit, note
+from headwater.backend.cli.output import Format, emit, emit_json, note
 from headwater.backend.home import Home as HomeFolder
 from headwater.errors import InvalidQueryError
 
@@ -32,20 +37,62 @@ def audit(
     decision: Annotated[Text, _asked("Only what was allowed, refused or failed.")] = None,
     since: Annotated[Text, _asked("Only from this instant (ISO 8601).")] = None,
     until: Annotated[Text, _asked("Only until this instant (ISO 8601).")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Check that no line was changed or removed, instead of listing.")] = False,
+    head: Annotated[Text, _asked("With --verify: a head that was printed earlier, which must still be there.")] = None,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
     """List the latest lines of the audit log: who read records, exported, declared, started a replay, or was refused.
 
+    Each line holds a digest of the line before it. --verify follows these links and prints the digest of the last line, the head: keep it
+    elsewhere, and give it back with --head to show that nothing up to that line was changed since. It ends with 1 where a link is broken.
+
     The service writes it, to the file `audit.jsonl` of its home. Commands that work on a home without the service are not in it.
 
     Example: headwater audit --dataset report --decision refused
     """
+    log = HomeFolder.at(home).audit
+    if verify or head is not None:
+        _verify(log, head, format)
+        return
     wanted = Wanted(who, dataset, decision, _instant(since, "since"), _instant(until, "until"))
-    found = latest(HomeFolder.at(home).audit, wanted, last)
+    found = latest(log, wanted, last)
     emit([_row(entry, format) for entry in found.entries], columns=_COLUMNS, format=format, empty="Nothing of that is in the audit log.")
     if found.damaged:
         note(f"[yellow]warning:[/] {found.damaged} line(s) cannot be read: the service ended, or its disk was full, while it wrote them.")
+
+
+def _verify(log: Path, head: str | None, format: Format) -> None:
+    found = verify_links(log, head=head)
+    is_missing = head is not None and not found.has_head
+    if format is Format.JSON:
+        emit_json({**asdict(found), "has_head": found.has_head if head is not None else None})
+    else:
+        _tell(found)
+    if is_missing:
+        note("[red]error:[/] the head that was given is the digest of no line: that line, or one before it, was changed or removed.")
+    for one in found.breaks:
+        note(f"[red]error:[/] {escape(one.file)}:{one.line}: {one.reason}.")
+    if found.broken > len(found.breaks):
+        note(f"[red]error:[/] and {found.broken - len(found.breaks)} more.")
+    if found.broken or is_missing:
+        raise typer.Exit(1)
+
+
+def _tell(found: Verified) -> None:
+    if not found.lines:
+        typer.echo("There is no line in the audit log yet.")
+        return
+    typer.echo(f"{found.lines} line(s), {found.first} to {found.last}.")
+    if found.older:
+        typer.echo(f"{found.older} of them are older than the links; only the first link vouches for them.")
+    if found.begins_after is not None and not found.broken:
+        typer.echo("Lines before them were removed with full files, as HEADWATER_AUDIT_FILES says.")
+    if found.damaged:
+        typer.echo(f"{found.damaged} of them cannot be read: the service ended, or its disk was full, while it wrote them.")
+    if not found.broken:
+        typer.echo("No line was changed or removed in between.")
+    typer.echo(f"head: {found.head}")
 
 
 def _row(entry: Entry, format: Format) -> Entry:

@@ -53,7 +53,8 @@ def create(
     """Make a key, and print it. It is not kept: whoever loses it needs another.
 
     viewer reads the graph; analyst also records and exports; steward also declares; engineer also replays; investigator is an analyst who
-    sees masked columns; producer sends events and captures; operator reads measures.
+    sees masked columns; producer sends events and captures; operator reads measures;
+    auditor reads the graph and who asked what.
 
     Example: headwater keys create airflow --role producer --expires 90d
     """

@@ -342,6 +342,24 @@ def test_the_audit_log_names_the_holder_of_the_key_and_not_the_key(company: _Com
     assert text.split("_", 2)[2] not in lines
 
 
+def test_an_auditor_reads_the_lines_of_his_tenant_alone(company: _Company) -> None:
+    for tenant, lake in (("default", company.ours), ("sales", company.theirs)):
+        with company.client(*ROLES["analyst"], tenant=tenant) as client:
+            client.post("/graphql", json=_asked(_ROWS, d=lake.sink)).raise_for_status()
+    with company.client(*ROLES["analyst"]) as analyst:
+        assert analyst.get("/api/v1/audit").status_code == 403
+    with company.client(*ROLES["auditor"], tenant="sales") as auditor, company.service.client() as owner:
+        theirs = [json.loads(line) for line in auditor.get("/api/v1/audit").raise_for_status().text.splitlines()]
+        assert {entry["tenant"] for entry in theirs} == {"sales"}
+        assert "rows" in {entry["what"] for entry in theirs}
+        both = [json.loads(line) for line in owner.get("/api/v1/audit", params={"last": 1000}).raise_for_status().text.splitlines()]
+        assert {"default", "sales", None} == {entry.get("tenant") for entry in both}
+        assert both[-1]["what"] == "audit.read", "the auditor stands in it too"
+        refused = owner.get("/api/v1/audit", params={"decision": "refused", "by": "key:k", "since": both[0]["at"]}).text.splitlines()
+        assert {json.loads(line)["what"] for line in refused} >= {"audit.read"}
+        assert owner.get("/api/v1/audit", params={"since": "yesterday"}).status_code == 400
+
+
 def test_a_damaged_file_of_keys_shuts_out_their_holders_alone(company: _Company) -> None:
     _, text = company.ring.create("later", ROLES["viewer"], tenant="default")
     kept = company.service.home.named_keys.read_bytes()

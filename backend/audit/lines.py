@@ -16,19 +16,21 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entries to list. `who` and `dataset` are parts of names; times have a zone."""
+    """Which entries to list. `who` and `dataset` are parts of names; times have a zone; `tenant` None: of all."""
 
     who: str | None = None
     dataset: str | None = None
     decision: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    tenant: str | None = None
 
     def fits(self, entry: Entry) -> bool:
         """Whether an entry is one of them."""
         return (
             (self.who is None or self.who in str(entry.get("who", "")))
             and (self.dataset is None or any(self.dataset in str(subject) for subject in entry.get("on", ())))
+            and (self.tenant is None or self.tenant == entry.get("tenant"))
             and (self.decision is None or self.decision == entry.get("decision"))
             and (self.until is None or datetime.fromisoformat(entry["at"]) <= self.until)
         )
@@ -36,10 +38,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The latest entries that fit, earliest first, and how many lines on the way to them are damaged."""
+    """The latest entries that fit, earliest first, and how many lines on the way to them are damaged.
+
+    `left_at`: the instant of the earliest line that was looked at, where the search ended before the log did; earlier ones may fit too.
+    """
 
     entries: tuple[Entry, ...]
     damaged: int
+    left_at: datetime | None = None
 
 
 def earlier_files(path: Path) -> list[Path]:
@@ -52,22 +58,26 @@ def name_of_full(path: Path, at: datetime) -> Path:
     return path.with_name(f"{path.stem}-{at.astimezone(UTC):%Y%m%dT%H%M%S.%f}Z{path.suffix}")
 
 
-def latest(path: Path, wanted: Wanted, most: int) -> Found:
-    """The latest entries of an audit log; none where there is no log."""
+def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) -> Found:
+    """The latest entries of an audit log; none where there is no log. `within`: bytes of lines to look at, at most."""
     found: list[Entry] = []
-    damaged = 0
+    damaged = looked_at = 0
+    earliest: datetime | None = None
     for line in _lines(path):
-        if len(found) >= most:
-            break
+        if len(found) >= most or (within is not None and looked_at > within):
+            return Found(tuple(reversed(found)), damaged, left_at=earliest)
+        looked_at += len(line)
         try:
             entry = json.loads(line)
             at = datetime.fromisoformat(entry["at"])
-        except (ValueError, KeyError, TypeError):
+            if wanted.since is not None and at < wanted.since:
+                break  # lines are in the order of their times
+            fits = wanted.fits(entry)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             damaged += 1
             continue
-        if wanted.since is not None and at < wanted.since:
-            break  # lines are in the order of their times
-        if wanted.fits(entry):
+        earliest = at
+        if fits:
             found.append(entry)
     return Found(tuple(reversed(found)), damaged)
 
@@ -75,13 +85,13 @@ def latest(path: Path, wanted: Wanted, most: int) -> Found:
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines of all files, last first."""
     read: set[int] = set()
-    yield from _backward(path, read)
+    yield from backward(path, read)
     # Listed afterwards: the file that was written when this began may be full and have another name by now.
     for file in reversed(earlier_files(path)):
-        yield from _backward(file, read)
+        yield from backward(file, read)
 
 
-def _backward(path: Path, read: set[int]) -> Iterator[bytes]:
+def backward(path: Path, read: set[int]) -> Iterator[bytes]:
     """The lines of a file, last first, without the empty ones; none where there is no file, or one that was read under another name."""
     try:
         file = path.open("rb")

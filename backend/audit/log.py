@@ -1,21 +1,18 @@
 """The audit log: who asked what, of which data, how many records were told, and what was decided; one JSON object a line.
 
-For everything that the service tells of records, exports, changes or refuses. Lines are only ever appended, to `audit.jsonl` of the home,
-mode 0600; a full file is put aside under the name of the instant, and of those the oldest beyond the number to keep are removed. A line is
-with the operating system before its answer leaves, so that the end of the process loses none; it is on the disk within a second. Where a
-line cannot be written, the answer is not given. What is refused to strangers is counted when there is too much of it, since a stranger must
-not be able to fill the disk.
+For everything that the service tells of records, exports, changes or refuses. Lines are only ever appended, each with a link to the one
+before (`chain`), to `audit.jsonl` of the home, mode 0600; a full file is put aside under the name of the instant, and of those the oldest
+beyond the number to keep are removed. A line is with the operating system before its answer leaves, so that the end of the process loses
+none; it is on the disk within a second. Where a line cannot be written, the answer is not given. What is refused to strangers is counted
+when there is too much of it, since a stranger must not be able to fill the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import logging
-import os
 import queue
-import stat
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -24,7 +21,9 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from headwater.backend.audit_lines import earlier_files, name_of_full
+from headwater.backend.audit.chain import digest_of_end
+from headwater.backend.audit.lines import earlier_files, name_of_full
+from headwater.backend.audit.written import WrittenFile
 from headwater.errors import UnavailableError
 
 VERSION = 1
@@ -48,8 +47,7 @@ class AuditLog:
         self._kept = kept
         self._clock = clock
         self._size = 0
-        self._file: int | None = None
-        self._torn = False  # the last line may have no end
+        self._file: WrittenFile | None = None
         self._unsynced_since: float | None = None
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._refusals = {known: _Bucket(clock) for known in (False, True)}
@@ -132,20 +130,15 @@ class AuditLog:
     def _write(self, line: bytes) -> None:
         if self._most_bytes and self._file is not None and self._size >= self._most_bytes:
             self._put_aside()
+        self._append_to_file(line)
+
+    def _append_to_file(self, line: bytes) -> None:
         if self._file is None:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            status = os.fstat(self._file)
-            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
-                os.fchmod(self._file, 0o600)
-            end = self._size = status.st_size
-            self._torn = end > 0 and os.pread(self._file, 1, end - 1) != b"\n"
-        whole = b"\n" + line if self._torn else line
-        self._torn = True
-        written = os.write(self._file, whole)
-        if written < len(whole):
-            os.write(self._file, whole[written:])  # says why it was short
-        self._torn = False
-        self._size += len(whole)
+            self._file = WrittenFile(self._path)
+        while not self._file.append(line):
+            self._close()
+            self._file = WrittenFile(self._path)
+        self._size = self._file.size
         if self._unsynced_since is None:
             self._unsynced_since = self._clock()
 
@@ -155,7 +148,7 @@ class AuditLog:
         if at_once or self._clock() - self._unsynced_since >= _SYNC_SECONDS:
             self._unsynced_since = None
             try:
-                os.fdatasync(self._file)
+                self._file.sync()
             except OSError as error:
                 self._fail(error)
 
@@ -163,13 +156,20 @@ class AuditLog:
         """Begin a new file. Where that fails, the one that is full goes on: what is told is written somewhere."""
         self._sync(at_once=True)
         try:
-            self._path.rename(name_of_full(self._path, datetime.now(UTC)))
+            if self._file is not None:
+                self._file.put_aside(name_of_full(self._path, datetime.now(UTC)))
             self._close()
-            for old in earlier_files(self._path)[: -self._kept]:
-                old.unlink(missing_ok=True)
+            self._remove(earlier_files(self._path)[: -self._kept])
         except OSError as error:
             self._size = 0  # tried again when as much has been written once more
             _log.warning("the audit log %s cannot be put aside: %s", self._path, error)
+
+    def _remove(self, old: list[Path]) -> None:
+        """Remove files that are full, after a line that says so: without it, their lines are missed when the log is verified."""
+        if old:
+            self._append_to_file(_line({"what": "audit.removed", "on": [file.name for file in old], "up_to": digest_of_end(old[-1])}))
+        for file in old:
+            file.unlink(missing_ok=True)
 
     def _fail(self, error: OSError) -> None:
         if self.state == "ok":
@@ -179,7 +179,7 @@ class AuditLog:
 
     def _close(self) -> None:
         if self._file is not None:
-            os.close(self._file)
+            self._file.close()
             self._file = None
 
 
@@ -189,15 +189,9 @@ def append_line(path: Path, entry: Mapping[str, Any]) -> None:
     Raises:
         UnavailableError: it cannot be written.
     """
-    line = _line(entry)
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            if os.write(file, line) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fdatasync(file)
-        finally:
-            os.close(file)
+        while not _appended(path, _line(entry)):
+            pass
     except OSError as error:
         raise UnavailableError(
             f"The audit log {path} cannot be written ({error.strerror}), so nothing is changed.",
@@ -205,9 +199,20 @@ def append_line(path: Path, entry: Mapping[str, Any]) -> None:
         ) from error
 
 
+def _appended(path: Path, line: bytes) -> bool:
+    file = WrittenFile(path)
+    try:
+        if not file.append(line):
+            return False
+        file.sync()
+        return True
+    finally:
+        file.close()
+
+
 def _line(entry: Mapping[str, Any]) -> bytes:
     whole = {"v": VERSION, "at": datetime.now(UTC).isoformat(timespec="microseconds"), **entry}
-    return json.dumps(whole, separators=(",", ":")).encode("ascii") + b"\n"
+    return json.dumps(whole, separators=(",", ":")).encode("ascii")
 
 
 class _Bucket:
