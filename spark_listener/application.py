@@ -99,7 +99,12 @@ class Application:
         mode = self._settings.mode if self._obstacle is None else Mode.COARSE
         segments = self._settings.segments or str(self.folder.segments)
         self._bridge = Bridge.listen(
-            self.context, mode=str(mode), segments=segments, budget=self._settings.derivation_budget, readable=self._settings.readable
+            self.context,
+            mode=str(mode),
+            segments=segments,
+            budget=self._settings.derivation_budget,
+            readable=self._settings.readable,
+            keys=dict(self._settings.jdbc_keys),
         )
         self._listener.drain_from(self._bridge)
 

@@ -63,6 +63,7 @@ class Settings:
     api_key: str | None = None  # HEADWATER_API_KEY
     segments: str | None = None  # HEADWATER_SEGMENTS
     readable: tuple[str, ...] = ()  # HEADWATER_READABLE: URIs of remote storage below which the service reads data too
+    jdbc_keys: tuple[tuple[str, str], ...] = ()  # HEADWATER_JDBC_KEYS: tables, as the program names them, each with its key
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
     rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: in mode active
@@ -118,6 +119,7 @@ _VARIABLES = {
     "api_key": "HEADWATER_API_KEY",
     "segments": "HEADWATER_SEGMENTS",
     "readable": "HEADWATER_READABLE",
+    "jdbc_keys": "HEADWATER_JDBC_KEYS",
     "exit_wait": "HEADWATER_EXIT_WAIT",
     "spool_bytes": "HEADWATER_SPOOL_BYTES",
     "rdd_records": "HEADWATER_RDD_RECORDS",
@@ -172,6 +174,16 @@ def _uris(value: str | Iterable[str]) -> tuple[str, ...]:
     return uris
 
 
+def _keys(value: str | Iterable[Any]) -> tuple[tuple[str, str], ...]:
+    """Tables with their keys: `orders=id, sales.items=number`."""
+    if not isinstance(value, str):
+        return tuple((str(pair[0]), str(pair[1])) for pair in value)
+    pairs = tuple((table.strip(), key.strip()) for table, _, key in (name.rpartition("=") for name in _names(value)))
+    if not all(table and key for table, key in pairs):
+        raise ValueError("each table has one column as its key: orders=id, sales.items=number")
+    return pairs
+
+
 def _left_out(value: str | Iterable[str]) -> tuple[LeaveOut, ...]:
     return tuple(LeaveOut(name) for name in _names(value) if name != "nothing")
 
@@ -192,4 +204,5 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "leave_out": _left_out,
     "url": _url,
     "readable": _uris,
+    "jdbc_keys": _keys,
 }

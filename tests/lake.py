@@ -72,8 +72,8 @@ def s3(folder: Path) -> Iterator[S3Server]:
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
     env = os.environ | {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}
-    with _running(
-        [str(gateway()), "--port", f"127.0.0.1:{port}", "posix", str(folder)], folder.with_suffix(".log"), partial(_answers, port), env
+    with running(
+        [str(gateway()), "--port", f"127.0.0.1:{port}", "posix", str(folder)], folder.with_suffix(".log"), partial(answers, port), env
     ):
         yield S3Server(f"http://127.0.0.1:{port}", folder)
 
@@ -87,7 +87,7 @@ def hdfs(folder: Path) -> Iterator[str]:
     (folder / "Mini.java").write_text(_MINI)
     command = ["java", "-Xmx384m", *QUICK, "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", classes, str(folder / "Mini.java")]
     ready = folder / "ready"
-    with _running([*command, str(folder / "data"), str(port), str(ready)], folder / "hdfs.log", ready.exists, dict(os.environ)):
+    with running([*command, str(folder / "data"), str(port), str(ready)], folder / "hdfs.log", ready.exists, dict(os.environ)):
         yield f"hdfs://127.0.0.1:{port}"
 
 
@@ -135,9 +135,9 @@ def hdfs_jars() -> Path:
     ])  # fmt: skip
 
 
-def fetched_jars(name: str, wanted: Sequence[tuple[str, str, str]]) -> Path:
-    """The folder of some jars (group, artifact, version), without what they depend on."""
-    return _jars(name, [(*one, _BARE) for one in wanted])
+def fetched_jars(name: str, wanted: Sequence[tuple[str, str, str]], *, whole: bool = False) -> Path:
+    """The folder of some jars (group, artifact, version); `whole`: with what they depend on."""
+    return _jars(name, [(*one, "" if whole else _BARE) for one in wanted])
 
 
 _MINI = """
@@ -192,7 +192,7 @@ def _once(folder: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def _running(command: Sequence[str], log: Path, is_up: Callable[[], bool], env: dict[str, str]) -> Iterator[None]:
+def running(command: Sequence[str], log: Path, is_up: Callable[[], bool], env: dict[str, str]) -> Iterator[None]:
     with log.open("wb") as said:
         process = subprocess.Popen(command, env=env, stdout=said, stderr=said, preexec_fn=_die_with_parent)  # noqa: PLW1509 - one call of C
     try:
@@ -207,7 +207,7 @@ def _running(command: Sequence[str], log: Path, is_up: Callable[[], bool], env: 
         process.wait()
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
         return True
     return False

@@ -18,7 +18,8 @@ from urllib.parse import unquote
 from headwater.errors import SourceUnavailableError, UnsupportedError
 from headwater.graph.records.names import FileBlock, block_at, uri_of
 from headwater.graph.storage import NOWHERE, LocalFile, Remote, RemoteFile, StoredFile
-from headwater.graph.storage.addresses import is_remote
+from headwater.graph.storage.addresses import is_remote, is_table
+from headwater.graph.storage.tables import StoredTable
 
 _FEW = 3  # files of one folder of remote storage that are looked at one by one
 _NEVER = ("/proc", "/sys", "/dev")
@@ -73,6 +74,7 @@ class Look:
         self._folders: dict[str, str] = {}
         self._covered: dict[str, bool] = {}  # folder -> whether it lies below a root
         self._remote: dict[str, RemoteFile] = {}
+        self._tables: dict[str, StoredTable] = {}
 
     def path(self, uri: str) -> Path:
         """Where the file or folder of a URI lies, without links.
@@ -106,6 +108,10 @@ class Look:
             SourceUnavailableError: its storage does not say.
             OSError: it cannot be looked at.
         """
+        if is_table(uri):
+            if uri not in self._tables:
+                self._tables[uri] = self._roots.remote.table(uri)
+            return FileBlock(uri, 0, 0), self._tables[uri]
         if is_remote(uri):
             found = None if anew else self._remote.get(uri)
             found = found or self._roots.remote.file(uri)
@@ -131,6 +137,8 @@ class Look:
             UnsupportedError: it may not be read.
             SourceUnavailableError: its storage does not say.
         """
+        if is_table(uri):
+            return [self.block(uri)]
         if is_remote(uri):
             return self._listed_remote(uri)
         path = self.path(uri)

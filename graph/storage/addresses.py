@@ -33,6 +33,45 @@ class Address(NamedTuple):
     path: str
 
 
+_TABLE = re.compile(r"(postgres)://([a-z0-9][a-z0-9._-]{0,253}:[0-9]{1,5}|\[[0-9a-f:.]{2,64}\]:[0-9]{1,5})/(.+)", re.DOTALL)
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+
+
+def is_table(uri: str) -> bool:
+    """Whether a text is the URI of a table, or of a database."""
+    return uri.startswith("postgres://")
+
+
+def table_address_of(uri: str) -> Address:
+    """The address of a table of a database, `postgres://host:port/database.schema.table`, or of a database; what URIs escape is decoded.
+
+    Raises:
+        UnsupportedError: it has not the plain form.
+    """
+    match = _TABLE.fullmatch(uri) if len(uri) <= _LONGEST else None
+    try:
+        path = unquote(match[3], errors="strict") if match else ""
+    except UnicodeDecodeError:
+        path = ""
+    if match is None or _CONTROL.search(path) or len(table_parts(path)) not in (1, 3):
+        raise UnsupportedError("A table is not readable here: its address has not the form postgres://host:port/database.schema.table.")
+    return Address(match[1], match[2], path)
+
+
+def table_parts(path: str) -> list[str]:
+    """The parts of the path of such an address: database, schema, table. A part that holds a dot or a quote stands in quotes."""
+    parts, at = [], 0
+    while at < len(path) and (part := _PART.match(path, at)):
+        parts.append(part[1].replace('""', '"') if part[1] else part[2])
+        at = part.end()
+        if at == len(path):
+            return parts
+        if path[at] != ".":
+            break
+        at += 1
+    return []
+
+
 def is_remote(uri: str) -> bool:
     """Whether a text is a URI of storage that this package knows."""
     return uri.partition("://")[0] in SCHEMES

@@ -12,18 +12,25 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.errors import ConfigurationError, MissingExtraError, SourceUnavailableError, UnsupportedError
-from headwater.graph.storage.addresses import Address, address_of, spellings_of
+from headwater.graph.storage.addresses import Address, address_of, spellings_of, table_address_of, table_parts
 from headwater.graph.storage.files import RemoteFile
 from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
+from headwater.graph.storage.tables import RowsAsked, RowsFound, StoredTable
 
 if TYPE_CHECKING:
     from headwater.graph.storage.writing import Place
 
-_STORES = {"s3": "objects:Objects", "gs": "objects:Objects", "abfss": "objects:Objects", "hdfs": "hdfs:Hdfs"}
+_STORES = {
+    "s3": "objects:Objects",
+    "gs": "objects:Objects",
+    "abfss": "objects:Objects",
+    "hdfs": "hdfs:Hdfs",
+    "postgres": "postgres:Postgres",
+}
 _REMEMBERED = 128 << 20  # bytes of ranges
 _TAIL = 64 << 10  # bytes at the end of a file that are read at once: most footers lie there
 _PART = 16 << 20  # bytes of one request
@@ -91,6 +98,26 @@ class Remote:
             if stat is not None:
                 return RemoteFile(self, uri, address, stat)
         return None
+
+    def table(self, uri: str) -> StoredTable:
+        """The table of a URI; nothing is asked yet.
+
+        Raises:
+            UnsupportedError: it lies below no root.
+        """
+        address = table_address_of(uri)
+        parts, number = table_parts(address.path), self._root(address)
+        if number is None or len(parts) < 3:
+            raise UnsupportedError(f"the values of {uri} are not readable here: no root states its database", hint=_HINT)
+        return StoredTable(uri, parts[1:], _Asked(self, number))
+
+    def rows(self, number: int, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+        """Rows of a table of a root. Raises as `file` does."""
+        with self._asking(number):
+            self._count(1)
+            store: Any = self._store(number)  # of a root of tables: a TableStore
+            found: RowsFound = store.rows(parts, asked)
+            return found
 
     def files(self, uri: str) -> list[RemoteFile]:
         """The files below a folder, however deep, by path; their URIs continue this one. Raises as `file` does."""
@@ -209,6 +236,17 @@ class Remote:
 
     def _asking(self, number: int) -> _Asking:
         return _Asking(self._silent, number)
+
+
+class _Asked:
+    """One database, asked by way of all roots."""
+
+    def __init__(self, remote: Remote, number: int) -> None:
+        self._remote = remote
+        self._number = number
+
+    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+        return self._remote.rows(self._number, parts, asked)
 
 
 class _Asking:

@@ -180,6 +180,8 @@ class Downstream:
         entry = capture.files_of(source).of(file.block)
         if entry is None:
             return []
+        if format_of(source.format).spans_ordinals:
+            return [(number, entry.ordinal, 0, 2**63 - 1)]
         if format_of(source.format).counts_from_file:
             return [(number, ordinal, 0, _WITHOUT_END) for ordinal in range(entry.ordinal, entry.ordinal + entry.ordinals)]
         splits = sorted((split.start, split.ordinal) for split in capture.files_of(source).splits(entry))

@@ -26,6 +26,8 @@ from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.predicate import checked, explained, mentioned
 from headwater.graph.trace.session import KnownFile, Session
 
+_MOST_DOUBTS = 100  # rows of a table that an answer tells one by one
+
 Place = tuple[int, int]  # number of the file, row in it
 
 
@@ -47,7 +49,9 @@ def select(session: Session, shape: Shape, files: Sequence[KnownFile], *, where:
     places = places_of(files, rows)
     read = [file for file in files if not rows or file.number in {number for number, _ in places}]
     if where is not None and not rows:
-        return _where(session, shape, read, *session.reader.query(session.database, shape, [file.readable() for file in read]), where)
+        query = session.reader.query(session.database, shape, [file.readable() for file in read])
+        _say_left_out(session, read)
+        return _where(session, shape, read, *query, where)
     table = session.reader.table(session.database, shape, [file.readable() for file in read], _wanted(places) if rows else None)
     if rows and session.count(table) < len(set(places)):
         _check_found(session, places, session.database.execute(f"SELECT {FILE}, {ROW} FROM {table}").fetchall())
@@ -66,6 +70,9 @@ def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: 
     found = (_places_only if format_of(shape.format).names_columns and not values else _read)(
         session.database, session, shape, read, places
     )
+    if format_of(shape.format).spans_ordinals:  # a record is there by its number, whatever became of it
+        _say_doubts(session, read)
+        return Read(found.columns, {place: found.records.get(place) or _bare(session, place) for place in places})
     _check_found(session, places, found.records)
     return found
 
@@ -104,7 +111,30 @@ def read_back(session: Session, places: Sequence[tuple[int, int]]) -> list[Trace
         else:
             what = ", ".join(sorted(file.block.path for file in files))
             session.say(what, f"its records cannot be read: {read}", "unreadable")
+    _say_doubts(session, [file for files in shapes.values() for file in files])
     return [found.get(place) or _bare(session, place) for place in places]
+
+
+def _say_doubts(session: Session, files: Sequence[KnownFile]) -> None:
+    """Say which rows of tables are not what a run read, or were not there, when they were read for this answer."""
+    for file in files:
+        doubts = file.doubts()
+        for row, reason in list(doubts.items())[:_MOST_DOUBTS]:
+            session.say(file.block.path if row < 0 else f"{file.block.path}, row {row}", reason, "unreadable")
+        if len(doubts) > _MOST_DOUBTS:
+            session.say(file.block.path, f"so it is with {len(doubts) - _MOST_DOUBTS:,} more of its rows", "unreadable")
+
+
+def _say_left_out(session: Session, files: Sequence[KnownFile]) -> None:
+    """Say of tables that a predicate is asked of which rows it cannot be asked."""
+    for file in files:
+        doubts = file.doubts()
+        if doubts.get(-1):
+            session.say(file.block.path, doubts[-1], "superset")
+        rows = [row for row in doubts if row >= 0]
+        if rows:
+            what = f"{len(rows):,} of its rows, such as {min(rows)}, were left out: {doubts[min(rows)]}"
+            session.say(file.block.path, what, "missing")
 
 
 def unread(session: Session, places: Sequence[Place]) -> list[TracedRecord]:

@@ -18,6 +18,7 @@ from headwater.graph.records.decode import Longs
 from headwater.graph.records.kept import KeptTables, check_table
 from headwater.graph.records.lists import SourceFiles, WrittenFiles
 from headwater.graph.storage import RemoteFile, StoredFile, Traffic
+from headwater.graph.storage.tables import StoredTable
 from headwater.graph.trace.answer import FoundAgain, Incomplete
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns, Database
@@ -104,6 +105,11 @@ class KnownFile:
     def readable_as(self, shape: Shape) -> ReadFile:
         """What the reader needs to read its records in another shape. Raises as `readable` does."""
         return replace(self, shape=shape, partition=partition_values(self.block.path, shape, {})).readable()
+
+    def doubts(self) -> dict[int, str]:
+        """Of a table whose rows were read: those that could not be given as the run read them, and why; -1 stands for all."""
+        stored = self._file[1]
+        return stored.doubts if isinstance(stored, StoredTable) else {}
 
     def readable(self) -> ReadFile:
         """What the reader needs.
@@ -288,6 +294,8 @@ class Session:
             self._numbers[block] = len(self.files)
             self.files.append(KnownFile(len(self.files), block, dataset, shape, values, self.look))
         known = self.files[self._numbers[block]]
+        if known.shape != shape and (both := format_of(shape.format).shape_of_both(known.shape, shape)) != known.shape:
+            known = self.files[known.number] = replace(known, shape=both)
         if values.keys() - known.partition.keys():
             known = self.files[known.number] = replace(known, partition={**values, **known.partition})
         return known

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from headwater.errors import CaptureUnavailableError
@@ -31,32 +32,51 @@ class Bridge:
         self._in_executors = not records or str(context.master).partition("[")[0] == "local"
 
     @classmethod
-    def install(cls, spark: Any, *, mode: str, segments: str, budget: float = 0.0, readable: Sequence[str] = ()) -> Bridge:
+    def install(
+        cls,
+        spark: Any,
+        *,
+        mode: str,
+        segments: str,
+        budget: float = 0.0,
+        readable: Sequence[str] = (),
+        keys: Mapping[str, str] = MappingProxyType({}),
+    ) -> Bridge:
         """Install into a session and its context: `listen`, then `adopt`."""
-        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget, readable=readable)
+        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget, readable=readable, keys=keys)
         bridge.adopt(spark)
         return bridge
 
     @classmethod
-    def listen(cls, context: Any, *, mode: str, segments: str, budget: float = 0.0, readable: Sequence[str] = ()) -> Bridge:
+    def listen(
+        cls,
+        context: Any,
+        *,
+        mode: str,
+        segments: str,
+        budget: float = 0.0,
+        readable: Sequence[str] = (),
+        keys: Mapping[str, str] = MappingProxyType({}),
+    ) -> Bridge:
         """Listen to a context, which need not have a session.
 
         `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
         seconds that a trace may take to find the records of a group again; where it would take longer, they are written, and so
-        they are where the source lies neither on a local disk nor below a `readable` URI.
+        they are where the source lies neither on a local disk nor below a `readable` URI. `keys` are columns by which rows of a table
+        (as the program names it) are known, where its database states no primary key.
 
         Raises:
             CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
         """
         try:
-            return cls._listen(context, mode, segments, budget, readable)
+            return cls._listen(context, mode, segments, budget, readable, keys)
         except CaptureUnavailableError:
             raise
         except Exception as error:
             raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {_first_line(error)}.") from error
 
     @classmethod
-    def _listen(cls, context: Any, mode: str, segments: str, budget: float, readable: Sequence[str]) -> Bridge:
+    def _listen(cls, context: Any, mode: str, segments: str, budget: float, readable: Sequence[str], keys: Mapping[str, str]) -> Bridge:
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
         file_system = location.getFileSystem(_java_context(context).hadoopConfiguration())
@@ -65,7 +85,10 @@ class Bridge:
         roots = jvm.java.util.ArrayList()
         for root in readable:
             roots.add(root)
-        java = java_object(context, _ENTRY, _java_context(context).sc(), records, place, float(budget), roots, in_executors=False)
+        declared = jvm.java.util.HashMap()
+        for table, column in keys.items():
+            declared.put(table, column)
+        java = java_object(context, _ENTRY, _java_context(context).sc(), records, place, float(budget), roots, declared, in_executors=False)
         return cls(java, context, records=records)
 
     def adopt(self, spark: Any) -> None:

@@ -1,7 +1,7 @@
 """What a plan reads or writes through a connector, by what the connector was told: tables of databases, topics of Kafka.
 
-A description has `jdbc` (`url`, and `dbtable` or `query`) or `kafka` (`servers`, `topics`) as the program gave them. These may
-hold secrets: what comes from here does not, and they go nowhere else.
+A description has `jdbc` (`url`, and `dbtable` or `query`; beside it `parts`, schema and table, where the catalog was asked) or `kafka`
+(`servers`, `topics`) as the program gave them. These may hold secrets: what comes from here does not, and they go nowhere else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater.spark_listener.lineage.jdbc import database_of, parts_of
 from headwater.spark_listener.lineage.naming import Name, topic_name
 from headwater.spark_listener.lineage.sqltext import ReadByQuery, read_by
 
-TOLD = ("jdbc", "kafka")  # members of a description that only this module reads
+TOLD = ("jdbc", "kafka", "parts")  # members of a description that only this module reads
 
 # a table with a name in the query that Spark makes: `(select …) t`, `(select …) as t`
 _IN_BRACKETS = re.compile(r"\((?P<query>.*)\)\s*(?:as\s+)?(?:[\w$]+|\"[^\"]*\"|`[^`]*`)?\s*", re.DOTALL | re.IGNORECASE)
@@ -35,19 +35,22 @@ def connected(described: Mapping[str, Any]) -> Connected | None:
     """What a description names; None where it is of no connector that is known here."""
     if isinstance(told := described.get("jdbc"), Mapping):
         columns = tuple(str(column["name"]) for column in described.get("columns") or ())
-        return _of_jdbc(*(str(told.get(member) or "") for member in ("url", "dbtable", "query")), columns)
+        parts = tuple(str(part) for part in described.get("parts") or ())
+        return _of_jdbc(*(str(told.get(member) or "") for member in ("url", "dbtable", "query")), columns, parts)
     if isinstance(told := described.get("kafka"), Mapping):
         return _of_kafka(told)
     return None
 
 
 @lru_cache(256)  # one query's source is asked for a few times
-def _of_jdbc(url: str, table: str, query: str, columns: tuple[str, ...]) -> Connected:
+def _of_jdbc(url: str, table: str, query: str, columns: tuple[str, ...], parts: tuple[str, ...]) -> Connected:
     database = database_of(url)
+    if parts:  # the catalog was asked
+        return Connected([database.table(parts)])
     if table:
-        parts = parts_of(table, database)
-        if parts is not None:
-            return Connected([database.table(parts)])
+        named = parts_of(table, database)
+        if named is not None:
+            return Connected([database.table(named)])
         found = _IN_BRACKETS.fullmatch(table.strip())
         query = found["query"] if found else ""
     if not query:

@@ -186,5 +186,5 @@ def _checked(part: str | None) -> str | None:
 
 
 def _told(part: str) -> str:
-    """A part of a name: in quotes where it holds a dot, so that it cannot be taken for two."""
-    return '"' + part.replace('"', '""') + '"' if "." in part else part
+    """A part of a name: in quotes where it holds a dot or a quote, so that it cannot be taken for two."""
+    return '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part

@@ -16,6 +16,7 @@ from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output
 from headwater.spark_listener.lineage.events import Work, instant
 from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.names import JobNames
+from headwater.spark_listener.lineage.naming import address_of
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
@@ -166,6 +167,9 @@ def _check_arrival(manifest: dict[str, Any], segments: Path) -> None:
 def _named(described: Mapping[str, Any]) -> dict[str, Any]:
     namespace, name = (source_datasets(described) or [("local", str(described["path"]).removeprefix("local:"))])[0]
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
+    if described.get("files") and not described.get("path"):  # of a connector: its place is its name, and it has no more than one dataset
+        path = address_of((namespace, name))
+        described = {**described, "path": path, "files": [{"path": path, **file} for file in described["files"]]}
     described = {member: value for member, value in described.items() if member not in TOLD}
     return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
 
@@ -189,7 +193,8 @@ def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:
 def _is_of_files(plan: Mapping[str, Any]) -> bool:
     """Whether a manifest can name what the plan reads and writes: sources and sink are files."""
     return all(
-        described and described.get("path") and described.get("format") for described in [*(plan.get("sources") or ()), plan.get("sink")]
+        described and (described.get("path") or described.get("files")) and described.get("format")
+        for described in [*(plan.get("sources") or ()), plan.get("sink")]
     )
 
 

@@ -22,6 +22,8 @@ _FEW = 16
 def placed(session: Session, capture: Capture, source: Source, references: str) -> str:
     """References to a scan's records as places: a table `origin, ref, file, row`; `row` is null where it cannot be known any more."""
     refs = session.columns(references)
+    if format_of(source.format).spans_ordinals:
+        return _spanning(session, capture, source, references, refs)
     found = _in_memory(session, capture, source, refs) if refs is not None else None
     if found is not None:
         return session.hold(found)
@@ -31,6 +33,18 @@ def placed(session: Session, capture: Capture, source: Source, references: str) 
     base = mapped("(r.ref >> 40)", {ordinal: first for ordinal, _, first in places})
     known = f" WHERE {file} IS NOT NULL" if len(places) < len(ordinals) else ""
     return session.table(f"SELECT r.origin, r.ref, {file} AS file, {base} + (r.ref & {POSITION_MASK}) AS row FROM {references} r{known}")
+
+
+def _spanning(session: Session, capture: Capture, source: Source, references: str, refs: Columns | None) -> str:
+    """The same of a source that is one file, of which a reference is the number of a record."""
+    place = _place(session, capture, source, 0)
+    number = -1 if place is None else place[0]
+    if refs is not None:
+        located = {"origin": refs["origin"], "ref": refs["ref"], "file": np.full(len(refs["ref"]), number, np.int64), "row": refs["ref"]}
+        return session.hold(in_memory.taken(located, (refs["ref"] >= 0) & (located["file"] >= 0)))
+    return session.table(
+        f"SELECT r.origin, r.ref, {number}::BIGINT AS file, r.ref AS row FROM {references} r WHERE r.ref >= 0 AND {number} >= 0"
+    )
 
 
 def _in_memory(session: Session, capture: Capture, source: Source, references: Columns) -> Columns | None:

@@ -7,12 +7,14 @@ import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Captures;
 import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.families.Families;
+import headwater.rewrite.scans.keyed.DeclaredKeys;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
 import headwater.source.HadoopFiles;
 import headwater.tap.ThreadTime;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
@@ -36,9 +38,10 @@ public final class CaptureBridge {
     private long describingNanos; // of processor time
 
     /** Listens to the context; the queries of a session are rewritten once it is adopted. */
-    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable) {
+    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable, Map keys) {
         this.context = context;
         ReadableRoots.state(new ArrayList(readable));
+        DeclaredKeys.state(new HashMap(keys));
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
         rule = records ? new CaptureRule(captures, new Families()) : null;

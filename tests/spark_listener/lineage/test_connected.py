@@ -19,7 +19,7 @@ CUSTOMERS = ("postgres://db.example:5433", "shop.public.customers")
         (PG, "orders", *ORDERS),
         (PG, "public.Orders", *ORDERS),
         (PG, '"Orders"', ORDERS[0], "shop.public.Orders"),
-        (PG, '"sales.eu"."a ""b"""', ORDERS[0], 'shop."sales.eu".a "b"'),
+        (PG, '"sales.eu"."a ""b"""', ORDERS[0], 'shop."sales.eu"."a ""b"""'),
         (PG, "other.public.orders", ORDERS[0], "other.public.orders"),
         (f"{PG}?currentSchema=sales,public", "orders", ORDERS[0], "shop.sales.orders"),
         ("jdbc:postgresql://DB.example/shop", "orders", "postgres://db.example:5432", "shop.public.orders"),

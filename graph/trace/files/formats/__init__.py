@@ -19,6 +19,7 @@ _MODULES = {
     "bytes": "located:Ranges",
     "csv": "csv:Csv",
     "delta": "delta:Delta",
+    "jdbc": "jdbc:Jdbc",
     "json": "json:JsonLines",
     "local": "local:Local",
     "orc": "orc:Orc",

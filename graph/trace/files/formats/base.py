@@ -37,6 +37,7 @@ class Format:
     """A file format, by the name that manifests have for it."""
 
     counts_from_file = False  # a reference counts records from the beginning of the file; else from the beginning of its split
+    spans_ordinals = False  # a source is one file, and a reference less the file's ordinal is the number of a record, of up to 63 bits
     names_columns = False  # a file names its own columns; else they are the schema's, by place
     in_files = True  # there is a file, which may change
     counts_bytes = False  # records are ranges of bytes, which others may take otherwise
@@ -114,6 +115,11 @@ class Format:
             UnsupportedError: records of the format cannot be read, or it is not certain what Spark read in one of `columns`.
         """
         raise self._refused()
+
+    def shape_of_both(self, known: Shape, other: Shape) -> Shape:
+        """How a file is read that two captures met: as the first did, where that is no matter."""
+        del other
+        return known
 
     def check_names(self, names: Iterable[str]) -> None:
         """See that no column hides the place of the records; `names` are those that reading them gave.

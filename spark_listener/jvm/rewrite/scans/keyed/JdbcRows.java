@@ -37,7 +37,7 @@ final class JdbcRows extends KeyedSource {
         }
         String table = (String) Scala.orNull(options.parameters().get("dbtable"));
         String declared = DeclaredKeys.of(table);
-        if (declared == null && (table == null || table.trim().startsWith("("))) {
+        if (table == null || table.trim().startsWith("(")) {
             throw new Refused(NAME, "the result of a query has no primary key: its lineage is by dataset");
         }
         TableLook look = TableLook.of(options, table, capture.looks);
@@ -50,8 +50,8 @@ final class JdbcRows extends KeyedSource {
         if (type != DataTypes.LongType && type != DataTypes.IntegerType && type != DataTypes.ShortType) {
             throw new Refused(NAME, "its key " + key + " is of the type " + type.simpleString() + "; rows are followed by keys that are whole numbers");
         }
-        TaskFault met = new TaskFault(NAME, "the key " + key + " of a row is null or less than 0, which no reference holds", capture.reports);
-        Expression reference = new RecordKey(Scala.seq((Object) wide(column)), Long.valueOf(Long.MAX_VALUE), met);
+        TaskFault met = new TaskFault(NAME, "the key " + key + " of a row is null, less than 0 or the greatest BIGINT, which no reference holds", capture.reports);
+        Expression reference = new RecordKey(Scala.seq((Object) wide(column)), Long.valueOf(Long.MAX_VALUE - 1L), met);
         return new Keyed(reference, described(key, look));
     }
 

@@ -1,6 +1,7 @@
 package headwater.rewrite.scans.keyed;
 
 import headwater.rewrite.core.Refused;
+import headwater.shim.Scala;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -24,7 +25,9 @@ final class TableLook {
     private static final String QUESTION = "SELECT c.oid::text, c.relkind::text, c.relhassubclass, n.nspname, c.relname,"
         + " txid_snapshot_xmin(txid_current_snapshot())::text,"
         + " (SELECT string_agg(a.attname, E'\\n') FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
-        + " WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid)"
+        + " WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid),"
+        + " (SELECT bool_and(a.atttypid IN (20, 21, 23)) FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
+        + " WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid)" // bigint, smallint, integer
         + " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)";
 
     final List parts; // schema and table; null: not known
@@ -67,6 +70,9 @@ final class TableLook {
         if (!options.url().toLowerCase(java.util.Locale.ROOT).startsWith("jdbc:postgresql:")) {
             return without("which key the table has is asked of PostgreSQL alone, and the settings declare none (HEADWATER_JDBC_KEYS)");
         }
+        if (isSet(options, "sessioninitstatement") || isSet(options, "preparequery")) { // either may make the name that of another table
+            return without("which table is read depends on a statement of the program's own (sessionInitStatement, prepareQuery)");
+        }
         synchronized (SILENT) {
             Long until = (Long) SILENT.get(options.url());
             if (until != null && System.nanoTime() - until.longValue() < 0L) {
@@ -95,6 +101,11 @@ final class TableLook {
             SILENT.put(options.url(), Long.valueOf(System.nanoTime() + SILENCE));
         }
         return without("the database did not say within " + SECONDS + " s which key the table has");
+    }
+
+    private static boolean isSet(JDBCOptions options, String name) {
+        String value = (String) Scala.orNull(options.parameters().get(name));
+        return value != null && !value.trim().isEmpty();
     }
 
     private static TableLook answer(JDBCOptions options, String table) {
@@ -129,6 +140,8 @@ final class TableLook {
             obstacle = "its primary key is of several columns (" + key.replace("\n", ", ") + ")";
         } else if (kind.equals("r") && row.getBoolean(3)) {
             obstacle = "tables inherit from it, and may have rows of the same key";
+        } else if (!row.getBoolean(8)) {
+            obstacle = "its primary key " + key + " is of another type; rows are followed by keys that are whole numbers";
         }
         boolean isTable = kind.equals("r") || kind.equals("p"); // what a view shows has no version of its own
         return new TableLook(parts, row.getString(1), isTable ? row.getString(6) : null, obstacle == null ? key : null, obstacle);

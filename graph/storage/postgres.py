@@ -1,0 +1,206 @@
+"""PostgreSQL, by pg8000: rows of a table by their key, and which of them have changed since a run read them.
+
+A row's version carries the number of the transaction that wrote it (`xmin`). Before a run reads a table, its program asks for the number
+below which all transactions had ended (the snapshot). A row whose version is of such a transaction was there when the run read it, and
+is what it read. Numbers in rows have 32 bits, so of more than 2^31 transactions later nothing can be told; a row that was written that
+long before may be taken for one that has changed, never the other way round. A table that was made anew has another number of its own; a
+column that was altered, or made anew under an old name, and a partition that was attached, have rows in the catalog with such numbers, too.
+
+Names come from manifests. They stand in quotes, where they are nothing but names; keys are parameters; and what the database knows of
+itself (its schemas `pg_…` and `information_schema`) is no table of anybody's.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headwater.errors import MissingExtraError, SourceUnavailableError, UnsupportedError
+from headwater.graph.storage.addresses import table_parts
+from headwater.graph.storage.protocol import unavailable
+from headwater.graph.storage.settings import RootSettings
+from headwater.graph.storage.tables import RowsAsked, RowsFound
+
+if TYPE_CHECKING:
+    from pg8000.native import Connection
+
+_EPOCH = 1 << 32
+_FIRST = 3  # numbers of transactions below are PostgreSQL's own, and older than all others
+_TEXTS = ("string", "char", "varchar")
+# The types of Spark (without what stands in brackets) by which a column of a type is surely read as it is.
+_CERTAIN = {
+    "smallint": {"smallint", "int", "bigint"}, "integer": {"int", "bigint"}, "bigint": {"bigint"}, "real": {"float"},
+    "double precision": {"double"}, "numeric": {"decimal"}, "boolean": {"boolean"}, "date": {"date"}, "text": {"string"},
+    "character varying": {"string", "varchar"}, "uuid": {"string"}, "json": {"string"}, "jsonb": {"string"},
+}  # fmt: skip
+_CHANGED = "it has changed since the run read it, or while it did: its values now are not what the run read"
+_ANEW = "its table was made anew since the run read it"
+_ALTERED = "its table was altered since the run read it"
+_ATTACHED = "it lies in a partition that was attached since the run read it"
+
+
+class Postgres:
+    """One database, by the settings of a root."""
+
+    def __init__(self, settings: RootSettings) -> None:
+        try:
+            import pg8000.native  # noqa: F401 - so that its absence is said before anything is asked
+        except ImportError:
+            raise MissingExtraError("Reading rows of PostgreSQL", extra="postgres") from None
+        self._settings = settings
+
+    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+        """See the protocol."""
+        import pg8000.exceptions
+
+        if parts[0].startswith("pg_") or parts[0] == "information_schema":
+            raise UnsupportedError(f"{'.'.join(parts)} is not readable here: it is of the database itself")
+        try:
+            with self._connected() as connection:
+                return _rows(connection, [*parts], asked, self._settings)
+        except SourceUnavailableError:
+            raise
+        except pg8000.exceptions.DatabaseError as error:
+            raise unavailable(self._settings.url, f"the database refused: {_reason(error)}") from error
+        except (pg8000.exceptions.InterfaceError, OSError) as error:
+            seconds = self._settings.seconds
+            raise unavailable(
+                self._settings.url, f"it did not answer within {seconds:g} s ({type(error).__name__})", transient=True
+            ) from error
+
+    def _connected(self) -> Connection:
+        import pg8000.native
+
+        options, seconds = self._settings.options, self._settings.seconds
+        host, _, port = str(options.get("endpoint") or self._settings.address.authority).rpartition(":")
+        secure = ssl.create_default_context() if options.get("ssl") else None
+        opened = socket.create_connection((host.strip("[]"), int(port)), seconds)
+        try:
+            connection = pg8000.native.Connection(
+                str(options.get("user", "")), host=host.strip("[]"), sock=opened, ssl_context=secure, application_name="headwater",
+                password=str(options["password"]) if "password" in options else None, database=table_parts(self._settings.address.path)[0],
+            )  # fmt: skip
+            connection.run("SET default_transaction_read_only = on")
+            connection.run(f"SET statement_timeout = {int(seconds * 1000)}")
+        except BaseException:
+            opened.close()
+            raise
+        return connection
+
+
+class _Table(NamedTuple):
+    """A table as the catalog has it: its number, the next transaction's, what was altered since a run, and each column's type."""
+
+    relation: str
+    now: int
+    altered: bool
+    attached: frozenset[str]  # partitions, by number
+    types: Mapping[str, str]
+
+
+def _rows(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> RowsFound:
+    connection.run("START TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    table = _table(connection, parts, asked, settings)
+    if asked.key not in table.types:
+        raise unavailable(settings.url, f"{'.'.join(parts)} has no column {asked.key} any more")
+    name, key = ".".join(map(_quoted, parts)), _quoted(asked.key)
+    version = "NULL, NULL" if asked.snapshot is None else "xmin::text, tableoid::text"
+    columns = "".join(f", {_column(name, kind) if name in table.types else 'NULL'}" for name, kind in asked.columns)
+    query = f"SELECT {key}::bigint, {version}{columns} FROM {name}"
+    if asked.keys is None:
+        rows = connection.run(f"{query} WHERE {key} IS NOT NULL ORDER BY 1 LIMIT {asked.most + 1:d}") or []
+        if len(rows) > asked.most:
+            raise unavailable(settings.url, f"{'.'.join(parts)} has more than {asked.most:,} rows: name records by their key")
+    else:
+        rows = connection.run(f"{query} WHERE {key} = ANY (CAST(:keys AS bigint[])) ORDER BY 1", keys=[*asked.keys]) or []
+    unknown = _obstacle(asked, table.now)
+    told = ((row[0], None if unknown and not table.altered else _change(row, asked, table)) for row in rows)
+    values = [[row[place] for row in rows] for place in range(3, 3 + len(asked.columns))]
+    uncertain = {name for name, kind in asked.columns if kind.partition("(")[0] not in _CERTAIN.get(table.types.get(name, ""), ())}
+    return RowsFound([row[0] for row in rows], values, {key: reason for key, reason in told if reason}, unknown, frozenset(uncertain))
+
+
+def _table(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> _Table:
+    found = connection.run(
+        "SELECT to_regclass(:name)::oid::text, txid_snapshot_xmax(txid_current_snapshot())::text", name=".".join(map(_quoted, parts))
+    )
+    relation, now = found[0] if found else (None, "0")
+    if relation is None:
+        raise unavailable(settings.url, f"there is no table {'.'.join(parts)} any more")
+    columns = connection.run(
+        "SELECT attname, format_type(atttypid, NULL), xmin::text FROM pg_attribute"
+        " WHERE attrelid = CAST(CAST(:relation AS text) AS oid) AND attnum > 0 AND NOT attisdropped",
+        relation=relation,
+    )
+    partitions = connection.run(
+        "SELECT t.relid::oid::text, t.parentrelid::oid::text, i.xmin::text"
+        " FROM pg_partition_tree(CAST(CAST(:relation AS text) AS oid)) t JOIN pg_inherits i ON i.inhrelid = t.relid ORDER BY t.level",
+        relation=relation,
+    )
+    names = {asked.key, *(name for name, _ in asked.columns)}
+    types = {name: kind for name, kind, _ in columns or ()}
+    altered, attached = bool(names - types.keys()), frozenset[str]()
+    if asked.snapshot is not None:
+        altered |= any(name in names and _is_newer(xmin, asked.snapshot, int(now)) for name, _, xmin in columns or ())
+        attached = _attached(partitions or (), asked.snapshot, int(now))
+    return _Table(relation, int(now), altered, attached, types)
+
+
+def _attached(partitions: Iterable[Sequence[str]], snapshot: str, now: int) -> frozenset[str]:
+    """Partitions (number, parent, version; parents first) that were no part of the table at a snapshot."""
+    found: set[str] = set()
+    for number, parent, xmin in partitions:
+        if parent in found or _is_newer(xmin, snapshot, now):
+            found.add(number)
+    return frozenset(found)
+
+
+def _change(row: Sequence[Any], asked: RowsAsked, table: _Table) -> str | None:
+    """Why a row (key, version, partition, …) is not what the run read; None where it is."""
+    if asked.relation is not None and asked.relation != table.relation:
+        return _ANEW
+    if table.altered:
+        return _ALTERED
+    if row[2] in table.attached:
+        return _ATTACHED
+    return _CHANGED if _is_newer(row[1], str(asked.snapshot), table.now) else None
+
+
+def _obstacle(asked: RowsAsked, now: int) -> str | None:
+    """Why it cannot be told which rows have changed."""
+    if asked.snapshot is None or asked.relation is None:
+        return "the run did not ask which transactions had ended"
+    if not 0 <= now - int(asked.snapshot) < 1 << 31:
+        return "too many transactions were made since the run read it"
+    return None
+
+
+def _is_newer(xmin: str, snapshot: str, now: int) -> bool:
+    """Whether a row's version is of a transaction that had not ended at a snapshot."""
+    if int(xmin) < _FIRST:
+        return False
+    number = now - now % _EPOCH + int(xmin)
+    return (number - _EPOCH if number >= now else number) >= int(snapshot)
+
+
+def _column(name: str, kind: str) -> str:
+    """A column in the form in which it is read: text as the database writes it, so also what JDBC gives as text (UUID, JSON, enums)."""
+    quoted = _quoted(name)
+    if kind.partition("(")[0] in _TEXTS or kind.startswith(("timestamp", "interval")):
+        return f"CASE WHEN {quoted} IS NOT NULL THEN concat({quoted}) END"
+    return quoted
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _reason(error: Exception) -> str:
+    """What the database said, without what it said it about: a message may hold values."""
+    said: Any = error.args[0] if error.args else ""
+    code = said.get("C") if isinstance(said, dict) else None
+    known = {"28P01": "wrong user or password", "42501": "no right to read it", "57014": "it took too long", "3D000": "no such database",
+             "42703": "a column is not there any more"}  # fmt: skip
+    return known.get(str(code), f"error {code}" if code else type(error).__name__)

@@ -1,0 +1,82 @@
+"""Tables of databases, whose rows are read by their key: what a trace may ask of one, whichever database it is in.
+
+For the formats of `graph/trace/files/formats`, by way of a root of `settings`. A row has changed since a run read it where the database
+can tell; where it cannot, that is said too, never assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsAsked:
+    """Rows of a table: those of some keys, or all (None), no more than `most`. `columns` are name and Spark's type.
+
+    `snapshot` and `relation` are what the database said before a run read the table: by them it tells what has changed since.
+    """
+
+    key: str
+    keys: Sequence[int] | None
+    columns: Sequence[tuple[str, str]]
+    snapshot: str | None = None
+    relation: str | None = None
+    most: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RowsFound:
+    """Rows as they are now, a list of each column's values by key; `changed`: why rows, by key, are not what the run read.
+
+    `unknown`: why it cannot be told which rows have changed; None where it can. Of columns that are `uncertain`, Spark may have read
+    other values than these.
+    """
+
+    keys: Sequence[int]
+    columns: Sequence[Sequence[Any]]
+    changed: Mapping[int, str]
+    unknown: str | None
+    uncertain: frozenset[str] = frozenset()
+
+
+class TableStore(Protocol):
+    """One database."""
+
+    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+        """Rows of a table, named by schema and table.
+
+        Raises:
+            SourceUnavailableError: the database does not give them, or not in time.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class StoredTable:
+    """A table to read rows from. It remembers, for one trace, what it could not give: `doubts`, by key, or -1 for the whole of it."""
+
+    uri: str
+    parts: Sequence[str]
+    store: TableStore
+    doubts: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its last part."""
+        return self.parts[-1]
+
+    @property
+    def scan(self) -> str:
+        """DuckDB does not read it."""
+        return self.uri
+
+    @property
+    def told(self) -> str:
+        """Likewise."""
+        return self.uri
+
+    def content(self) -> bytes:
+        """It has no bytes."""
+        raise OSError(f"{self.uri} is a table, and no file")
