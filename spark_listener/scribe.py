@@ -67,6 +67,7 @@ class Scribe:
         self._rdd_jobs = RddJobs()
         self._streams = Streams()
         self._operations: dict[str, DeclaredOperation] = {}  # those that go on
+        self._staged: dict[Any, Mapping[str, Any]] = {}  # by the command that creates a table: the end of the query that fills it
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, new_run_id())
@@ -322,6 +323,11 @@ class Scribe:
         plan = event.get("plan") or {}
         if running.description == OURS:
             return  # asked by `headwater.lineage`, not by the program
+        if (plan.get("sink") or {}).get("staged"):
+            self._staged[running.root] = event
+            return
+        event = _filled(event, self._staged.pop(event["execution"], None))
+        plan = event.get("plan") or {}
         left_out = _no_run(running, plan, failed=bool(event.get("error")))
         if left_out in self._leave_out:
             self._tally.left_out[left_out] += 1
@@ -393,6 +399,21 @@ class Scribe:
             return {}
         ledger["dropped"] = dict(self._folder.dropped)
         return dict(self._folder.dropped)
+
+
+def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The end of a command that creates a table, with what was captured of the query that filled it, which is a part of it."""
+    plan = event.get("plan") or {}
+    sink = plan.get("sink")
+    if part is None or not sink:
+        return event
+    version = part["plan"]["sink"].get("version")
+    filled = {**event, "plan": {**plan, "sink": {**sink, **({"version": version} if version else {})}}}
+    filled["stages"] = part.get("stages") or event.get("stages")
+    if capture := part.get("capture"):
+        own = {name: sink[name] for name in ("mode", "creates") if name in sink}
+        filled["capture"] = {**capture, "sink": {**(capture.get("sink") or {}), **own}}
+    return filled
 
 
 def _no_run(query: Running, plan: Mapping[str, Any], *, failed: bool) -> LeaveOut | None:

@@ -47,11 +47,15 @@ class Problem(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class SourceColumn(Wire):
-    """`type` is Spark's DDL. With `default`, Spark reads a value of the table's own where a file lacks the column."""
+    """`type` is Spark's DDL. With `default`, Spark reads a value of the table's own where a file lacks the column.
+
+    `id` is that of the field, of a table whose columns are found by ids, whatever a file calls them.
+    """
 
     name: str
     type: str
     default: bool | None = None
+    id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,11 +147,12 @@ class Boundary(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class SinkColumn(Wire):
-    """A column of the written dataset, and the attribute that it holds."""
+    """A column of the written dataset, and the attribute that it holds; `id` as of a source's column."""
 
     name: str
     type: str
     attr: int
+    id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

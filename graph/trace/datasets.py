@@ -91,7 +91,7 @@ def current_files(session: Session, dataset: Dataset, shape: Shape) -> list[Know
 
     Raises:
         NotFoundError: there is nothing at the path any more.
-        UnsupportedError: it may not be read.
+        UnsupportedError: it may not be read, or its folder does not tell.
         SourceUnavailableError: its storage does not say.
     """
     listed = format_of(shape.format).listed(session.look, dataset.path, shape)

@@ -109,12 +109,15 @@ def _chosen(session: Session, dataset: Dataset, request: TraceRequest, *, each: 
     if dataset.version is not None:
         return _chosen_then(session, dataset, dataset.version, request, each=each)
     shape, _ = shape_of(session, dataset)
+    by_place = format_of(shape.format).has_snapshots and request.rows  # a run knows the file, whatever the table has now
     try:
-        listed = _listed(session, dataset, shape)
+        listed = named_files(session, dataset, shape, [path for path, _ in request.rows]) if by_place else _listed(session, dataset, shape)
     except UnsupportedError as error:
         if not request.rows or request.where is not None:
-            hint = f"Name its records by file and row. {error.hint or ''}"
-            raise UnsupportedError(error.message, hint=hint.rstrip()) from error
+            hint = error.hint or ""
+            if "by file and row" not in hint:
+                hint = f"Name its records by file and row. {hint}".rstrip()
+            raise UnsupportedError(error.message, hint=hint) from error
         return _unseen(session, named_files(session, dataset, shape, [path for path, _ in request.rows]), request, each=each)
     files = readable_files(session, listed)
     begin, columns, selected = _begun(session, shape, files, request, each=each)

@@ -45,6 +45,18 @@ class Laboratory:
         capture: Mapping[str, Any] = ends[0]["capture"]
         return capture
 
+    def take(self) -> list[Mapping[str, Any]]:
+        """All captures of queries that wrote since it was last asked, each made to count."""
+        assert self.bridge.flush(PATIENTLY)
+        found: list[Mapping[str, Any]] = []
+        while events := self.bridge.drain(500):
+            assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
+            found += [event["capture"] for event in events if event["event"] == "query_end" and event.get("capture")]
+        for capture in found:
+            if capture["status"] != "refused" and capture.get("sink"):
+                self.publish(capture)
+        return found
+
     def forget(self) -> None:
         """Let go of what was captured since it was last asked."""
         assert self.bridge.flush(PATIENTLY)

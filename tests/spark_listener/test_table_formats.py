@@ -155,7 +155,7 @@ def test_a_read_names_the_snapshot_that_it_read(lake: Lake, out: str, table: str
     ((inputs, _, event),) = lake.jobs(f"execute_insert_into_hadoop_fs_relation_command.{out}")
     assert inputs == {(table, lake.told.get(version, version))}
     ledger = event["run"]["facets"]["headwater_capture"]
-    assert ledger["status"] == ("refused" if "iceberg" in out else "complete")
+    assert ledger["status"] == "complete"
 
 
 @pytest.mark.parametrize(
@@ -209,6 +209,29 @@ def test_compaction_reads_and_writes_the_table_under_its_own_name(lake: Lake) ->
     assert found == [({"file:/raw"}, {"file:/lake/db/t"}), ({"file:/lake/db/t"}, {"file:/lake/db/t"})]
     ((_, outputs, _),) = lake.jobs("execute_overwrite_partitions_dynamic.t")
     assert outputs == {"file:/lake/db/t"}
+
+
+def test_a_table_that_is_created_is_captured_as_one_job(lake: Lake) -> None:
+    ((_, outputs, event),) = lake.jobs("execute_create_table_as_select.t")
+    assert outputs == {"file:/lake/db/t"}
+    ledger = event["run"]["facets"]["headwater_capture"]
+    assert (ledger["status"], ledger["expected"], ledger["arrived"]) == ("complete", 1, 1)
+    written = event["outputs"][0]["facets"]
+    assert written["lifecycleStateChange"]["lifecycleStateChange"] == "CREATE"
+    assert written["version"]["datasetVersion"] == lake.told["first"]
+
+
+def test_every_write_of_iceberg_is_captured_and_names_its_snapshot(lake: Lake) -> None:
+    jobs = [
+        event
+        for event in lake.events
+        if event["eventType"] == "COMPLETE" and any(d["name"].endswith("/lake/db/t") for d in event["outputs"])
+    ]
+    assert len(jobs) == 7
+    assert {event["run"]["facets"]["headwater_capture"]["status"] for event in jobs} == {"complete"}
+    versions = [event["outputs"][0]["facets"].get("version", {}).get("datasetVersion") for event in jobs]
+    assert versions.count(None) == 1, "compaction commits when its queries have ended"
+    assert len(set(versions)) == 7
 
 
 def test_what_a_format_does_for_itself_makes_no_dataset(lake: Lake) -> None:

@@ -20,11 +20,15 @@ from headwater.graph.trace.files.reader import HIDDEN, ReadFile
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """The columns that a file has, with DuckDB's types; whether its dates may be of the calendar before 1582; and how many rows it has."""
+    """The columns that a file has, with DuckDB's types; whether its dates may be of the calendar before 1582; and how many rows it has.
+
+    `ids` are the ids of the columns' fields, in the same order, where the file has some.
+    """
 
     columns: Sequence[tuple[str, str | None]]
     old_calendar: bool
     rows: int
+    ids: Sequence[int | None] = ()
 
 
 _INTEGERS = frozenset({*INTEGERS, "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
@@ -61,7 +65,7 @@ def check_columns(
             raise Untranslatable(f"a record of {file.block.path}, which has a column {own[0]},")
         for (name, kind), key in zip(footer.columns, lower, strict=True):
             other = key in names and cased and name != names[key][0]
-            if key in names and (other or lower.count(key) > 1 or not _alike(kind, duckdb_type(names[key][1]))):
+            if key in names and (other or lower.count(key) > 1 or not alike(kind, duckdb_type(names[key][1]))):
                 read = f"{names[key][0]}, which was read as {names[key][1]}"
                 raise Untranslatable(f"{read}, is not just that in {file.block.path} ({name}: {kind})")
         found.update(lower)
@@ -78,7 +82,7 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
         known = {file.block: _KNOWN[file.block] for file in files if file.block in _KNOWN}
     if unknown := [file for file in files if file.block not in known]:
         paths = [file.stored.scan for file in unknown]
-        schema = database.execute("SELECT file_name, name, num_children, duckdb_type FROM parquet_schema(?)", [paths]).fetchall()
+        schema = database.execute("SELECT file_name, name, num_children, duckdb_type, field_id FROM parquet_schema(?)", [paths]).fetchall()
         told = (
             f"SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?) WHERE key IN ('{_LEGACY}'::BLOB, '{_VERSION}'::BLOB)"
         )
@@ -86,7 +90,11 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
         old = {file for file, key, value in said if key == _LEGACY or (key == _VERSION and value < "3")}
         counts = dict(database.execute("SELECT file_name, num_rows FROM parquet_file_metadata(?)", [paths]).fetchall())
         columns = dict(_top(schema))
-        read = {file.block: Footer(columns[file.stored.told], file.stored.told in old, counts[file.stored.told]) for file in unknown}
+        read = {}
+        for file in unknown:
+            told_as = file.stored.told
+            names, ids = [(name, kind) for name, kind, _ in columns[told_as]], [number for _, _, number in columns[told_as]]
+            read[file.block] = Footer(names, told_as in old, counts[told_as], ids)
         known |= read
         with _LOCK:
             _KNOWN.update(read)
@@ -95,21 +103,24 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
     return [known[file.block] for file in files]
 
 
-def _top(schema: Iterable[tuple[str, str, int | None, str | None]]) -> Iterable[tuple[str, list[tuple[str, str | None]]]]:
-    """Each file's columns, without what is nested in them."""
+def _top(
+    schema: Iterable[tuple[str, str, int | None, str | None, int | None]],
+) -> Iterable[tuple[str, list[tuple[str, str | None, int | None]]]]:
+    """Each file's columns with the ids of their fields, without what is nested in them."""
     rows = iter(schema)
-    for file, _, count, _ in rows:
+    for file, _, count, _, _ in rows:
         columns = []
         for _ in range(count or 0):
-            _, name, children, kind = next(rows)
-            columns.append((name, None if children else kind))
+            _, name, children, kind, number = next(rows)
+            columns.append((name, None if children else kind, number))
             below = children or 0
             while below:
                 below += (next(rows)[2] or 0) - 1
         yield file, columns
 
 
-def _alike(given: str | None, wanted: str | None) -> bool:
+def alike(given: str | None, wanted: str | None) -> bool:
+    """Whether values of one of DuckDB's types are those that Spark reads as another."""
     held, asked = _DECIMAL.fullmatch(given or ""), _DECIMAL.fullmatch(wanted or "")
     if asked:
         whole, scale = int(asked[1]) - int(asked[2]), int(asked[2])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
 from headwater.graph.associations import Sink, Source
+from headwater.graph.associations.parts import SinkColumn, SourceColumn
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _PAIR = re.compile(r"([^/=]+)=([^/]*)/")
@@ -16,22 +17,30 @@ _PAIR = re.compile(r"([^/=]+)=([^/]*)/")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`columns` are name and Spark type in the dataset's order, without the partition columns; those stand in `partitions`."""
+    """`columns` are name and Spark type in the dataset's order, without the partition columns; those stand in `partitions`.
+
+    `ids` are those of the fields, by name, of a table that finds its columns by them; `defaulted` are columns that are not null where a
+    file lacks them.
+    """
 
     format: str
     options: tuple[tuple[str, str], ...]
     columns: tuple[tuple[str, str], ...]
     partitions: tuple[tuple[str, str], ...] = ()
+    ids: tuple[tuple[str, int], ...] = ()
+    defaulted: frozenset[str] = frozenset()
 
     @classmethod
     def of_source(cls, source: Source) -> Shape:
         """As a scan read it."""
-        return _shape(source.format, source.options, [(c.name, c.type) for c in source.columns], source.partition_columns)
+        shape = _shape(source.format, source.options, [(c.name, c.type) for c in source.columns], source.partition_columns)
+        return replace(shape, ids=_ids(source.columns), defaulted=frozenset(c.name for c in source.columns if c.default))
 
     @classmethod
     def of_sink(cls, sink: Sink) -> Shape:
         """As it was written; a reader's options have the same names."""
-        return _shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns)
+        shape = _shape(sink.format, sink.options, [(c.name, c.type) for c in sink.columns], sink.partition_columns)
+        return replace(shape, ids=_ids(sink.columns))
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> Shape:
@@ -51,6 +60,10 @@ def partition_values(uri: str, shape: Shape, given: Mapping[str, Any]) -> dict[s
         value = given[name] if name in given else in_path.get(name.lower())
         found[name] = None if value is None or value == _HIVE_NULL else str(value)
     return found
+
+
+def _ids(columns: Iterable[SourceColumn | SinkColumn]) -> tuple[tuple[str, int], ...]:
+    return tuple((column.name, column.id) for column in columns if column.id is not None)
 
 
 def _shape(format_: str, options: Mapping[str, Any], columns: list[tuple[str, str]], partitions: tuple[str, ...]) -> Shape:

@@ -1,5 +1,6 @@
 package headwater.describe;
 
+import headwater.shim.Accessors;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,8 +23,8 @@ final class CommandQueries {
             }
         }
         if (result.isEmpty() && command.getClass().getName().startsWith("org.apache.spark.sql.delta.commands.")) {
-            add(TableText.accessor(command, "source"), result);
-            add(TableText.accessor(command, "target"), result);
+            add(Accessors.get(command, "source"), result);
+            add(Accessors.get(command, "target"), result);
         }
         return Scala.seq(result);
     }

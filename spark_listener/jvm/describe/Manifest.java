@@ -47,6 +47,12 @@ public final class Manifest {
             problems.add(Capture.problemOf("Scan", "the files have more splits than there are ordinals", "refused"));
             capture.rewritten = false; // its references are not unique
         }
+        List sources = (List) plan.get("sources");
+        for (int i = 0; i < sources.size(); i++) {
+            if ("iceberg".equals(((Map) sources.get(i)).get("format"))) {
+                IcebergText.look((Map) sources.get(i), conf);
+            }
+        }
         Map result = head(capture, description, execution);
         List segments = new ArrayList();
         List boundaries = new ArrayList();
@@ -64,6 +70,9 @@ public final class Manifest {
             List committed = CommittedFiles.of(counted, conf);
             if (committed != null && plan.get("sink") != null) {
                 ((Map) plan.get("sink")).put("committed", committed);
+            }
+            if (capture.table != null && plan.get("sink") != null) {
+                IcebergText.written(capture.table, (Map) plan.get("sink"));
             }
             CachedCaptures.add(capture, description, plan, boundaries, segments, problems, conf);
         }

@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
+import headwater.shim.Accessors;
 import headwater.shim.Scala;
 import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -16,12 +17,12 @@ final class MergeClauses {
      * which of the two it is, only values would tell.
      */
     static void check(LogicalPlan command, List problems) {
-        Object clauses = command == null ? null : TableText.accessor(command, "matchedClauses");
+        Object clauses = command == null ? null : Accessors.get(command, "matchedClauses");
         List all = clauses instanceof Iterable ? Scala.list((Iterable) clauses) : null;
         if (all == null || all.isEmpty()) {
             return;
         }
-        Object condition = TableText.accessor(all.get(all.size() - 1), "condition");
+        Object condition = Accessors.get(all.get(all.size() - 1), "condition");
         if (!(condition instanceof Option) || ((Option) condition).isDefined()) {
             String reason = "a row that matched and that no clause took was carried over: the row of the source that it matched may be listed too";
             problems.add(Capture.problemOf("MergeIntoCommand", reason, "superset"));

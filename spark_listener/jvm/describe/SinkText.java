@@ -12,6 +12,7 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.execution.command.DataWritingCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 
@@ -21,13 +22,16 @@ final class SinkText {
 
     static Map describe(LogicalPlan command, Map operator) {
         if (!(command instanceof DataWritingCommand)) {
-            Map table = TableSinks.describe(command);
+            Map sink = TableSinks.describe(command);
             if (command instanceof TableWrite) {
-                operator.put("op", "Write");
-                operator.put("behaviour", Behaviour.PASSES);
-                operator.put("columns", attributes(table));
+                rows(sink, operator);
+            } else if (sink != null && command instanceof V2WriteCommand) {
+                rows(sink, operator);
+                sink.put("boundary", Integer.valueOf(0));
+                sink.put("options", new LinkedHashMap());
+                sink.put("partition_columns", new ArrayList()); // a table format's data files hold all columns
             }
-            return table;
+            return sink;
         }
         DataWritingCommand write = (DataWritingCommand) command;
         operator.put("op", "Write");
@@ -58,13 +62,16 @@ final class SinkText {
         return sink;
     }
 
-    private static List attributes(Map sink) {
-        List result = new ArrayList();
+    /** A write of rows into a table, which may be captured. */
+    private static void rows(Map sink, Map operator) {
+        operator.put("op", "Write");
+        operator.put("behaviour", Behaviour.PASSES);
+        List written = new ArrayList();
         List columns = (List) sink.get("columns");
-        for (int i = 0; i < columns.size(); i++) {
-            result.add(((Map) columns.get(i)).get("attr"));
+        for (int i = 0; columns != null && i < columns.size(); i++) {
+            written.add(((Map) columns.get(i)).get("attr"));
         }
-        return result;
+        operator.put("columns", written);
     }
 
     private static void files(InsertIntoHadoopFsRelationCommand command, Map sink) {

@@ -1,6 +1,7 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
+import headwater.rewrite.iceberg.TableScans;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
@@ -75,6 +76,11 @@ final class SourceList implements LeafSources {
             if (described == null) {
                 return null;
             }
+            DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) leaf;
+            int number = capture != null && TableScans.is(scan.scan()) ? capture.sourceNumber(TableScans.key(scan)) : -1;
+            if (number >= 0) {
+                return tableFiles(scan, number, described);
+            }
             described.put("columns", columns(leaf.schema()));
             List key = new ArrayList(); // one table, as it was at two times, is two sources
             key.add(described.get("name"));
@@ -102,6 +108,17 @@ final class SourceList implements LeafSources {
         if (!all.has(number(number))) {
             SourceFiles files = (SourceFiles) capture.sources.get(number);
             described.put("files", listed(files, relation.partitionSchema()));
+            described.put("splits", new ArrayList());
+            all.put(number(number), described);
+        }
+        return Integer.valueOf(number(number));
+    }
+
+    /** A table of which the data files are known that were read. */
+    private Integer tableFiles(DataSourceV2ScanRelation scan, int number, Map described) {
+        if (!all.has(number(number))) {
+            described.put("columns", IcebergText.columns(scan));
+            described.put("files", listed((SourceFiles) capture.sources.get(number), new StructType()));
             described.put("splits", new ArrayList());
             all.put(number(number), described);
         }

@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.delta.DeltaCommit;
 import headwater.rewrite.delta.TableWrite;
+import headwater.shim.Accessors;
 import headwater.shim.Scala;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
@@ -55,8 +56,8 @@ final class TableSinks {
             return saved((SaveIntoDataSourceCommand) command);
         }
         if (command.getClass().getName().startsWith(DELTA)) {
-            Object target = TableText.accessor(command, "target");
-            return sink(target == null ? TableText.accessor(command, "child") : target, "change"); // `child`: OPTIMIZE
+            Object target = Accessors.get(command, "target");
+            return sink(target == null ? Accessors.get(command, "child") : target, "change"); // `child`: OPTIMIZE
         }
         return null;
     }

@@ -1,7 +1,7 @@
 package headwater.describe;
 
+import headwater.shim.Accessors;
 import headwater.shim.Scala;
-import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,6 +31,7 @@ import org.apache.spark.sql.execution.datasources.v2.FileTable;
  */
 final class TableText {
     private static final String DELTA = "org.apache.spark.sql.delta.";
+    private static final String ICEBERG = "org.apache.iceberg.";
     private static final String SESSION = "spark_catalog.";
     private static final String REWRITTEN = "default_rewrite_catalog.";
 
@@ -40,7 +41,7 @@ final class TableText {
     static Map scanned(DataSourceV2ScanRelation leaf) {
         Map result = named(leaf.relation());
         if (result != null) {
-            put(result, "version", accessor(leaf.scan(), "snapshotId"));
+            put(result, "version", Accessors.get(leaf.scan(), "snapshotId"));
         }
         return result;
     }
@@ -82,7 +83,7 @@ final class TableText {
             return null;
         }
         boolean isPrepared = files.getClass().getSimpleName().equals("PreparedDeltaFileIndex");
-        return isPrepared || Boolean.TRUE.equals(accessor(files, "isTimeTravelQuery")) ? accessor(files, "version") : null;
+        return isPrepared || Boolean.TRUE.equals(Accessors.get(files, "isTimeTravelQuery")) ? Accessors.get(files, "version") : null;
     }
 
     private static Map named(NamedRelation relation) {
@@ -100,14 +101,18 @@ final class TableText {
 
     private static Map table(Table given, String name) {
         Table table = given instanceof RowLevelOperationTable ? ((RowLevelOperationTable) given).table() : given;
-        if (table instanceof StagedTable) {
-            return null; // not there yet: the command that creates it tells of it
+        boolean staged = table instanceof StagedTable; // not there yet: the command that creates it tells of it
+        if (staged && !table.getClass().getName().startsWith(ICEBERG)) {
+            return null;
         }
         Map connected = Connectors.table(table);
         Map result = connected == null ? new LinkedHashMap() : connected;
         if (table instanceof FileTable) { // named after its format and paths, and without a location
             files((FileTable) table, result);
             return result;
+        }
+        if (staged) {
+            result.put("staged", Boolean.TRUE);
         }
         result.put("name", name);
         result.put("columns", SourceList.columns(table.schema()));
@@ -170,28 +175,13 @@ final class TableText {
     }
 
     private static boolean isOfMetadata(Table table) {
-        Object inner = accessor(table, "table");
+        Object inner = Accessors.get(table, "table");
         for (Class type = inner == null ? null : inner.getClass(); type != null; type = type.getSuperclass()) {
             if (type.getName().equals("org.apache.iceberg.BaseMetadataTable")) {
                 return true;
             }
         }
         return false;
-    }
-
-    /** What a method without parameters gives, wherever it is declared; null if there is none, or it fails. */
-    static Object accessor(Object of, String name) {
-        for (Class type = of.getClass(); type != null; type = type.getSuperclass()) {
-            try {
-                Method method = type.getDeclaredMethod(name, new Class[0]);
-                method.setAccessible(true);
-                return method.invoke(of, new Object[0]);
-            } catch (NoSuchMethodException further) { // perhaps above
-            } catch (Throwable unreadable) {
-                return null;
-            }
-        }
-        return null;
     }
 
     private static void put(Map into, String name, Object value) {

@@ -16,10 +16,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RowLevelWrite;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /**
  * Files and checkpoints of the query as written that the optimizer took out, as the outer side of a join under a DISTINCT: what the query
@@ -122,12 +125,12 @@ final class LostScans {
                 inMain.add(plan);
                 add(outside, path);
             }
-            List output = Scala.list(plan.output());
+            List output = Scala.list(whole(plan).output());
             for (int i = 0; i < output.size(); i++) {
                 columns.add(((Attribute) output.get(i)).exprId());
             }
         }
-        List expressions = Scala.list(plan.expressions());
+        List expressions = plan instanceof RowLevelWrite ? new ArrayList() : Scala.list(plan.expressions()); // its query says what it does
         for (int i = 0; i < expressions.size(); i++) {
             visit((Expression) expressions.get(i));
         }
@@ -166,6 +169,14 @@ final class LostScans {
         if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) {
             return ((HadoopFsRelation) ((LogicalRelation) leaf).relation()).location().rootPaths().mkString(", ");
         }
+        if (whole(leaf) instanceof DataSourceV2Relation) {
+            return ((DataSourceV2Relation) whole(leaf)).table().name();
+        }
         return Materialized.checkpoint(leaf);
+    }
+
+    /** A table with all its columns, also where a scan reads few of them. */
+    private static LogicalPlan whole(LogicalPlan leaf) {
+        return leaf instanceof DataSourceV2ScanRelation ? ((DataSourceV2ScanRelation) leaf).relation() : leaf;
     }
 }

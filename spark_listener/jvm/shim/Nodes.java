@@ -1,6 +1,7 @@
 package headwater.shim;
 
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
@@ -10,13 +11,18 @@ import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
@@ -32,6 +38,32 @@ public final class Nodes {
 
     public static LogicalRelation scan(LogicalRelation of, HadoopFsRelation relation, Seq output) {
         return of.copy(relation, output, of.catalogTable(), of.isStreaming(), of.stream());
+    }
+
+    /** Another scan of the same table, with another output. */
+    public static DataSourceV2ScanRelation tableScan(DataSourceV2ScanRelation of, Scan scan, Seq output) {
+        return of.copy(of.relation(), scan, output, of.keyGroupedPartitioning(), of.ordering());
+    }
+
+    /** A node with some of the things that it is made of renewed, each by that very object, whatever others it has. */
+    public static TreeNode renewed(TreeNode of, Map parts) {
+        Object[] all = new Object[of.productArity()];
+        for (int i = 0; i < all.length; i++) {
+            Object part = of.productElement(i);
+            all[i] = parts.containsKey(part) ? parts.get(part) : part;
+        }
+        return of.makeCopy(all);
+    }
+
+    /** A command with another query and another write to a table, whatever else it has. */
+    public static LogicalPlan command(LogicalPlan of, LogicalPlan query, LogicalPlan newQuery, Write write, Write newWrite) {
+        Object[] parts = new Object[of.productArity()];
+        for (int i = 0; i < parts.length; i++) {
+            Object part = of.productElement(i);
+            boolean writes = part instanceof Option && ((Option) part).isDefined() && ((Option) part).get() == write;
+            parts[i] = part == query ? newQuery : writes ? Scala.some(newWrite) : part;
+        }
+        return (LogicalPlan) of.makeCopy(parts);
     }
 
     /** Other rows in the place of an RDD's; the statistics stay. */

@@ -1,14 +1,7 @@
 package headwater.source;
 
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.sql.vectorized.ColumnVector;
-import org.apache.spark.sql.vectorized.ColumnarArray;
-import org.apache.spark.sql.vectorized.ColumnarMap;
-import org.apache.spark.unsafe.types.UTF8String;
-
 /** Row indexes of a batch: those from a first one on, or, where the reader leaves out pages, a list. Nothing is filled in beforehand. */
-final class RowIndexVector extends ColumnVector {
+final class RowIndexVector extends LongColumn {
     static final long UNKNOWN = Long.MIN_VALUE; // as a reference: none
 
     private long first;
@@ -16,10 +9,6 @@ final class RowIndexVector extends ColumnVector {
     private long[] wanted; // null: all are; else ascending, and those between `from` and `to`
     private int from;
     private int to;
-
-    RowIndexVector() {
-        super(DataTypes.LongType);
-    }
 
     void from(long first) {
         this.first = first;
@@ -52,71 +41,5 @@ final class RowIndexVector extends ColumnVector {
 
     private long index(int row) {
         return listed != null ? listed[row] : first == UNKNOWN ? UNKNOWN : first + row;
-    }
-
-    public boolean hasNull() {
-        return false;
-    }
-
-    public int numNulls() {
-        return 0;
-    }
-
-    public boolean isNullAt(int row) {
-        return false;
-    }
-
-    public void close() {}
-
-    public boolean getBoolean(int row) {
-        throw other();
-    }
-
-    public byte getByte(int row) {
-        throw other();
-    }
-
-    public short getShort(int row) {
-        throw other();
-    }
-
-    public int getInt(int row) {
-        throw other();
-    }
-
-    public float getFloat(int row) {
-        throw other();
-    }
-
-    public double getDouble(int row) {
-        throw other();
-    }
-
-    public ColumnarArray getArray(int row) {
-        throw other();
-    }
-
-    public ColumnarMap getMap(int row) {
-        throw other();
-    }
-
-    public Decimal getDecimal(int row, int precision, int scale) {
-        throw other();
-    }
-
-    public UTF8String getUTF8String(int row) {
-        throw other();
-    }
-
-    public byte[] getBinary(int row) {
-        throw other();
-    }
-
-    public ColumnVector getChild(int ordinal) {
-        throw other();
-    }
-
-    private static UnsupportedOperationException other() {
-        return new UnsupportedOperationException("row indexes are longs");
     }
 }

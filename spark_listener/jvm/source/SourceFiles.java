@@ -47,7 +47,7 @@ public final class SourceFiles {
     }
 
     /** Gives ordinals to the files that have none yet, in order of their paths. `found` holds Object[] {FileStatus, InternalRow, Boolean splitable}. */
-    synchronized void list(List found) {
+    public synchronized void list(List found) {
         List fresh = new ArrayList();
         for (int i = 0; i < found.size(); i++) {
             Object[] file = (Object[]) found.get(i);
@@ -72,7 +72,7 @@ public final class SourceFiles {
         }
     }
 
-    synchronized int ordinal(FileStatus status) {
+    public synchronized int ordinal(FileStatus status) {
         return ((Entry) known.get(key(status))).ordinal;
     }
 

@@ -38,11 +38,16 @@ public final class FileRuns {
     }
 
     public void row(int file) {
+        rows(file, 1L);
+    }
+
+    /** The next rows, so many of them, went to this file. */
+    public void rows(int file, long count) {
         if (current == null || current[0] != file) {
             current = new long[] {file, 0L};
             runs.add(current);
         }
-        current[1]++;
+        current[1] += count;
     }
 
     public void fail(String reason) {

@@ -19,6 +19,7 @@ _MODULES = {
     "bytes": "located:Ranges",
     "csv": "csv:Csv",
     "delta": "delta:Delta",
+    "iceberg": "iceberg:Iceberg",
     "jdbc": "jdbc:Jdbc",
     "json": "json:JsonLines",
     "local": "local:Local",

@@ -106,7 +106,7 @@ def many(
 ) -> tuple[str, list[object]]:
     """Records of any number of files, as one scan; and the parameters of the query."""
     if wanted is not None and not isinstance(wanted, str):
-        wanted = database.hold(_places_of(wanted))
+        wanted = database.hold(places_of(wanted))
     join = f" JOIN {wanted} w ON w.file = m.{FILE} AND w.row = p.file_row_number" if wanted else ""
     select = (
         f"SELECT m.{FILE}, p.file_row_number AS {ROW}, NULL::BIGINT AS {LINE}, {columns}{extra(shape)} "
@@ -157,6 +157,7 @@ def _rows(file: ReadFile, wanted: Wanted) -> str:
     return ", ".join(map(str, wanted.get(file.number, NO_ROWS).tolist())) or "NULL"
 
 
-def _places_of(wanted: Mapping[int, Longs]) -> Columns:
+def places_of(wanted: Mapping[int, Longs]) -> Columns:
+    """Wanted records as the columns of a table `file, row`."""
     files = [np.full(len(rows), file, np.int64) for file, rows in wanted.items()]
     return {"file": np.concatenate([*files, NO_ROWS]), "row": np.concatenate([*wanted.values(), NO_ROWS])}

@@ -14,6 +14,7 @@ import headwater.source.SourceFiles;
 import headwater.tap.Reports;
 import headwater.tap.SegmentSpec;
 import headwater.tap.TapSink;
+import headwater.write.iceberg.TableCommit;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -42,6 +43,7 @@ public final class Capture implements SessionOptions {
     public boolean rewritten;
     public long planningNanos;
     public long execution = -1L; // of Spark SQL
+    public TableCommit table; // an Iceberg table that is written; null: none is
     private final String timeZone = SQLConf.get().sessionLocalTimeZone();
     private final String corruptColumn = SQLConf.get().columnNameOfCorruptRecord();
     private final String parquetNames = namesInParquet();
@@ -136,10 +138,11 @@ public final class Capture implements SessionOptions {
 
     /** The files of a relation; the same for every scan that reads an equal index in the same way. `unit` as in SourceFiles. */
     public SourceFiles source(HadoopFsRelation relation, long unit) {
-        List key = new ArrayList();
-        key.add(relation.location());
-        key.add(relation.fileFormat().getClass());
-        key.add(relation.options());
+        return source(key(relation), unit);
+    }
+
+    /** The same of another kind of source, by what makes two of them one. */
+    public SourceFiles source(List key, long unit) {
         SourceFiles files = (SourceFiles) shared.get(key);
         if (files == null) {
             files = new SourceFiles(sources.size(), unit);
@@ -240,11 +243,19 @@ public final class Capture implements SessionOptions {
 
     /** The number of a relation's source, or -1 if this query's capture does not know it. */
     public int sourceNumber(HadoopFsRelation relation) {
+        return sourceNumber(key(relation));
+    }
+
+    public int sourceNumber(List key) {
+        SourceFiles files = (SourceFiles) shared.get(key);
+        return files == null ? -1 : files.number;
+    }
+
+    private static List key(HadoopFsRelation relation) {
         List key = new ArrayList();
         key.add(relation.location());
         key.add(relation.fileFormat().getClass());
         key.add(relation.options());
-        SourceFiles files = (SourceFiles) shared.get(key);
-        return files == null ? -1 : files.number;
+        return key;
     }
 }

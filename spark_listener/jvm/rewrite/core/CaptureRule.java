@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.command.ExplainCommand;
 
 /**
  * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached or checkpointed. It runs in the
@@ -58,8 +59,8 @@ public final class CaptureRule extends Rule {
             return plan;
         }
         String execution = captures.execution();
-        if (execution == null) {
-            return plan; // it is only looked at (explain)
+        if (execution == null || isExplained(execution)) {
+            return plan; // it is only looked at
         }
         plan.setTagValue(SEEN, Boolean.TRUE);
         long began = System.nanoTime();
@@ -151,6 +152,12 @@ public final class CaptureRule extends Rule {
             captures.fault(fault);
         }
         return plan;
+    }
+
+    /** Whether a query is one that explains the plan of another (EXPLAIN): it runs in an execution, too. */
+    private static boolean isExplained(String execution) {
+        QueryExecution query = SQLExecution.getQueryExecution(Long.parseLong(execution));
+        return query != null && query.logical() instanceof ExplainCommand;
     }
 
     /** What is cached or checkpointed is captured by itself: which queries will read it, and whether any will, is not known yet. */

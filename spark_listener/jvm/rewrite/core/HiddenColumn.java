@@ -37,6 +37,13 @@ public final class HiddenColumn {
         return new HiddenColumn(column, operator);
     }
 
+    /** A new column for the values of another, some of which may be lost on the way. */
+    public static HiddenColumn nullable(HiddenColumn of) {
+        Attribute column = new AttributeReference(
+            of.attribute.name(), DataTypes.LongType, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        return of.as(column);
+    }
+
     /** The same column, as a plan above puts it out. */
     public HiddenColumn as(Attribute current) {
         return new HiddenColumn(current, operator, role);

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain;
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -45,9 +45,9 @@ public final class Inputs {
         return result;
     }
 
-    /** Whether an expression is there for speed alone, whatever it reads. */
+    /** Whether an expression is there for speed alone, whatever it reads: files that a join, or a row-level command, does not need. */
     public static boolean prunes(Expression expression) {
-        return expression instanceof DynamicPruningSubquery || expression instanceof BloomFilterMightContain;
+        return expression instanceof DynamicPruning || expression instanceof BloomFilterMightContain;
     }
 
     private static void collect(Expression expression, Map found) {

@@ -1,14 +1,17 @@
 package headwater.rewrite.core;
 
+import headwater.rewrite.iceberg.TableWrites;
 import headwater.rewrite.nodes.HiddenProject;
 import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
+import headwater.tap.Tap;
 import headwater.write.RowCheck;
 import headwater.write.TrackedInsert;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -18,14 +21,15 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The root: a command that writes files. The sink's tap stands directly below the writer, above the sort that Spark adds for
+ * The root: a command that writes files, or a table of a format that is known here. The sink's tap stands directly below the writer, above the sort that Spark adds for
  * partitions, so that the n-th row of the tap is the n-th that the task writes.
  */
 public final class WriteRewrite {
     private WriteRewrite() {}
 
     public static boolean takes(LogicalPlan plan) {
-        return command(plan).getClass() == InsertIntoHadoopFsRelationCommand.class;
+        LogicalPlan command = command(plan);
+        return command.getClass() == InsertIntoHadoopFsRelationCommand.class || TableWrites.takes(command);
     }
 
     /** The command of a plan: common table expressions may stand above it. */
@@ -34,31 +38,46 @@ public final class WriteRewrite {
     }
 
     static LogicalPlan rewrite(LogicalPlan plan, Capture capture) {
-        InsertIntoHadoopFsRelationCommand command = (InsertIntoHadoopFsRelationCommand) command(plan);
-        check(command);
+        LogicalPlan command = command(plan);
+        if (command instanceof InsertIntoHadoopFsRelationCommand) {
+            check((InsertIntoHadoopFsRelationCommand) command);
+        } else {
+            TableWrites.check(command);
+        }
         Rewriter rewriter = new Rewriter(capture, 1);
         Boundary boundary = capture.boundary(SegmentSpec.SINK, 0, command);
         if (plan == command) {
             return rewrite(command, boundary, rewriter);
         }
         WithCTE with = (WithCTE) plan;
-        List definitions = rewriter.definitions.rewrite(with, Inputs.size(((WriteFiles) command.query()).child()), rewriter);
+        List definitions = rewriter.definitions.rewrite(with, Inputs.size(query(command)), rewriter);
         return with.copy(rewrite(command, boundary, rewriter), Scala.seq(definitions));
     }
 
-    private static LogicalPlan rewrite(InsertIntoHadoopFsRelationCommand command, Boundary boundary, Rewriter rewriter) {
-        WriteFiles write = (WriteFiles) command.query();
-        Rewritten child = rewriter.rewrite(write.child());
+    /** The query whose rows are written. */
+    private static LogicalPlan query(LogicalPlan command) {
+        LogicalPlan below = (LogicalPlan) command.children().apply(0);
+        return below instanceof WriteFiles ? ((WriteFiles) below).child() : below;
+    }
+
+    private static LogicalPlan rewrite(LogicalPlan command, Boundary boundary, Rewriter rewriter) {
+        LogicalPlan query = query(command);
+        Rewritten child = rewriter.rewrite(query);
         List values = new ArrayList();
         boundary.hidden(child, values);
         if (values.isEmpty()) { // what is written comes from no record, which is its lineage
             values.add(new Literal(null, DataTypes.LongType));
             boundary.column(HiddenColumn.REF, "operator", 1);
         }
-        LogicalPlan tapped = Rewriter.tapped(child.plan, values, rewriter.capture.sink(boundary));
-        LogicalPlan original = new HiddenProject(write.child().output(), tapped, write.child());
-        RowCheck check = RecordFormats.written(command.fileFormat()).rowCheck(command);
-        return new TrackedInsert(command, (LogicalPlan) write.withNewChildren(Scala.seq((Object) original)), check);
+        Tap tap = new Tap(Scala.seq(values), rewriter.capture.sink(boundary));
+        if (!(command instanceof InsertIntoHadoopFsRelationCommand)) {
+            LogicalPlan tapped = new Filter(TableWrites.ofRowsThatStay(command, tap), child.plan);
+            return TableWrites.tracked(command, new HiddenProject(query.output(), tapped, query), rewriter.capture);
+        }
+        InsertIntoHadoopFsRelationCommand insert = (InsertIntoHadoopFsRelationCommand) command;
+        LogicalPlan original = new HiddenProject(query.output(), new Filter(tap, child.plan), query);
+        RowCheck check = RecordFormats.written(insert.fileFormat()).rowCheck(insert);
+        return new TrackedInsert(insert, (LogicalPlan) insert.query().withNewChildren(Scala.seq((Object) original)), check);
     }
 
     private static void check(InsertIntoHadoopFsRelationCommand command) {

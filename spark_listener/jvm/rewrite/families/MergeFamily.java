@@ -1,34 +1,80 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.HiddenColumn;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
+import headwater.shim.Nodes;
 import headwater.shim.Scala;
+import headwater.text.Behaviour;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeRows;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 import scala.collection.immutable.Seq;
 
-/** What MERGE makes of the joined rows of a table and its source: described, for lineage by column. Its records are not followed yet. */
+/**
+ * What MERGE, and what Spark makes of UPDATE, does with the joined rows of a table and its source. A row that a clause updates is made of both, one that it
+ * inserts of the source's row; one that is carried over is what it was, whether or not a row of the source met it.
+ */
 public final class MergeFamily extends Family {
     public boolean takes(LogicalPlan node) {
-        return false;
+        return node instanceof MergeRows;
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
-        throw new Refused(node.nodeName(), "records are not followed through this operator yet");
+        Rewriter.check(node);
+        MergeRows merge = (MergeRows) node;
+        Rewritten child = rewriter.rewrite(merge.child());
+        List output = Scala.list(merge.output());
+        List hidden = new ArrayList();
+        for (int i = 0; i < child.hidden.size(); i++) {
+            HiddenColumn passed = HiddenColumn.nullable((HiddenColumn) child.hidden.get(i));
+            output.add(passed.attribute);
+            hidden.add(passed);
+        }
+        MergedSides sides = new MergedSides(merge, operator);
+        Map parts = new IdentityHashMap();
+        parts.put(merge.matchedInstructions(), widened(merge.matchedInstructions(), child, sides));
+        parts.put(merge.notMatchedInstructions(), widened(merge.notMatchedInstructions(), child, sides));
+        parts.put(merge.notMatchedBySourceInstructions(), widened(merge.notMatchedBySourceInstructions(), child, sides));
+        parts.put(merge.output(), Scala.seq(output));
+        parts.put(merge.child(), child.plan);
+        return new Rewritten((LogicalPlan) Nodes.renewed(merge, parts), hidden);
+    }
+
+    private static Seq widened(Seq instructions, Rewritten child, MergedSides sides) {
+        List result = new ArrayList();
+        List all = Scala.list(instructions);
+        for (int i = 0; i < all.size(); i++) {
+            MergeRows.Instruction clause = (MergeRows.Instruction) all.get(i);
+            List references = sides.references(clause, child);
+            Map parts = new IdentityHashMap();
+            List made = Scala.list(clause.outputs());
+            for (int j = 0; j < made.size(); j++) {
+                List columns = Scala.list((Seq) made.get(j));
+                columns.addAll(references);
+                parts.put(made.get(j), Scala.seq(columns));
+            }
+            result.add(parts.isEmpty() ? clause : Nodes.renewed((TreeNode) clause, parts));
+        }
+        return Scala.seq(result);
     }
 
     public boolean describes(LogicalPlan node) {
         return node instanceof MergeRows;
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.GENERATES; // an update that is told as a deletion and an insertion makes two rows of one
     }
 
     /** Each column: the function `merge` over what each clause makes of it (Spark adds one that carries rows over). */
@@ -50,6 +96,7 @@ public final class MergeFamily extends Family {
             }
             defines.add(OperatorText.choice("merge", (Attribute) output.get(i), arguments));
         }
+        operator.put("reads", OperatorText.reads(node)); // they decide which clause takes a row
         operator.put("defines", defines);
     }
 }

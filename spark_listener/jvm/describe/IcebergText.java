@@ -1,0 +1,126 @@
+package headwater.describe;
+
+import headwater.shim.Accessors;
+import headwater.shim.DataFiles;
+import headwater.write.iceberg.TableCommit;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+
+/** What a manifest has of an Iceberg table beside what it has of others: the ids of its fields, and the times of its data files. */
+final class IcebergText {
+    private static final int FEW = 8; // files of one folder: more are listed with it
+
+    private IcebergText() {}
+
+    /** The columns of the table as the scan knows it, each with the id of its field; those that a name tells alone where it does not say. */
+    static List columns(DataSourceV2ScanRelation leaf) {
+        List columns = SourceList.columns(leaf.relation().schema());
+        Map ids = new HashMap();
+        Set filled = new HashSet(); // ids of fields that are not null where a file lacks them
+        try {
+            constants(leaf, filled);
+            Iterator fields = ((Iterable) DataFiles.known(DataFiles.known(leaf.scan(), "schema"), "columns")).iterator();
+            while (fields.hasNext()) {
+                Object field = fields.next();
+                ids.put(DataFiles.known(field, "name"), DataFiles.known(field, "fieldId"));
+                if (Accessors.get(field, "initialDefault") != null) {
+                    filled.add(DataFiles.known(field, "fieldId"));
+                }
+            }
+        } catch (RuntimeException unknown) {
+            return columns;
+        }
+        List result = new ArrayList();
+        for (int i = 0; i < columns.size(); i++) {
+            Map column = (Map) columns.get(i);
+            if (ids.containsKey(column.get("name"))) { // others are Iceberg's own columns, which a command reads
+                column.put("id", ids.get(column.get("name")));
+                if (filled.contains(column.get("id"))) {
+                    column.put("default", Boolean.TRUE);
+                }
+                result.add(column);
+            }
+        }
+        return result;
+    }
+
+    /** Columns that a table is or was partitioned by: of files that were made elsewhere, the table itself may tell their values. */
+    private static void constants(DataSourceV2ScanRelation leaf, Set ids) {
+        Map specs = (Map) DataFiles.known(DataFiles.known(leaf.scan(), "table"), "specs");
+        Iterator all = specs.values().iterator();
+        while (all.hasNext()) {
+            Iterator fields = ((Iterable) DataFiles.known(all.next(), "fields")).iterator();
+            while (fields.hasNext()) {
+                ids.add(DataFiles.known(fields.next(), "sourceId"));
+            }
+        }
+    }
+
+    /** Adds to a sink the snapshot that the write made, and the ids of the fields that it filled. */
+    static void written(TableCommit table, Map sink) {
+        if (table.snapshot() != null) {
+            sink.put("version", table.snapshot());
+        }
+        List columns = (List) sink.get("columns");
+        for (int i = 0; columns != null && i < columns.size(); i++) {
+            Map column = (Map) columns.get(i);
+            if (table.field((String) column.get("name")) != null) {
+                column.put("id", table.field((String) column.get("name")));
+            }
+        }
+    }
+
+    /** Looks at the files of a source, of which the table does not know the times. One that is gone keeps none, and is linked to nothing. */
+    static void look(Map source, Configuration conf) {
+        Map folders = new HashMap(); // Path -> List of Map
+        List files = (List) source.get("files");
+        for (int i = 0; files != null && i < files.size(); i++) {
+            Path folder = new Path((String) ((Map) files.get(i)).get("path")).getParent();
+            if (!folders.containsKey(folder)) {
+                folders.put(folder, new ArrayList());
+            }
+            ((List) folders.get(folder)).add(files.get(i));
+        }
+        Iterator all = folders.entrySet().iterator();
+        while (all.hasNext()) {
+            Map.Entry folder = (Map.Entry) all.next();
+            try {
+                look((Path) folder.getKey(), (List) folder.getValue(), conf);
+            } catch (Exception gone) {
+                // what cannot be looked at keeps no time
+            }
+        }
+    }
+
+    private static void look(Path folder, List files, Configuration conf) throws Exception {
+        FileSystem system = folder.getFileSystem(conf);
+        Map listed = new HashMap(); // Path -> FileStatus
+        if (files.size() > FEW) {
+            FileStatus[] statuses = system.listStatus(folder);
+            for (int i = 0; i < statuses.length; i++) {
+                listed.put(statuses[i].getPath(), statuses[i]);
+            }
+        }
+        for (int i = 0; i < files.size(); i++) {
+            Map file = (Map) files.get(i);
+            Path path = new Path((String) file.get("path"));
+            FileStatus status = (FileStatus) listed.get(path);
+            try {
+                status = status == null ? system.getFileStatus(path) : status;
+                file.put("modified", Long.valueOf(status.getModificationTime()));
+            } catch (java.io.IOException gone) {
+                // another file of the folder may be there
+            }
+        }
+    }
+}

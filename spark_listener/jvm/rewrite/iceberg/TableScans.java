@@ -1,0 +1,87 @@
+package headwater.rewrite.iceberg;
+
+import headwater.rewrite.core.Refused;
+import headwater.shim.Accessors;
+import headwater.shim.DataFiles;
+import headwater.shim.Scala;
+import headwater.source.iceberg.NumberedTableScan;
+import headwater.source.iceberg.TableFiles;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+
+/** Which scans of Iceberg tables have records that can be told by data file and position. */
+public final class TableScans {
+    private static final String PACKAGE = "org.apache.iceberg.spark.source.";
+    private static final List KNOWN = Arrays.asList("SparkBatchQueryScan", "SparkCopyOnWriteScan", "SparkStagedScan");
+
+    private TableScans() {}
+
+    /** Whether a scan is one of Iceberg. */
+    public static boolean is(Scan scan) {
+        return scan.getClass().getName().startsWith(PACKAGE);
+    }
+
+    /** Throws Refused, naming the scan, where its records cannot be told. Plans the scan, as Spark is about to. */
+    public static void check(DataSourceV2ScanRelation relation) {
+        Scan scan = relation.scan();
+        String name = is(scan) ? "Scan iceberg" : relation.nodeName();
+        if (!is(scan)) {
+            throw new Refused(name, "records are not followed through this operator yet");
+        }
+        if (!KNOWN.contains(scan.getClass().getSimpleName())) {
+            throw new Refused(name, "records of this kind of scan are not followed yet: " + scan.getClass().getSimpleName());
+        }
+        String obstacle = NumberedTableScan.obstacle(scan);
+        if (obstacle != null) {
+            throw new Refused(name, obstacle);
+        }
+        List output = Scala.list(relation.output());
+        for (int i = 0; i < output.size(); i++) {
+            String column = ((AttributeReference) output.get(i)).name();
+            if (column.startsWith("_headwater_")) {
+                throw new Refused(name, "a column is called " + column);
+            }
+        }
+        List tasks = TableFiles.tasks(scan);
+        for (int i = 0; i < tasks.size(); i++) {
+            Object file = Accessors.get(tasks.get(i), "file");
+            if (file == null || !Boolean.TRUE.equals(Accessors.get(tasks.get(i), "isFileScanTask")) || isOfMetadata(tasks.get(i))) {
+                throw new Refused(name, "it reads something else than data files, as tables of metadata do");
+            }
+            if (!"PARQUET".equals(DataFiles.format(file))) {
+                throw new Refused(name, "records of data files of the format " + DataFiles.format(file) + " are not numbered yet");
+            }
+        }
+    }
+
+    /** How tasks reach the files. */
+    public static Configuration conf() {
+        return SparkContext.getOrCreate().hadoopConfiguration();
+    }
+
+    private static boolean isOfMetadata(Object task) {
+        return Boolean.TRUE.equals(Accessors.get(task, "isDataTask"));
+    }
+
+    /** What makes two scans read the same source: the table, and the snapshot of it. */
+    public static List key(DataSourceV2ScanRelation relation) {
+        List key = new ArrayList();
+        Object table = Accessors.get(relation.scan(), "table");
+        key.add("iceberg");
+        key.add(String.valueOf(Accessors.get(table, "location")));
+        key.add(String.valueOf(Accessors.get(relation.scan(), "snapshotId")));
+        key.add(names(relation));
+        return key;
+    }
+
+    /** What its columns are called, by field: two snapshots' schemas may call them otherwise. */
+    private static String names(DataSourceV2ScanRelation relation) {
+        return String.valueOf(Accessors.get(Accessors.get(relation.scan(), "schema"), "asStruct"));
+    }
+}

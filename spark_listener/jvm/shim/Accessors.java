@@ -1,0 +1,64 @@
+package headwater.shim;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+
+/** What a connector's own classes tell, asked for by name: they are not there when ours are compiled, and change between releases. */
+public final class Accessors {
+    private Accessors() {}
+
+    /** What a method without parameters gives, wherever it is declared; null if there is none, or it fails. */
+    public static Object get(Object of, String name) {
+        if (of == null) {
+            return null;
+        }
+        try {
+            Method method = method(of.getClass(), name);
+            return method == null ? null : method.invoke(of, new Object[0]);
+        } catch (Throwable unreadable) {
+            return null;
+        }
+    }
+
+    /** The value of a field, wherever it is declared; null if there is none. */
+    public static Object field(Object of, String name) {
+        try {
+            Field field = of == null ? null : field(of.getClass(), name);
+            return field == null ? null : field.get(of);
+        } catch (Throwable unreadable) {
+            return null;
+        }
+    }
+
+    /** A field of a class, wherever it is declared, open to us; null if there is none. */
+    public static Field field(Class type, String name) {
+        for (Class at = type; at != null; at = at.getSuperclass()) {
+            try {
+                Field field = at.getDeclaredField(name);
+                field.setAccessible(true);
+                return field;
+            } catch (NoSuchFieldException further) { // perhaps above
+            }
+        }
+        return null;
+    }
+
+    private static Method method(Class type, String name) {
+        for (Class at = type; at != null; at = at.getSuperclass()) {
+            try {
+                return opened(at.getDeclaredMethod(name, new Class[0]));
+            } catch (NoSuchMethodException further) { // perhaps above
+            }
+        }
+        try {
+            return opened(type.getMethod(name, new Class[0])); // an interface may give it
+        } catch (NoSuchMethodException none) {
+            return null;
+        }
+    }
+
+    private static Method opened(Method method) {
+        method.setAccessible(true);
+        return method;
+    }
+}

@@ -1,0 +1,95 @@
+package headwater.source.iceberg;
+
+import headwater.shim.Accessors;
+import headwater.shim.DataFiles;
+import java.lang.reflect.Field;
+import java.util.List;
+import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.HasPartitionKey;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+
+/**
+ * Iceberg's own plan of a scan, task by task, whose readers also give the file and the position of each row. What is read and how it is
+ * split stays as it was. Equal to another whose plan is equal: without that, reuse of exchanges would be lost.
+ */
+final class NumberedTableBatch implements Batch {
+    /** The field that holds what a task is to read, as Iceberg calls it in one release or another. */
+    static final String[] FIELDS = new String[] {"projectionString", "expectedSchemaString"};
+
+    private final Batch original;
+    private final NumberedTableScan scan;
+
+    NumberedTableBatch(Batch original, NumberedTableScan scan) {
+        this.original = original;
+        this.scan = scan;
+    }
+
+    public InputPartition[] planInputPartitions() {
+        InputPartition[] parts = original.planInputPartitions();
+        InputPartition[] result = new InputPartition[parts.length];
+        String given = null;
+        WidenedSchema widened = null;
+        for (int i = 0; i < parts.length; i++) {
+            String[] locations = new String[0];
+            int[] ordinals = new int[0];
+            String fault = null;
+            try {
+                List tasks = TableFiles.tasks(Accessors.get(parts[i], "taskGroup"));
+                locations = locations(tasks);
+                ordinals = TableFiles.ordinals(tasks, scan.files, scan.conf);
+                Field field = field(parts[i].getClass());
+                String text = (String) field.get(parts[i]);
+                if (!text.equals(given)) { // all parts are to read the same
+                    widened = WidenedSchema.of(text);
+                    given = text;
+                }
+                field.set(parts[i], widened.text); // Iceberg has made the part for us, and nobody else has it
+            } catch (Throwable unknown) { // the rows are read all the same, and have no references
+                fault = String.valueOf(unknown);
+            }
+            int file = fault == null ? widened.file : -1;
+            int position = fault == null ? widened.position : -1;
+            result[i] = parts[i] instanceof HasPartitionKey
+                ? new KeyedTablePart(parts[i], locations, ordinals, file, position, fault)
+                : new TablePart(parts[i], locations, ordinals, file, position, fault);
+        }
+        return result;
+    }
+
+    /** Null where this release of Iceberg has another. */
+    static Field field(Class part) {
+        for (int i = 0; i < FIELDS.length; i++) {
+            Field field = Accessors.field(part, FIELDS[i]);
+            if (field != null && field.getType() == String.class) {
+                return field;
+            }
+        }
+        return null;
+    }
+
+    private static String[] locations(List tasks) {
+        String[] result = new String[tasks.size()];
+        for (int i = 0; i < result.length; i++) {
+            result[i] = DataFiles.location(TableFiles.file(tasks.get(i)));
+        }
+        return result;
+    }
+
+    public PartitionReaderFactory createReaderFactory() {
+        return new NumberedTableReaders(original.createReaderFactory(), scan);
+    }
+
+    public boolean equals(Object other) {
+        return other instanceof NumberedTableBatch && ((NumberedTableBatch) other).original.equals(original)
+            && ((NumberedTableBatch) other).scan.files == scan.files;
+    }
+
+    public int hashCode() {
+        return original.hashCode();
+    }
+
+    public String toString() {
+        return original.toString();
+    }
+}

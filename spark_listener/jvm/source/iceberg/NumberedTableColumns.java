@@ -1,0 +1,99 @@
+package headwater.source.iceberg;
+
+import headwater.source.LongColumn;
+import java.io.IOException;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/** Batches of columns, each with the references of its rows behind the columns that the query reads. A batch is of one data file. */
+final class NumberedTableColumns implements PartitionReader {
+    private final PartitionReader original;
+    private final int columns; // that the query reads
+    private final RowPlaces places;
+
+    NumberedTableColumns(PartitionReader original, int columns, RowPlaces places) {
+        this.original = original;
+        this.columns = columns;
+        this.places = places;
+    }
+
+    public boolean next() throws IOException {
+        return original.next();
+    }
+
+    public Object get() {
+        ColumnarBatch batch = (ColumnarBatch) original.get();
+        ColumnVector[] vectors = new ColumnVector[columns + 1];
+        for (int i = 0; i < columns; i++) {
+            vectors[i] = batch.column(i);
+        }
+        vectors[columns] = references(batch);
+        ColumnarBatch numbered = new ColumnarBatch(vectors);
+        numbered.setNumRows(batch.numRows());
+        return numbered;
+    }
+
+    private ColumnVector references(ColumnarBatch batch) {
+        int rows = batch.numRows();
+        try {
+            if (places.file >= 0 && rows > 0) {
+                ColumnVector file = batch.column(places.file);
+                long base = places.base(file.getUTF8String(0));
+                if (!file.getUTF8String(rows - 1).equals(file.getUTF8String(0))) {
+                    throw new IllegalStateException("a batch is of several files");
+                }
+                return new References(batch, base, places, columns);
+            }
+        } catch (RuntimeException fault) {
+            places.lost(String.valueOf(fault));
+        }
+        return new References(batch, RowPlaces.NONE, places, columns);
+    }
+
+    public CustomTaskMetric[] currentMetricsValues() {
+        return original.currentMetricsValues();
+    }
+
+    public void initMetricsValues(CustomTaskMetric[] metrics) {
+        original.initMetricsValues(metrics);
+    }
+
+    public void close() throws IOException {
+        original.close();
+    }
+
+    /** References of a batch's rows. Closed in the place of the columns that it hides. */
+    private static final class References extends LongColumn {
+        private final ColumnarBatch batch;
+        private final long base;
+        private final RowPlaces places;
+        private final int hidden; // the first column of the batch that the query does not read
+        private final ColumnVector positions;
+
+        References(ColumnarBatch batch, long base, RowPlaces places, int hidden) {
+            this.batch = batch;
+            this.base = base;
+            this.places = places;
+            this.hidden = hidden;
+            this.positions = base == RowPlaces.NONE ? null : batch.column(places.position);
+        }
+
+        public long getLong(int row) {
+            return positions == null ? RowPlaces.NONE : places.reference(base, positions.getLong(row));
+        }
+
+        public void close() {
+            for (int i = hidden; i < batch.numCols(); i++) {
+                batch.column(i).close();
+            }
+        }
+
+        public void closeIfFreeable() {
+            for (int i = hidden; i < batch.numCols(); i++) {
+                batch.column(i).closeIfFreeable();
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package headwater.source.iceberg;
+
+import headwater.shim.Accessors;
+import headwater.shim.DataFiles;
+import headwater.source.SourceFiles;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+
+/** The data files that tasks of Iceberg read. Their times are not known to the table: who describes them looks. */
+public final class TableFiles {
+    private TableFiles() {}
+
+    /** What a scan or a group of tasks holds, of Iceberg's ScanTask. Throws where it does not tell. */
+    public static List tasks(Object of) {
+        Object tasks = Accessors.get(of, "tasks");
+        if (tasks != null) {
+            return new ArrayList((Collection) tasks);
+        }
+        List all = new ArrayList();
+        Iterator groups = ((Collection) DataFiles.known(of, "taskGroups")).iterator();
+        while (groups.hasNext()) {
+            all.addAll(tasks(groups.next()));
+        }
+        return all;
+    }
+
+    /** The data file of a task. */
+    public static Object file(Object task) {
+        return DataFiles.known(task, "file");
+    }
+
+    /** Gives the files of tasks ordinals, and gives these in the order of the tasks. */
+    static int[] ordinals(List tasks, SourceFiles files, Configuration conf) throws Exception {
+        List found = new ArrayList();
+        FileStatus[] statuses = new FileStatus[tasks.size()];
+        for (int i = 0; i < statuses.length; i++) {
+            Object file = file(tasks.get(i));
+            statuses[i] = new FileStatus(DataFiles.length(file), false, 0, 0L, 0L, DataFiles.qualified(DataFiles.location(file), conf));
+            found.add(new Object[] {statuses[i], null, Boolean.FALSE});
+        }
+        files.list(found);
+        int[] result = new int[statuses.length];
+        for (int i = 0; i < statuses.length; i++) {
+            result[i] = files.ordinal(statuses[i]);
+        }
+        return result;
+    }
+}

@@ -1,0 +1,215 @@
+package headwater.write.iceberg;
+
+import headwater.shim.Accessors;
+import headwater.shim.DataFiles;
+import headwater.tap.FileRuns;
+import headwater.tap.TaskTaps;
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+
+/**
+ * Which row of a task went to which data file of an Iceberg table. Iceberg's writers hold a file open for each partition and begin a new one
+ * when it is full, so that the rows of a partition fill its files in the order of writing: how many a file has, its commit message says.
+ * Which partition a row is of, the writer's own key says after it was written. Never throws: what cannot be told, the driver hears of.
+ */
+final class TableRows {
+    private static final String KEY = "org.apache.iceberg.PartitionKey";
+
+    private final Configuration conf;
+    private final FileRuns files = new FileRuns();
+    private final Object key; // of the writer: it changes with every row; null: it has none, all rows are of one partition
+    private final Method copy;
+    private final Map partitions = new HashMap(); // copy of the key -> Integer
+    private final List runs = new ArrayList(); // long[] {partition, count}
+    private Object lastKey;
+    private long[] last;
+    private boolean failed;
+
+    TableRows(Object writer, Configuration conf) {
+        this.conf = conf;
+        Object found = null;
+        Method copies = null;
+        try {
+            found = key(writer);
+            copies = found == null ? null : found.getClass().getMethod("copy", new Class[0]);
+        } catch (Throwable unknown) {
+            fail(String.valueOf(unknown));
+        }
+        key = found;
+        copy = copies;
+    }
+
+    private static Object key(Object writer) throws IllegalAccessException {
+        Object found = null;
+        for (Class type = writer.getClass(); type != null; type = type.getSuperclass()) {
+            Field[] fields = type.getDeclaredFields();
+            for (int i = 0; i < fields.length; i++) {
+                if (fields[i].getType().getName().equals(KEY)) {
+                    if (found != null) {
+                        throw new IllegalStateException("the writer has several keys of partitions");
+                    }
+                    fields[i].setAccessible(true);
+                    found = fields[i].get(writer);
+                }
+            }
+        }
+        return found;
+    }
+
+    /** A row was written. */
+    void row() {
+        if (failed) {
+            return;
+        }
+        try {
+            if (last == null || key != null && !key.equals(lastKey)) {
+                next();
+            }
+            last[1]++;
+        } catch (Throwable fault) {
+            fail(String.valueOf(fault));
+        }
+    }
+
+    private void next() throws Exception {
+        lastKey = key == null ? "" : copy.invoke(key, new Object[0]);
+        Integer partition = (Integer) partitions.get(lastKey);
+        if (partition == null) {
+            partition = Integer.valueOf(partitions.size());
+            partitions.put(lastKey, partition);
+        }
+        last = new long[] {partition.intValue(), 0L};
+        runs.add(last);
+    }
+
+    /** The task has closed its files, which the message tells. */
+    void committed(WriterCommitMessage message) {
+        try {
+            if (!failed) {
+                tell(dataFiles(message));
+            }
+        } catch (Throwable fault) {
+            fail(String.valueOf(fault));
+        }
+        TaskContext context = TaskContext.get();
+        if (context != null) {
+            TaskTaps.of(context).files(files);
+        }
+    }
+
+    private void fail(String reason) {
+        failed = true;
+        files.fail(reason);
+    }
+
+    private static List dataFiles(WriterCommitMessage message) {
+        Object found = Accessors.get(message, "files");
+        found = found == null ? Accessors.get(message, "dataFiles") : found;
+        List result = new ArrayList();
+        for (int i = 0; i < Array.getLength(found); i++) {
+            result.add(Array.get(found, i));
+        }
+        return result;
+    }
+
+    private void tell(List written) throws Exception {
+        List[] byPartition = new List[partitions.size()]; // of long[] {file, rows that it has still to get}
+        Map numbers = numbers();
+        Map lastNames = new HashMap();
+        for (int i = 0; i < written.size(); i++) {
+            Object file = written.get(i);
+            Integer partition = key == null ? Integer.valueOf(0) : (Integer) numbers.get(values(Accessors.get(file, "partition")));
+            if (partition == null || partition.intValue() >= byPartition.length) {
+                throw new IllegalStateException("a data file is of a partition of which no row was");
+            }
+            if (!"PARQUET".equals(DataFiles.format(file))) {
+                throw new IllegalStateException("data files of the format " + DataFiles.format(file) + " are not followed yet");
+            }
+            String name = new Path(DataFiles.location(file)).getName();
+            String before = (String) lastNames.put(partition, name);
+            if (before != null && before.compareTo(name) >= 0) { // names count up
+                throw new IllegalStateException("in which order data files were written is not known");
+            }
+            List of = byPartition[partition.intValue()];
+            byPartition[partition.intValue()] = of == null ? new ArrayList() : of;
+            byPartition[partition.intValue()].add(new long[] {added(file), DataFiles.rows(file)});
+        }
+        for (int i = 0; i < runs.size(); i++) {
+            long[] run = (long[]) runs.get(i);
+            fill(byPartition[(int) run[0]], run[1]);
+        }
+        for (int i = 0; i < byPartition.length; i++) {
+            if (byPartition[i] != null && !byPartition[i].isEmpty()) {
+                throw new IllegalStateException("data files have more rows than were written");
+            }
+        }
+    }
+
+    /** Puts so many rows into the first files of a partition that are not full. */
+    private void fill(List open, long rows) {
+        long left = rows;
+        while (left > 0L) {
+            if (open == null || open.isEmpty()) {
+                throw new IllegalStateException("data files have fewer rows than were written");
+            }
+            long[] file = (long[]) open.get(0);
+            long count = Math.min(left, file[1]);
+            files.rows((int) file[0], count);
+            file[1] -= count;
+            left -= count;
+            if (file[1] == 0L) {
+                open.remove(0);
+            }
+        }
+    }
+
+    private int added(Object file) throws Exception {
+        Path path = DataFiles.qualified(DataFiles.location(file), conf);
+        FileStatus status = path.getFileSystem(conf).getFileStatus(path);
+        long length = DataFiles.length(file);
+        if (status.getLen() != length) {
+            throw new IllegalStateException(path + " has " + status.getLen() + " bytes, and should have " + length);
+        }
+        int number = files.file(path.toString());
+        files.closed(number, length, status.getModificationTime());
+        return number;
+    }
+
+    private Map numbers() throws Exception {
+        Map result = new HashMap();
+        java.util.Iterator all = partitions.entrySet().iterator();
+        while (key != null && all.hasNext()) {
+            Map.Entry entry = (Map.Entry) all.next();
+            if (result.put(values(entry.getKey()), entry.getValue()) != null) {
+                throw new IllegalStateException("two partitions have the same values");
+            }
+        }
+        return result;
+    }
+
+    /** What a row of partition values holds, in a form that compares. */
+    private static List values(Object struct) throws Exception {
+        Method get = struct.getClass().getMethod("get", new Class[] {Integer.TYPE, Class.class});
+        get.setAccessible(true);
+        int size = ((Integer) Accessors.get(struct, "size")).intValue();
+        Object[] result = new Object[size];
+        for (int i = 0; i < size; i++) {
+            Object value = get.invoke(struct, new Object[] {Integer.valueOf(i), Object.class});
+            value = value instanceof CharSequence ? value.toString() : value;
+            result[i] = value instanceof byte[] ? ByteBuffer.wrap((byte[]) value) : value;
+        }
+        return Arrays.asList(result);
+    }
+}

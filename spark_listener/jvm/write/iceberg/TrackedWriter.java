@@ -1,0 +1,46 @@
+package headwater.write.iceberg;
+
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+
+/** A task's writer of Iceberg, which notes where the rows go. */
+class TrackedWriter implements DataWriter {
+    private final DataWriter original;
+    final TableRows rows;
+
+    TrackedWriter(DataWriter original, Configuration conf) {
+        this.original = original;
+        this.rows = new TableRows(original, conf);
+    }
+
+    public void write(Object row) throws IOException {
+        original.write(row);
+        rows.row();
+    }
+
+    public void write(Object metadata, Object row) throws IOException {
+        original.write(metadata, row);
+        rows.row();
+    }
+
+    public WriterCommitMessage commit() throws IOException {
+        WriterCommitMessage message = original.commit();
+        rows.committed(message);
+        return message;
+    }
+
+    public void abort() throws IOException {
+        original.abort();
+    }
+
+    public void close() throws IOException {
+        original.close();
+    }
+
+    public CustomTaskMetric[] currentMetricsValues() {
+        return original.currentMetricsValues();
+    }
+}
