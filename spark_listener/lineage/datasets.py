@@ -61,13 +61,13 @@ def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, cha
     """The dataset that the plan writes; None if it writes none, or none that has a name. `changed`: the query came to its end."""
     sink = plan.get("sink")
     named = source_datasets(sink) if sink else []
-    if not sink or not named:
+    if not sink or not named or (sink.get("only_change") and not sink.get("change")):
         return None
     namespace, name = named[0]
     facets = _common(namespace, name, sink)
-    change = "CREATE" if sink.get("creates") else "OVERWRITE" if sink.get("mode") == "overwrite" else None
+    change = _change(sink)
     if change and changed:
-        facets["lifecycleStateChange"] = facet("lifecycleStateChange", lifecycleStateChange=change)
+        facets["lifecycleStateChange"] = change
     lineage = column_lineage(plan, _sources(plan))
     if any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
@@ -76,6 +76,21 @@ def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, cha
     if statistics and changed:
         output.part["outputStatistics"] = facet("outputStatistics", **statistics)
     return output
+
+
+def _change(sink: Mapping[str, Any]) -> Facet | None:
+    """What became of the dataset, as far as that is known."""
+    change = sink.get("change") or ("CREATE" if sink.get("creates") else "OVERWRITE" if sink.get("mode") == "overwrite" else None)
+    if change is None:
+        return None
+    previous = None
+    if sink.get("previous_path"):
+        namespace, name = dataset_name(str(sink["previous_path"]))
+        previous = {"namespace": namespace, "name": name}
+    elif sink.get("previous_table"):
+        known = _table_name(str(sink["previous_table"]), sink.get("catalog"))
+        previous = {"namespace": known["namespace"], "name": known["name"]}
+    return facet("lifecycleStateChange", lifecycleStateChange=change, previousIdentifier=previous)
 
 
 def bare_input(path: str) -> Dataset:
@@ -110,6 +125,9 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
     paths = source.get("paths") or ([source["path"]] if source.get("path") else [])
     if paths:
         return list(dict.fromkeys(dataset_name(str(path)) for path in paths))
+    if source.get("only_change") and source.get("table"):  # a table that is gone, or whose place is not known
+        known = _table_name(str(source["table"]), source.get("catalog"))
+        return [(known["namespace"], known["name"])]
     name = source.get("name") or source.get("table")
     return [("spark", str(name))] if name else []
 

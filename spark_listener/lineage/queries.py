@@ -18,6 +18,7 @@ from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.names import JobNames
 from headwater.spark_listener.lineage.naming import address_of
 from headwater.spark_listener.lineage.parents import RunName
+from headwater.spark_listener.lineage.places import TablePlaces
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact, redact_mapping
@@ -47,6 +48,7 @@ class QueryContext:
     mode: Mode
     obstacle: Mapping[str, Any] | None = None
     names: JobNames = field(default_factory=JobNames)
+    places: TablePlaces = field(default_factory=TablePlaces)
 
 
 def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
@@ -54,8 +56,10 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
 
     `segments`: local folder to look for its segments in.
     """
-    plan = event.get("plan") or {}
     failure = failure_of(event.get("error"))
+    plan = event.get("plan") or {}
+    if failure is None:
+        plan = context.places.of(plan)
     inputs, output = inputs_of(plan), output_of(plan, _metrics(event), changed=failure is None)
     if failure is None and _is_nothing(inputs, output):
         return None
@@ -64,7 +68,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     manifest = None
     if event.get("capture") and not failure and _is_of_files(plan):
         manifest = manifest_of(event["capture"], run, started, ended, context, segments)
-    ledger = _ledger(event, manifest, context, writes=output is not None)
+    ledger = _ledger(event, manifest, context, writes=output is not None and not (plan.get("sink") or {}).get("only_change"))
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
         outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),

@@ -165,7 +165,7 @@ final class TableText {
         }
     }
 
-    private static String name(CatalogPlugin catalog, Identifier identifier) {
+    static String name(CatalogPlugin catalog, Identifier identifier) {
         StringBuilder result = new StringBuilder(catalog.name());
         String[] namespace = identifier.namespace();
         for (int i = 0; i < namespace.length; i++) {

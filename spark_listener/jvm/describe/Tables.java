@@ -1,8 +1,11 @@
 package headwater.describe;
 
 import java.net.URI;
+import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
@@ -34,6 +37,40 @@ final class Tables {
         Option serde = table.storage().serde();
         String reader = serde.isDefined() ? (String) serde.get() : "";
         described.put("format", reader.endsWith("LazySimpleSerDe") ? "hive text" : "hive " + reader.substring(reader.lastIndexOf('.') + 1));
+    }
+
+    /** What the session's catalog knows of a table now; null where it knows none, or cannot be asked any more. */
+    static CatalogTable found(TableIdentifier table) {
+        Option session = SparkSession.getDefaultSession();
+        if (table == null || !session.isDefined() || !table.database().isDefined()) {
+            return null;
+        }
+        try {
+            return ((SparkSession) session.get()).sharedState().externalCatalog().getTable((String) table.database().get(), table.table());
+        } catch (Throwable gone) {
+            return null;
+        }
+    }
+
+    /** A table by its name and, as far as the catalog tells, its place and columns. */
+    static Map described(TableIdentifier identifier, CatalogTable found) {
+        Map described = new LinkedHashMap();
+        if (found == null) {
+            described.put("table", identifier.unquotedString());
+            described.put("catalog", catalog());
+            return described;
+        }
+        hive(found, described);
+        described.put("table", identifier.unquotedString());
+        if (found.provider().isDefined() && !"hive".equals(found.provider().get())) {
+            described.put("format", ((String) found.provider().get()).toLowerCase(Locale.ROOT));
+        }
+        described.put("columns", SourceList.columns(found.schema()));
+        return described;
+    }
+
+    static Map lookup(TableIdentifier table) {
+        return table == null ? null : described(table, found(table));
     }
 
     /** The table that a command of Spark's Hive module writes; null for other commands. That module is not in every Spark. */

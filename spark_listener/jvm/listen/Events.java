@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import headwater.describe.CatalogEvents;
 import headwater.rewrite.core.Captures;
 import java.util.List;
 import java.util.Properties;
@@ -17,6 +18,7 @@ import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
@@ -63,6 +65,8 @@ public final class Events extends SparkListener {
             offer(new StreamProgress(((StreamingQueryListener.QueryProgressEvent) event).progress()));
         } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
             offer(new StreamEnd((StreamingQueryListener.QueryTerminatedEvent) event));
+        } else if (event instanceof ExternalCatalogEvent) {
+            CatalogEvents.add((ExternalCatalogEvent) event);
         }
     }
 

@@ -1,7 +1,9 @@
 package headwater.listen;
 
+import headwater.describe.CatalogEvents;
 import headwater.describe.Manifest;
 import headwater.describe.PlanDescription;
+import headwater.describe.TableChanges;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
@@ -10,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
@@ -25,12 +28,24 @@ final class QueryEnd implements Described {
     private final Configuration conf;
     private final Capture capture; // null: its records are not captured
     private final StageLog stages; // null: they are not known
+    private final Map changed; // the table that a command made, changed or dropped; null: none
 
     QueryEnd(SparkListenerSQLExecutionEnd event, Capture capture, StageLog stages, Configuration conf) {
         this.stages = stages;
         this.conf = conf;
         this.event = event;
         this.capture = capture;
+        this.changed = changed();
+    }
+
+    /** Looked up now, and not when it is described: the next command may rename or drop the table. */
+    private Map changed() {
+        try {
+            LogicalPlan executed = executed();
+            return executed instanceof Command ? TableChanges.describe(executed) : null;
+        } catch (Throwable fault) {
+            return null; // the command is told without its table
+        }
     }
 
     public Map describe() {
@@ -62,7 +77,12 @@ final class QueryEnd implements Described {
             result.put("problems", problems);
             return result;
         }
-        result.put("plan", description.parts());
+        Map plan = description.parts();
+        if (changed != null && plan.get("sink") == null) {
+            CatalogEvents.state(changed);
+            plan.put("sink", changed);
+        }
+        result.put("plan", plan);
         result.put("sql", sql());
         if (capture != null) {
             if (capture.rewritten && error == null) {

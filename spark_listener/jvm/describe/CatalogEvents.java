@@ -1,0 +1,70 @@
+package headwater.describe;
+
+import java.util.Iterator;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.catalyst.catalog.CreateTableEvent;
+import org.apache.spark.sql.catalyst.catalog.DropTableEvent;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogEvent;
+
+/**
+ * The tables that Spark's own catalog says it has made or dropped. CREATE IF NOT EXISTS and DROP IF EXISTS do not say whether they did
+ * anything, and afterwards nobody can tell.
+ */
+public final class CatalogEvents {
+    private static final int MOST = 10000;
+    private static final Map NAMES = new ConcurrentHashMap(); // "DROP database.table"
+
+    private CatalogEvents() {}
+
+    /** Told by the catalog, before the command's end. */
+    public static void add(ExternalCatalogEvent event) {
+        if (event instanceof DropTableEvent && NAMES.size() < MOST) {
+            NAMES.put(key("DROP", ((DropTableEvent) event).database(), ((DropTableEvent) event).name()), Boolean.TRUE);
+        } else if (event instanceof CreateTableEvent && NAMES.size() < MOST) {
+            NAMES.put(key("CREATE", ((CreateTableEvent) event).database(), ((CreateTableEvent) event).name()), Boolean.TRUE);
+        }
+    }
+
+    /** Have it stated at the command's end whether it did what it may have done; a command that `may` not was certain to. */
+    static void ask(Map sink, String change, String database, String table, boolean may) {
+        if (database != null) {
+            sink.put("catalog_event", key(change, database, table));
+            sink.put("may_change", may ? change : null);
+        }
+    }
+
+    /** The database in which a table of that name was made; null where that is not known, or there were several. */
+    static String madeIn(String table) {
+        String found = null;
+        Iterator all = NAMES.keySet().iterator();
+        while (all.hasNext()) {
+            String name = (String) all.next();
+            if (name.startsWith("create ") && name.endsWith("." + table.toLowerCase(Locale.ROOT))) {
+                if (found != null) {
+                    return null;
+                }
+                found = name.substring("create ".length(), name.length() - table.length() - 1);
+            }
+        }
+        return found;
+    }
+
+    /** Complete what a command changed, once it has ended. */
+    public static void state(Map sink) {
+        Object event = sink == null ? null : sink.remove("catalog_event");
+        if (event == null) {
+            return;
+        }
+        boolean happened = NAMES.remove(event) != null;
+        Object change = sink.remove("may_change");
+        if (happened && change != null) {
+            sink.put("change", change);
+        }
+    }
+
+    private static String key(String change, String database, String table) {
+        return (change + " " + database + "." + table).toLowerCase(Locale.ROOT);
+    }
+}

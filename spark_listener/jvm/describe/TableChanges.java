@@ -1,0 +1,165 @@
+package headwater.describe;
+
+import headwater.shim.Scala;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
+import org.apache.spark.sql.catalyst.plans.logical.AlterTableCommand;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/**
+ * Commands that make, change or drop a table and write no rows. What they did stands in the sink's `change`: CREATE, ALTER, TRUNCATE, RENAME or
+ * DROP; it is missing where the command may have found nothing to do. Asked as soon as the command has ended, so that a table that is gone is known
+ * by its name alone.
+ */
+public final class TableChanges {
+    private static final String COMMANDS = "org.apache.spark.sql.execution.command.";
+    private static final String LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.";
+
+    private TableChanges() {}
+
+    /** The table that a command is about; null for commands that are about none. */
+    public static Map describe(LogicalPlan command) {
+        String name = command.getClass().getName();
+        if (Boolean.TRUE.equals(TableText.accessor(command, "isView"))) {
+            return null;
+        }
+        if (name.startsWith(COMMANDS)) {
+            return ofSession(command, name.substring(COMMANDS.length()));
+        }
+        return name.startsWith(LOGICAL) ? ofCatalog(command, name.substring(LOGICAL.length())) : null;
+    }
+
+    /** Commands on tables of Spark's own catalog. */
+    private static Map ofSession(LogicalPlan command, String name) {
+        if (name.equals("CreateTableCommand") || name.equals("CreateDataSourceTableCommand")) {
+            return created((CatalogTable) TableText.accessor(command, "table"), isLenient(command));
+        }
+        if (name.equals("CreateTableLikeCommand")) {
+            return alike(identifier(command, "targetTable"), isLenient(command));
+        }
+        if (name.equals("DropTableCommand")) {
+            TableIdentifier gone = identifier(command, "tableName");
+            return gone == null ? null : dropped(Tables.described(gone, null), command, (String) Scala.orNull(gone.database()), gone.table());
+        }
+        if (name.equals("TruncateTableCommand")) { // of a partition: the table is not empty
+            boolean whole = Scala.orNull((scala.Option) TableText.accessor(command, "partitionSpec")) == null;
+            return change(Tables.lookup(identifier(command, "tableName")), whole ? "TRUNCATE" : "ALTER");
+        }
+        if (name.equals("AlterTableRenameCommand")) {
+            return renamed(identifier(command, "oldName"), identifier(command, "newName"));
+        }
+        if (name.startsWith("AlterTable") || name.equals("RepairTableCommand")) {
+            TableIdentifier table = identifier(command, "tableName");
+            return change(Tables.lookup(table == null ? identifier(command, "table") : table), "ALTER");
+        }
+        return null;
+    }
+
+    /** Commands on tables of another catalog. */
+    private static Map ofCatalog(LogicalPlan command, String name) {
+        if (command instanceof AlterTableCommand) {
+            return change(first(command), name.equals("RenameTable") ? "RENAME" : "ALTER");
+        }
+        if (name.equals("CreateTable") || name.equals("ReplaceTable")) {
+            return change(first(command), Boolean.TRUE.equals(TableText.accessor(command, "ignoreIfExists")) ? null : "CREATE");
+        }
+        if (name.equals("TruncateTable")) {
+            return change(first(command), "TRUNCATE");
+        }
+        if (name.equals("RenameTable")) {
+            Map result = change(first(command), "RENAME");
+            if (result != null && result.containsKey("table")) {
+                result.put("previous_table", result.get("table"));
+            }
+            return result;
+        }
+        if (!name.equals("DropTable") || Scala.list(command.children()).isEmpty() || !(Scala.list(command.children()).get(0) instanceof ResolvedIdentifier)) {
+            return null;
+        }
+        ResolvedIdentifier gone = (ResolvedIdentifier) Scala.list(command.children()).get(0);
+        String[] namespace = gone.identifier().namespace();
+        Map result = new LinkedHashMap();
+        result.put("table", TableText.name(gone.catalog(), gone.identifier()));
+        if (((String) result.get("table")).startsWith("spark_catalog.")) {
+            result.put("catalog", Tables.catalog());
+        }
+        return dropped(result, command, namespace.length == 1 ? namespace[0] : null, gone.identifier().name());
+    }
+
+    private static Map first(LogicalPlan command) {
+        return Scala.list(command.children()).isEmpty() ? null : TableText.target((LogicalPlan) Scala.list(command.children()).get(0));
+    }
+
+    /** Of CREATE IF NOT EXISTS, the catalog's word and the table's age tell whether it was there before. Metastores know seconds. */
+    private static Map created(CatalogTable given, boolean isLenient) {
+        if (given == null) {
+            return null;
+        }
+        CatalogTable found = Tables.found(given.identifier());
+        Map result = Tables.described(given.identifier(), found);
+        boolean isOld = found != null && found.createTime() / 1000L < given.createTime() / 1000L;
+        CatalogEvents.ask(result, "CREATE", (String) Scala.orNull(given.identifier().database()), given.identifier().table(), isLenient && !isOld);
+        return change(result, isLenient ? null : "CREATE");
+    }
+
+    /** CREATE TABLE LIKE, whose table may be one of the database that was current then. */
+    private static Map alike(TableIdentifier given, boolean isLenient) {
+        String database = given == null ? null : given.database().isDefined() ? (String) given.database().get() : CatalogEvents.madeIn(given.table());
+        if (database == null) {
+            return null;
+        }
+        Map result = Tables.lookup(new TableIdentifier(given.table(), Scala.some(database), Scala.some("spark_catalog")));
+        CatalogEvents.ask(result, "CREATE", database, given.table(), isLenient);
+        return change(result, isLenient ? null : "CREATE");
+    }
+
+    /** Of DROP IF EXISTS, the catalog's word tells whether there was a table. */
+    private static Map dropped(Map table, LogicalPlan command, String database, String name) {
+        boolean isLenient = Boolean.TRUE.equals(TableText.accessor(command, "ifExists"));
+        CatalogEvents.ask(table, "DROP", database, name, isLenient);
+        return change(table, isLenient ? null : "DROP");
+    }
+
+    /** A managed table's folder is called after the table, and goes with its name. */
+    private static Map renamed(TableIdentifier old, TableIdentifier given) {
+        if (old == null || given == null) {
+            return null;
+        }
+        TableIdentifier made = given.database().isDefined() ? given : new TableIdentifier(given.table(), old.database(), old.catalog());
+        CatalogTable found = Tables.found(made);
+        Map result = change(Tables.described(made, found), "RENAME");
+        result.put("previous_table", old.unquotedString());
+        if (found != null && found.tableType().equals(CatalogTableType.MANAGED()) && result.get("path") != null) {
+            Path path = new Path((String) result.get("path"));
+            if (path.getName().equalsIgnoreCase(made.table())) {
+                result.put("previous_path", new Path(path.getParent(), old.table()).toString());
+            }
+        }
+        return result;
+    }
+
+    private static boolean isLenient(LogicalPlan command) {
+        return Boolean.TRUE.equals(TableText.accessor(command, "ignoreIfExists")) || Boolean.TRUE.equals(TableText.accessor(command, "ifNotExists"));
+    }
+
+    private static TableIdentifier identifier(LogicalPlan command, String member) {
+        Object value = TableText.accessor(command, member);
+        return value instanceof TableIdentifier ? (TableIdentifier) value : null;
+    }
+
+    private static Map change(Map table, String change) {
+        if (table == null) {
+            return null;
+        }
+        table.put("only_change", Boolean.TRUE);
+        if (change != null) {
+            table.put("change", change);
+        }
+        return table;
+    }
+}
