@@ -23,6 +23,7 @@ from headwater.spark_listener.lineage.facets import CAPTURE, Facet, Ledger
 from headwater.spark_listener.lineage.names import job_name, snake_case
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import Query, QueryContext, failure_of, ledger_of, manifest_of, query_of, running_of
+from headwater.spark_listener.lineage.source_code import source_location
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.operations import DeclaredOperation, of_configuration
 from headwater.spark_listener.outcome import Outcome, is_cancelled
@@ -73,7 +74,7 @@ class Scribe:
         self._application = RunName(settings.namespace, job, new_run_id())
         self._events = EventMaker(
             application=self._application, spark_version=facts.spark_version, parents=facts.conf.parents(environ),
-            job_facets=facts.conf.job_facets(), run_facets=facts.conf.run_facets(),
+            job_facets=facts.conf.job_facets(),
         )  # fmt: skip
         self._transports = transports
         self._context = QueryContext(
@@ -85,7 +86,9 @@ class Scribe:
         """The application started."""
         problems = [dict(self._facts.obstacle)] if self._facts.obstacle else []
         ledger = Ledger(status="running", mode=self._mode, problems=problems)
-        event = self._events.application_start(instant(self._facts.started * 1000), invocation, self._mode, ledger)
+        self._events = replace(self._events, run_facets=self._facts.conf.run_facets(invocation.environment, environ))
+        source = source_location(invocation.script)
+        event = self._events.application_start(instant(self._facts.started * 1000), invocation, self._mode, ledger, source)
         self._folder.describe(application=self._facts.id, start=event, ended=False)
         self._register(lambda registry: register_program(registry, invocation, self._application))
         self._spool(event, durable=True)

@@ -6,12 +6,14 @@ of `attach` win over variables, variables over this. What cannot be used is told
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.errors import ConfigurationError
+from headwater.spark_listener.lineage.application import application_facets
 from headwater.spark_listener.lineage.facets import Facet, facet
 from headwater.spark_listener.operations import OPERATIONS
 from headwater.spark_listener.redact import redact
@@ -36,16 +38,23 @@ _PARENTS = {
 
 @dataclass(frozen=True, slots=True)
 class SparkConf:
-    """`ours` and `theirs` are the properties below `spark.headwater.` and `spark.openlineage.`, without those prefixes."""
+    """`ours` and `theirs` are the properties below `spark.headwater.` and `spark.openlineage.`, without those prefixes.
+
+    `everything` are all properties, as Spark shows them: what it takes for secrets is hidden. Few of them are told (`lineage.application`).
+    """
 
     ours: Mapping[str, str]
     theirs: Mapping[str, str]
+    everything: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, context: Any) -> SparkConf:
         """What the configuration of a SparkContext says."""
         conf = context._jsc.sc().conf()  # noqa: SLF001  # PySpark has no public way to a part of it; all of it is a call for each property
-        return cls(_below(conf, "spark.headwater."), _below(conf, "spark.openlineage."))
+        lines = (line.partition("=") for line in str(conf.toDebugString()).splitlines())
+        everything = {name: value for name, _, value in lines if name.startswith("spark.")}
+        everything["spark.headwater.user"] = str(context.sparkUser())
+        return cls(_below(conf, "spark.headwater."), _below(conf, "spark.openlineage."), everything)
 
     def over(self, settings: Settings) -> Settings:
         """The settings, with what the configuration says where nobody else has said anything."""
@@ -84,10 +93,11 @@ class SparkConf:
             facets["ownership"] = facet("ownership", owners=owners)
         return facets
 
-    def run_facets(self) -> dict[str, Facet]:
-        """Tags of the application's run: `run.tags`, in the form of `job.tags`."""
+    def run_facets(self, recorded: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, Facet]:
+        """Of the application's run: its tags (`run.tags`, in the form of `job.tags`), properties, `recorded` variables, when it was due."""
         tags = _tags(self.theirs.get("run.tags", ""))
-        return {"tags": facet("run_tags", tags=tags)} if tags else {}
+        stated = application_facets(self.everything, self.theirs.get("capturedProperties", ""), recorded, environ)
+        return {**stated, **({"tags": facet("run_tags", tags=tags)} if tags else {})}
 
 
 def _tags(text: str) -> list[dict[str, str]]:

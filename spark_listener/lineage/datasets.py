@@ -9,7 +9,7 @@ from typing import Any
 from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
 from headwater.spark_listener.lineage.connected import connected
 from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
-from headwater.spark_listener.lineage.naming import address_of, dataset_name
+from headwater.spark_listener.lineage.naming import Name, address_of, dataset_name
 from headwater.spark_listener.lineage.nested import fields_of
 from headwater.spark_listener.lineage.sqltext import Read
 from headwater.spark_listener.redact import redact_address
@@ -37,15 +37,43 @@ class Dataset:
         return {**stated, part: self.part} if self.part else stated
 
 
-def inputs_of(plan: Mapping[str, Any]) -> list[Dataset]:
-    """One input a dataset, however often the plan reads it."""
+def inputs_of(plan: Mapping[str, Any], read: Sequence[Mapping[str, Any]] = ()) -> list[Dataset]:
+    """One input a dataset, however often the plan reads it. `read`: what each scan of files has read, as Spark counted it."""
     found: dict[tuple[str, str], Dataset] = {}
     for source in plan.get("sources") or ():
         for dataset in source_datasets(source):
             found.setdefault(dataset, _input(dataset, source))
+    for dataset, counted in _counted(read).items():
+        if dataset in found:
+            found[dataset].part["inputStatistics"] = {
+                **facet("inputStatistics", **counted),
+                **found[dataset].part.get("inputStatistics", {}),
+            }
     if not plan.get("sink"):
         _state_accesses(plan, found)
     return list(found.values())
+
+
+def _counted(read: Sequence[Mapping[str, Any]]) -> dict[Name, dict[str, int]]:
+    """Rows, files and bytes by dataset. Of several scans, rows are added; files are told where all read the same number."""
+    scans: dict[Name, list[Mapping[str, Any]]] = {}
+    unknown: set[Name] = set()  # of datasets that are read together nobody knows how much of each
+    for scan in read:
+        names = {dataset_name(str(path)) for path in scan.get("paths") or ()}
+        if len(names) == 1:
+            scans.setdefault(names.pop(), []).append(scan)
+        else:
+            unknown |= names
+    counted = {}
+    for dataset, found in scans.items():
+        if dataset in unknown or any(not isinstance(scan.get("rows"), int) for scan in found):
+            continue
+        counted[dataset] = {"rowCount": sum(scan["rows"] for scan in found)}
+        files = {(scan.get("files"), scan.get("bytes")) for scan in found}
+        number, size = files.pop()
+        if not files and isinstance(number, int) and isinstance(size, int):
+            counted[dataset] |= {"fileCount": number, "size": size}
+    return counted
 
 
 def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], Dataset]) -> None:

@@ -50,11 +50,12 @@ class EventMaker:
     job_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application and of every job in it
     run_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application's run
 
-    def application_start(self, at: str, invocation: Invocation, mode: str, ledger: Ledger) -> dict[str, Any]:
-        """The program began to use Spark."""
+    def application_start(self, at: str, invocation: Invocation, mode: str, ledger: Ledger, source: Facet | None = None) -> dict[str, Any]:
+        """The program began to use Spark. `source`: where its source is."""
         recorded = facet(INVOCATION, **{name: getattr(invocation, name) for name in invocation.__slots__}, mode=str(mode))
         stated = {INVOCATION: recorded, CAPTURE: ledger.facet(), **self.run_facets}
-        return self._event("START", at, self.application, "APPLICATION", stated, self._above())
+        job = facets(sourceCodeLocation=source)
+        return self._event("START", at, self.application, "APPLICATION", stated, self._above(), job)
 
     def application_end(self, at: str, outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
         """The program ended."""

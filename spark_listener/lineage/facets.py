@@ -28,15 +28,18 @@ _STANDARD = {
     "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
     "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
     "documentation": ("1-1-0", "DocumentationJobFacet"),
+    "environmentVariables": ("1-0-0", "EnvironmentVariablesRunFacet"),
     "errorMessage": ("1-0-1", "ErrorMessageRunFacet"),
     "inputStatistics": ("1-0-0", "InputStatisticsInputDatasetFacet"),
     "jobType": ("2-0-4", "JobTypeJobFacet"),
     "lifecycleStateChange": ("1-0-1", "LifecycleStateChangeDatasetFacet"),
+    "nominalTime": ("1-0-1", "NominalTimeRunFacet"),
     "ownership": ("1-0-1", "OwnershipJobFacet"),
     "outputStatistics": ("1-0-2", "OutputStatisticsOutputDatasetFacet"),
     "parent": ("1-2-0", "ParentRunFacet"),
     "processing_engine": ("1-1-1", "ProcessingEngineRunFacet"),
     "schema": ("1-2-0", "SchemaDatasetFacet"),
+    "sourceCodeLocation": ("1-1-0", "SourceCodeLocationJobFacet"),
     "sql": ("1-1-0", "SQLJobFacet"),
     "storage": ("1-0-1", "StorageDatasetFacet"),
     "symlinks": ("1-0-1", "SymlinksDatasetFacet"),
@@ -44,8 +47,11 @@ _STANDARD = {
     "run_tags": ("1-0-0", "TagsRunFacet"),  # its key in an event is `tags`, too
     "version": ("1-0-1", "DatasetVersionDatasetFacet"),
 }
+_ANY_RUN_FACET = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"  # as their own integration has it
 SCHEMAS: Mapping[str, str] = {
     **{key: f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _STANDARD.items()},
+    "spark_applicationDetails": _ANY_RUN_FACET,
+    "spark_properties": _ANY_RUN_FACET,
     CAPTURE: "urn:headwater:facet:capture:1",
     INVOCATION: "urn:headwater:facet:invocation:1",
     STAGES: "urn:headwater:facet:stages:1",

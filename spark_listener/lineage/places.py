@@ -1,4 +1,4 @@
-"""Where the tables of an application lie, as its queries have shown: a table that is dropped has no place any more that could be asked for."""
+"""Where the tables of an application lie, as its queries have shown: of a table that is dropped, nobody can ask that any more."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     plan = event.get("plan") or {}
     if failure is None:
         plan = context.places.of(plan)
-    inputs, output = inputs_of(plan), output_of(plan, _metrics(event), changed=failure is None)
+    inputs, output = inputs_of(plan, event.get("read") or ()), output_of(plan, _metrics(event), changed=failure is None)
     if failure is None and _is_nothing(inputs, output):
         return None
     run = _run_of(plan, output, context, run_id)

@@ -93,6 +93,9 @@ final class QueryEnd implements Described {
         if (error == null && executed instanceof DataWritingCommand) {
             result.put("metrics", metrics());
         }
+        if (error == null) {
+            result.put("read", read());
+        }
         return result;
     }
 
@@ -134,6 +137,14 @@ final class QueryEnd implements Described {
             return query.optimizedPlan();
         } catch (Throwable none) {
             return null;
+        }
+    }
+
+    private List read() {
+        try {
+            return InputRows.of(event.qe().executedPlan());
+        } catch (Throwable unknown) {
+            return null; // what was read is told without how much
         }
     }
 

@@ -1,0 +1,67 @@
+package headwater.listen;
+
+import headwater.shim.Scala;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.execution.FileSourceScanExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.util.AccumulatorV2;
+
+/** What the scans of files in a plan that ran have read, as Spark counted it. An exchange or subquery that is used again has read once. */
+final class InputRows {
+    private final List found = new ArrayList();
+    private final Map seen = new IdentityHashMap();
+
+    private InputRows() {}
+
+    /** `paths`, `rows`, `files` and `bytes` of each scan. */
+    static List of(SparkPlan plan) {
+        InputRows rows = new InputRows();
+        rows.visit(plan);
+        return rows.found;
+    }
+
+    private void visit(SparkPlan plan) {
+        if (plan == null || seen.put(plan, Boolean.TRUE) != null) {
+            return;
+        }
+        if (plan instanceof AdaptiveSparkPlanExec) {
+            visit(((AdaptiveSparkPlanExec) plan).executedPlan());
+        } else if (plan instanceof QueryStageExec) {
+            visit(((QueryStageExec) plan).plan());
+        } else if (plan instanceof FileSourceScanExec) {
+            found.add(read((FileSourceScanExec) plan));
+        }
+        List below = Scala.list(plan.children());
+        below.addAll(Scala.list(plan.subqueries()));
+        for (int i = 0; i < below.size(); i++) {
+            visit((SparkPlan) below.get(i));
+        }
+    }
+
+    private static Map read(FileSourceScanExec scan) {
+        Map result = new LinkedHashMap();
+        List roots = Scala.list(scan.relation().location().rootPaths());
+        List paths = new ArrayList();
+        for (int i = 0; i < roots.size(); i++) {
+            paths.add(roots.get(i).toString());
+        }
+        result.put("paths", paths);
+        Map counted = Scala.map(scan.metrics());
+        put(result, "rows", counted.get("numOutputRows"));
+        put(result, "files", counted.get("numFiles"));
+        put(result, "bytes", counted.get("filesSize"));
+        return result;
+    }
+
+    private static void put(Map result, String name, Object metric) {
+        if (metric instanceof AccumulatorV2) {
+            result.put(name, ((AccumulatorV2) metric).value());
+        }
+    }
+}
