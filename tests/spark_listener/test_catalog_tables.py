@@ -75,7 +75,8 @@ def _ends(folder: Path) -> list[dict[str, Any]]:
 
 
 def _writing(folder: Path, name: str) -> list[dict[str, Any]]:
-    return [event for event in _ends(folder) if event["outputs"] and event["outputs"][0]["name"] == f"{folder}/{name}"]
+    """Those that wrote rows: CREATE TABLE reads nothing."""
+    return [event for event in _ends(folder) if event["inputs"] and event["outputs"] and event["outputs"][0]["name"] == f"{folder}/{name}"]
 
 
 def _symlinks(dataset: dict[str, Any]) -> list[tuple[str, str]]:
