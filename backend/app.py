@@ -16,12 +16,26 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request
 
 import headwater
-from headwater.backend.api import audit_log, captures, columns, declarations, errors, health, impact, lineage, page, provenance, sessions
+from headwater.backend.api import (
+    audit_log,
+    captures,
+    columns,
+    declarations,
+    errors,
+    health,
+    impact,
+    lineage,
+    marquez,
+    page,
+    provenance,
+    sessions,
+)
 from headwater.backend.api.attended import Attended
 from headwater.backend.api.audit import auditor, note_refusal
 from headwater.backend.api.context import Service, principal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
+from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.permitted import PermittedReplays, questions_of
 from headwater.backend.api.requests import RequestLog
@@ -88,6 +102,8 @@ def create_app(
     )
     for part in (lineage, impact, columns, declarations, captures, provenance, audit_log, sessions, health):
         app.include_router(part.router)
+    for router in marquez.ROUTERS:
+        app.include_router(router)
     app.include_router(build_router(_graphql_context, _read_query))
     app.include_router(page.build_router(built_page))
     budget = BodyBudget(max(settings.bodies_bytes, 2 * settings.max_body_bytes))
@@ -100,6 +116,7 @@ def create_app(
         Guard, credentials=known, hosts=(settings.host, *settings.allowed_hosts), limit=lambda path: _limit(settings, path),
         budget=budget, opened=settings.open_endpoints, audit=audit,
     )  # fmt: skip
+    app.add_middleware(EncodedNames)
     app.add_middleware(RequestLog, metrics=metrics)
     return app
 

@@ -34,6 +34,19 @@ _JSON = frozenset({"application/json"})
 _BYTES = frozenset({"application/octet-stream"})
 _PROV = _BYTES | {notation.media_type for notation in NOTATIONS.values()}
 
+# Marquez's read API (headwater.backend.api.marquez).
+_MARQUEZ = tuple(
+    ("GET", f"/api/v1/{path}")
+    for path in (
+        "namespaces", "namespaces/{namespace}", "sources", "sources/{source}", "jobs", "jobs/runs/{run}", "jobs/runs/{run}/facets",
+        "namespaces/{namespace}/jobs", "namespaces/{namespace}/jobs/{job}", "namespaces/{namespace}/jobs/{job}/runs",
+        "namespaces/{namespace}/jobs/{job}/versions", "namespaces/{namespace}/jobs/{job}/versions/{version}",
+        "namespaces/{namespace}/datasets", "namespaces/{namespace}/datasets/{dataset}",
+        "namespaces/{namespace}/datasets/{dataset}/versions", "namespaces/{namespace}/datasets/{dataset}/versions/{version}",
+        "lineage", "search",
+    )
+)  # fmt: skip
+
 PAGE = Rule(None, "page")  # the page's files, which hold no data; the page itself asks for a session
 
 RULES: Mapping[tuple[str, str], Rule] = {
@@ -55,6 +68,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/api/v1/descriptions"): Rule(Scope.READ, "descriptions"),
     ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
+    **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez")),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
     ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket"),
 }

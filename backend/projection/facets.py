@@ -29,6 +29,16 @@ def facet_properties(facets: Any) -> dict[str, Any]:
     return properties
 
 
+def facets_of(properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The facets among the properties of a node, under their own names: what `facet_properties` made of them."""
+    facets: dict[str, Mapping[str, Any]] = {}
+    for key, value in properties.items():
+        name = key.removeprefix("facet:")
+        if isinstance(value, Mapping) and (name != key or (key not in _OWN and ":" not in key)):
+            facets[name] = value
+    return facets
+
+
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is an object; else an empty one."""
     # JSON has but one kind of object, and asking for the abstract kind costs ten times as much. Most of what is asked for is not there.

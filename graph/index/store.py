@@ -24,7 +24,7 @@ from headwater.graph.model.changes import Changes
 from headwater.graph.stores.columns import by_columns
 from headwater.graph.stores.indexable import NOT_INDEXED, IndexableStore, Rows, UnindexableError
 from headwater.graph.stores.numbered import cone
-from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Listing, Page, Portion, Subgraph
 from headwater.graph.stores.registry import open_store
 
 _log = logging.getLogger("headwater.graph.index")
@@ -216,6 +216,14 @@ class IndexedStore:
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
     ) -> Page:
         return await self._source.children(tenant, parent, kinds=kinds, first=first, after=after)
+
+    async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
+        return await self._source.listed(tenant, prefix, first=first, skip=skip)
+
+    async def latest(
+        self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
+    ) -> Listing:
+        return await self._source.latest(tenant, parent, kind, until=until, first=first, skip=skip)
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._source.ancestors(tenant, ids)

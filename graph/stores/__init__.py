@@ -1,6 +1,6 @@
 """Graph stores: the protocol, and a registry of lazy loaders for its implementations."""
 
-from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Page, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Listing, Page, Subgraph
 from headwater.graph.stores.registry import open_store
 
-__all__ = ["Cone", "Direction", "GraphStore", "Page", "Subgraph", "open_store"]
+__all__ = ["Cone", "Direction", "GraphStore", "Listing", "Page", "Subgraph", "open_store"]

@@ -40,3 +40,19 @@ def decode_cursor(cursor: str | None) -> tuple[str, str]:
     if not isinstance(folded, str) or not isinstance(identifier, str):
         raise InvalidQueryError(f"{cursor[:80]!r} is not a cursor.", field="after", hint="Pass the cursor of the page before, or none.")
     return folded, identifier
+
+
+def bounds_of(prefix: str) -> tuple[str, str]:
+    """The least id that begins with a prefix, and the least one that follows all of these. Ids are ASCII, so that every store orders alike.
+
+    Raises:
+        InvalidQueryError: the prefix does not end with a colon.
+    """
+    if not prefix.endswith(":"):
+        raise InvalidQueryError(f"{prefix[:80]!r} does not end with a colon.", field="prefix", hint="A prefix reads kind:part:…: .")
+    return prefix, prefix[:-1] + chr(ord(":") + 1)
+
+
+def until_bound(until: str | None) -> str:
+    """What the times of edges (`{time} {run}`) are below that were stated at an instant or before."""
+    return "~" if until is None else f"{until}!"

@@ -104,6 +104,14 @@ class Page:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Nodes from a place of an order on, which a number tells, and how many the order has in all."""
+
+    nodes: Sequence[Node]
+    total: int
+
+
 class GraphStore(Protocol):
     """See the module's docstring for what a store must do. All verbs may raise `UnavailableError` (transient)."""
 
@@ -164,6 +172,21 @@ class GraphStore(Protocol):
         """Nodes that `parent` contains directly, ordered by name and id.
 
         A child that one of the parent's own children contains is that child's: a job of a pipeline is not listed under the system.
+        """
+
+    async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
+        """Nodes whose id begins with `prefix` (kind and parts, each with its colon), ordered by id: the columns of a dataset, say.
+
+        Raises:
+            InvalidQueryError: the prefix does not end with a colon.
+        """
+
+    async def latest(
+        self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
+    ) -> Listing:
+        """Nodes of one kind that `parent` contains: that of which this was first stated last comes first, then by id.
+
+        With `until` (ISO 8601, as a stamp's time) those of which it was stated then or before.
         """
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:

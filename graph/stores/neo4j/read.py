@@ -13,8 +13,8 @@ from headwater.graph.stores.containment import climb
 from headwater.graph.stores.fingerprint import Fingerprint
 from headwater.graph.stores.neo4j.connections import rows
 from headwater.graph.stores.neo4j.vocabulary import KIND
-from headwater.graph.stores.paging import decode_cursor, encode_cursor, fold
-from headwater.graph.stores.protocol import Page, Portion
+from headwater.graph.stores.paging import bounds_of, decode_cursor, encode_cursor, fold, until_bound
+from headwater.graph.stores.protocol import Listing, Page, Portion
 
 _PORTION = 2_000
 _COLUMNS: LiteralString = "n.id, n.kind, n.name, n.properties"
@@ -55,6 +55,32 @@ async def children(
           AND NOT any(m IN [(n)<-[:CONTAINS]-(m:Container) | m] WHERE m <> p AND EXISTS { (p)-[:CONTAINS]->(m) })
         """
     return await _page(transaction, contained, first, after, tenant=tenant, parent=parent, kinds=_names(kinds))
+
+
+async def listed(transaction: AsyncManagedTransaction, tenant: str, prefix: str, first: int, skip: int) -> Listing:
+    """See `GraphStore.listed`."""
+    least, beyond = bounds_of(prefix)
+    within: LiteralString = "MATCH (n:Container) WHERE n.tenant = $tenant AND n.id >= $least AND n.id < $beyond "
+    bound = {"tenant": tenant, "least": least, "beyond": beyond}
+    total = (await rows(transaction, within + "RETURN count(n)", **bound))[0][0]
+    page: LiteralString = within + "WITH n ORDER BY n.id SKIP $skip LIMIT $first RETURN "
+    found = await rows(transaction, page + _COLUMNS + " ORDER BY n.id", **bound, first=first, skip=skip)
+    return Listing([to_node(row) for row in found], total)
+
+
+async def latest(
+    transaction: AsyncManagedTransaction, tenant: str, parent: str, kind: NodeKind, until: str | None, first: int, skip: int
+) -> Listing:
+    """See `GraphStore.latest`."""
+    contained: LiteralString = (
+        "MATCH (p:Container {tenant: $tenant, id: $parent})-[e:CONTAINS]->(n:Container) "
+        "WHERE n.tenant = $tenant AND n.kind = $kind AND coalesce(e.first, '') < $until "
+    )
+    bound = {"tenant": tenant, "parent": parent, "kind": kind.value, "until": until_bound(until)}
+    total = (await rows(transaction, contained + "RETURN count(n)", **bound))[0][0]
+    page: LiteralString = contained + "WITH n, coalesce(e.first, '') AS since ORDER BY since DESC, n.id SKIP $skip LIMIT $first RETURN "
+    found = await rows(transaction, page + _COLUMNS + " ORDER BY since DESC, n.id", **bound, first=first, skip=skip)
+    return Listing([to_node(row) for row in found], total)
 
 
 async def ancestors(transaction: AsyncManagedTransaction, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:

@@ -12,7 +12,7 @@ from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.neo4j import changes, cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
 from headwater.graph.stores.neo4j.migrations import migrate
-from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, Listing, Page, Portion, Subgraph
 
 
 class Neo4jStore:
@@ -79,6 +79,14 @@ class Neo4jStore:
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
     ) -> Page:
         return await self._connections.read_with(lambda transaction: read.children(transaction, tenant, parent, kinds, first, after))
+
+    async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
+        return await self._connections.read_with(lambda transaction: read.listed(transaction, tenant, prefix, first, skip))
+
+    async def latest(
+        self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
+    ) -> Listing:
+        return await self._connections.read_with(lambda transaction: read.latest(transaction, tenant, parent, kind, until, first, skip))
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read_with(lambda transaction: read.ancestors(transaction, tenant, ids))

@@ -11,8 +11,8 @@ from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.model.properties import stored
 from headwater.graph.stores.containment import climb
 from headwater.graph.stores.fingerprint import Fingerprint
-from headwater.graph.stores.paging import decode_cursor, encode_cursor
-from headwater.graph.stores.protocol import Page, Portion
+from headwater.graph.stores.paging import bounds_of, decode_cursor, encode_cursor, until_bound
+from headwater.graph.stores.protocol import Listing, Page, Portion
 from headwater.graph.stores.sqlite.vocabulary import CODE, KIND
 
 # What makes a node of a row, and the table beside that it comes from.
@@ -50,6 +50,35 @@ def children(connection: sqlite3.Connection, tenant: str, parent: str, kinds: Se
         (*bound, *decode_cursor(after), first + 1),
     )
     return page_of(rows, first, total)
+
+
+def listed(connection: sqlite3.Connection, tenant: str, prefix: str, first: int, skip: int) -> Listing:
+    """See `GraphStore.listed`. What is skipped is passed over in the index of ids."""
+    bound = (tenant, *bounds_of(prefix))
+    within = "FROM node INDEXED BY sqlite_autoindex_node_1 WHERE tenant = ? AND id >= ? AND id < ?"
+    (total,) = connection.execute(f"SELECT count(*) {within}", bound).fetchone()
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM (SELECT key {within} ORDER BY id LIMIT ? OFFSET ?) AS page CROSS JOIN node AS n ON n.key = page.key {FACTS}"
+        " ORDER BY n.id",
+        (*bound, first, skip),
+    )
+    return Listing([to_node(row) for row in rows], total)
+
+
+def latest(connection: sqlite3.Connection, tenant: str, parent: str, kind: NodeKind, until: str | None, first: int, skip: int) -> Listing:
+    """See `GraphStore.latest`."""
+    contained = f"""
+        FROM node AS p CROSS JOIN edge AS e ON e.src = p.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.dst
+        WHERE p.tenant = ? AND p.id = ? AND n.kind = ? AND coalesce(e.first, '') < ?
+        """
+    bound = (tenant, parent, kind, until_bound(until))
+    (total,) = connection.execute(f"SELECT count(*) {contained}", bound).fetchone()
+    page = f"SELECT n.key, coalesce(e.first, '') AS since {contained} ORDER BY since DESC, n.id LIMIT ? OFFSET ?"
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM ({page}) AS page CROSS JOIN node AS n ON n.key = page.key {FACTS} ORDER BY page.since DESC, n.id",
+        (*bound, first, skip),
+    )
+    return Listing([to_node(row) for row in rows], total)
 
 
 def ancestors(connection: sqlite3.Connection, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:

@@ -11,7 +11,7 @@ from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.numbered import cone as walked_cone
-from headwater.graph.stores.protocol import Cone, Direction, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, Listing, Page, Portion, Subgraph
 from headwater.graph.stores.sqlite import changes, read, traverse, write
 from headwater.graph.stores.sqlite.cones import FileGround
 from headwater.graph.stores.sqlite.connections import Connections
@@ -83,6 +83,14 @@ class SqliteStore:
         self, tenant: str, parent: str, *, kinds: Sequence[NodeKind] = (), first: int = 100, after: str | None = None
     ) -> Page:
         return await self._connections.read(lambda connection: read.children(connection, tenant, parent, kinds, first, after))
+
+    async def listed(self, tenant: str, prefix: str, *, first: int = 100, skip: int = 0) -> Listing:
+        return await self._connections.read(lambda connection: read.listed(connection, tenant, prefix, first, skip))
+
+    async def latest(
+        self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
+    ) -> Listing:
+        return await self._connections.read(lambda connection: read.latest(connection, tenant, parent, kind, until, first, skip))
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read(lambda connection: read.ancestors(connection, tenant, ids))

@@ -83,6 +83,8 @@ async def test_no_verb_scans_what_other_tenants_have(neo4j_server: Neo4jServer, 
     await store.search(tenant, "", kinds=[NodeKind.JOB])
     await store.search(tenant, "a", kinds=[NodeKind.JOB])
     await store.children(tenant, dataset("out"))
+    await store.listed(tenant, "column:file:out:")
+    await store.latest(tenant, dataset("out"), NodeKind.VERSION)
     await store.ancestors(tenant, [dataset("out")])
     await store.counts(tenant)
     await store.fingerprint(tenant)

@@ -149,6 +149,36 @@ async def test_children_come_in_pages_and_by_kind(store: GraphStore, tenant: str
     assert (first.total, rest.total, rest.cursor) == (5, 5, None)
 
 
+async def test_what_is_listed_by_the_beginning_of_its_id_comes_in_that_order(store: GraphStore, tenant: str) -> None:
+    names = ["b", "a", "a:b", "a/b", "é", "c c"]
+    await store.apply(tenant, [PIPELINE, GraphBatch(stamp(1), [node(node_id(NodeKind.COLUMN, "file", "out", name)) for name in names])])
+    await store.apply(f"{tenant}-other", [GraphBatch(stamp(1), [node("column:file:out:theirs")])])
+    await store.apply(tenant, [GraphBatch(stamp(1), [node("column:file:out2:x"), node("column:file:ou:x")])])
+    every = sorted(node_id(NodeKind.COLUMN, "file", "out", name) for name in names)
+    page = await store.listed(tenant, "column:file:out:", first=2)
+    assert ([found.id for found in page.nodes], page.total) == (every[:2], 6)
+    page = await store.listed(tenant, "column:file:out:", first=10, skip=2)
+    assert ([found.id for found in page.nodes], page.total) == (every[2:], 6)
+    assert (await store.listed(tenant, "column:file:out:", first=0)).nodes == []
+    assert (await store.listed(tenant, "column:file:nowhere:")).total == 0
+    assert [found.name for found in (await store.listed(tenant, "job:")).nodes] == ["enrich", "hourly", "report"]
+    with pytest.raises(InvalidQueryError, match="colon"):
+        await store.listed(tenant, "column:file:out")
+
+
+async def test_what_is_contained_comes_latest_first(store: GraphStore, tenant: str) -> None:
+    for second, run in ((3, "c"), (1, "a"), (2, "b"), (2, "bb")):
+        await store.apply(tenant, [GraphBatch(stamp(second), edges=[contains(job("report"), f"run:{run}")], by=run)])
+    await store.apply(tenant, [GraphBatch(stamp(9), edges=[contains(job("report"), "run:a"), contains(job("other"), "run:d")], by="a")])
+    found = await store.latest(tenant, job("report"), NodeKind.RUN, first=3)
+    assert ([run.id for run in found.nodes], found.total) == (["run:c", "run:bb", "run:b"], 4)
+    found = await store.latest(tenant, job("report"), NodeKind.RUN, skip=3)
+    assert ([run.id for run in found.nodes], found.total) == (["run:a"], 4)
+    found = await store.latest(tenant, job("report"), NodeKind.RUN, until=stamp(2).time)
+    assert ([run.id for run in found.nodes], found.total) == (["run:bb", "run:b", "run:a"], 3)
+    assert (await store.latest(tenant, job("report"), NodeKind.VERSION)).total == 0
+
+
 async def test_ancestors_come_innermost_first(store: GraphStore, tenant: str) -> None:
     await contained(store, tenant)
     found = await store.ancestors(tenant, [RUN, SYSTEM, "run:nowhere"])

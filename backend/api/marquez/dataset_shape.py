@@ -1,0 +1,166 @@
+"""Datasets and their versions as Marquez tells them. A version is what one run wrote, and its id is the run's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, when_stated
+from headwater.backend.api.marquez.run_shape import tell_runs, version_id
+from headwater.backend.projection.facets import facets_of, mapping, objects, text
+from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
+from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.stores import Direction
+from headwater.graph.views.masking import field_tags
+
+_MOST_FIELDS = 1_000  # of a dataset whose schema nobody stated: its columns are listed
+_LOOKED_AT = 20  # versions: the last ones may be of runs that did not complete
+_MOST_SOURCES = 20_000  # columns that those of a page derive from
+_STREAMS = ("kafka://", "kinesis://", "pulsar://", "pubsub")
+
+
+async def tell_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, Any]]:
+    """Datasets in Marquez's form, in their order."""
+    stated = await when_stated(ask, [dataset.id for dataset in datasets])
+    fields = await _fields(ask, datasets)
+    derived = await _column_lineage(
+        ask, [node_id(NodeKind.COLUMN, *_names(each), field["name"]) for each in datasets for field in fields[each.id]]
+    )
+    told = []
+    for dataset in datasets:
+        current = await _current(ask, dataset.id)
+        change = mapping(dataset.properties.get("lifecycleStateChange")).get("lifecycleStateChange")
+        told.append(
+            {
+                **_told(ask, dataset, stated.get(dataset.id, NEVER), fields[dataset.id]),
+                "lastModifiedAt": current.properties["writtenAt"] if current else None,
+                "lastLifecycleState": text(change),
+                "currentVersion": parse_id(current.id)[1][2] if current else None,
+                "columnLineage": [
+                    {"name": field["name"], "inputFields": derived[column]}
+                    for field in fields[dataset.id]
+                    if (column := node_id(NodeKind.COLUMN, *_names(dataset), field["name"])) in derived
+                ]
+                or None,
+                "deleted": change == "DROP",
+            }
+        )
+    return told
+
+
+async def tell_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
+    """Versions of a dataset in Marquez's form. The graph keeps the fields and facets of the dataset, not those of each version."""
+    stated = await when_stated(ask, [version.id for version in versions])
+    fields = (await _fields(ask, [dataset]))[dataset.id]
+    runs = await ask.graph.get(ask.tenant, [node_id(NodeKind.RUN, parse_id(version.id)[1][2]) for version in versions])
+    told_runs = {run["id"]: run for run in await tell_runs(ask, runs)}
+    told = []
+    for version in versions:
+        run = parse_id(version.id)[1][2]
+        own = _told(ask, dataset, stated.get(version.id, NEVER), fields)
+        told.append(
+            {
+                **{name: own[name] for name in ("type", "name", "physicalName", "namespace", "sourceName", "fields", "tags")},
+                "id": version_id(version.id),
+                "createdAt": version.properties.get("writtenAt") or own["createdAt"],
+                "version": run,
+                "description": own["description"] or "",
+                "currentSchemaVersion": None,
+                "lifecycleState": None,
+                "createdByRun": told_runs.get(run),
+                "facets": facets(ask, facets_of(version.properties)),
+            }
+        )
+    return told
+
+
+def _told(ask: Asked, dataset: Node, stated: Stated, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    namespace, name = _names(dataset)
+    about = descriptions_of(dataset)
+    return {
+        "id": {"namespace": namespace, "name": name},
+        "type": "STREAM" if namespace.startswith(_STREAMS) else "DB_TABLE",
+        "name": name,
+        "physicalName": name,
+        "createdAt": stated.created,
+        "updatedAt": stated.updated,
+        "namespace": namespace,
+        "sourceName": namespace,
+        "fields": list(fields),
+        "tags": list(about.tags),
+        "description": about.description,
+        "facets": facets(ask, dataset.properties),
+    }
+
+
+async def _fields(ask: Asked, datasets: Sequence[Node]) -> Mapping[str, list[dict[str, Any]]]:
+    """The fields of each dataset: those that its schema states, else the columns that are known."""
+    stated: dict[str, list[tuple[str, str, str | None]]] = {}
+    for dataset in datasets:
+        schema = objects(mapping(dataset.properties.get("schema")).get("fields"))
+        stated[dataset.id] = [
+            (name, text(field.get("type")) or "", text(field.get("description"))) for field in schema if (name := text(field.get("name")))
+        ]
+        if not schema:
+            listing = await ask.graph.listed(ask.tenant, node_id(NodeKind.COLUMN, *_names(dataset), ""), first=_MOST_FIELDS)
+            stated[dataset.id] = [
+                (parse_id(column.id)[1][2], text(column.properties.get("type")) or "", text(column.properties.get("description")))
+                for column in listing.nodes
+            ]
+    ids = [node_id(NodeKind.COLUMN, *_names(each), name) for each in datasets for name, _, _ in stated[each.id]]
+    columns = by_id(await ask.graph.get(ask.tenant, ids))
+    fields: dict[str, list[dict[str, Any]]] = {}
+    for dataset in datasets:
+        fields[dataset.id] = []
+        for name, kind, description in stated[dataset.id]:
+            column = columns.get(node_id(NodeKind.COLUMN, *_names(dataset), name))
+            tags = _keys(field_tags(column, dataset)) if column else []
+            curated = descriptions_of(column).description if column else None
+            fields[dataset.id].append({"name": name, "type": kind, "tags": tags, "description": curated or description})
+    return fields
+
+
+def _keys(tags: Collection[str]) -> list[str]:
+    """Tags without those that are another with its value (`pii=email` beside `pii`)."""
+    return sorted(tag for tag in tags if "=" not in tag or tag.partition("=")[0] not in tags)
+
+
+async def _current(ask: Asked, dataset: str) -> Node | None:
+    """The version that was written last by a run that completed."""
+    found = await ask.graph.latest(ask.tenant, dataset, NodeKind.VERSION, first=_LOOKED_AT)
+    written = [version for version in found.nodes if isinstance(version.properties.get("writtenAt"), str)]
+    return max(written, key=lambda version: (version.properties["writtenAt"], version.id), default=None)
+
+
+async def _column_lineage(ask: Asked, columns: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
+    """What each column derives from, one step back. Nothing where that is too much to be told with datasets: `/column-lineage` tells it."""
+    if not columns:
+        return {}
+    limit = len(columns) + _MOST_SOURCES
+    reached = await ask.graph.reach(ask.tenant, columns, direction=Direction.UPSTREAM, kinds=[EdgeKind.DERIVES], depth=1, limit=limit)
+    if reached.truncated:
+        return {}
+    asked, found = set(columns), dict[str, list[dict[str, Any]]]()
+    for edge in sorted(reached.edges, key=lambda edge: (edge.dst, edge.src)):
+        if edge.dst in asked:
+            found.setdefault(edge.dst, []).append(input_field(edge.src, edge.properties))
+    return found
+
+
+def input_field(column: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """A column that another derives from, with the last that was stated of how."""
+    namespace, dataset, field = parse_id(column)[1]
+    step = next(iter(objects(properties.get("transformations"))), {})
+    return {
+        "namespace": namespace,
+        "dataset": dataset,
+        "field": field,
+        "transformationDescription": text(step.get("description")),
+        "transformationType": text(step.get("subtype")) or text(step.get("type")),
+    }
+
+
+def _names(dataset: Node) -> tuple[str, str]:
+    namespace, name = parse_id(dataset.id)[1]
+    return namespace, name

@@ -1,0 +1,51 @@
+"""What nodes of all kinds have in Marquez's form: when they were first and last stated, and their facets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.projection.facets import facets_of
+from headwater.graph.model import Edge, EdgeKind, Node
+from headwater.graph.stores import Direction
+
+# What tells of values: least and greatest of a column, expected and found ones.
+_OF_VALUES = frozenset({"dataQualityMetrics", "dataQualityAssertions"})
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """When something was first and last stated (None: no event says), and the ids of what contains it."""
+
+    created: str | None
+    updated: str | None
+    containers: Sequence[str]
+
+
+NEVER = Stated(None, None, ())
+
+
+async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
+    """When each node was stated, by the edges from what contains it."""
+    by_child: dict[str, list[Edge]] = {}
+    for edge in await ask.graph.neighbours(ask.tenant, ids, direction=Direction.UPSTREAM, kinds=[EdgeKind.CONTAINS]):
+        by_child.setdefault(edge.dst, []).append(edge)
+    return {child: _stated(edges) for child, edges in by_child.items()}
+
+
+def facets(ask: Asked, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The facets of a node. Who may not see masked columns is not told those that hold values of columns."""
+    return {name: facet for name, facet in facets_of(properties).items() if not (ask.is_masked and name in _OF_VALUES)}
+
+
+def by_id(nodes: Iterable[Node]) -> dict[str, Node]:
+    """Nodes by their ids."""
+    return {node.id: node for node in nodes}
+
+
+def _stated(edges: Sequence[Edge]) -> Stated:
+    first = min((time for edge in edges if (time := edge.first.partition(" ")[0])), default=None)
+    last = max((time for edge in edges if (time := edge.last.partition(" ")[0])), default=None)
+    return Stated(first, last, sorted(edge.src for edge in edges))

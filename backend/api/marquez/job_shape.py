@@ -1,0 +1,86 @@
+"""Jobs as Marquez tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, when_stated
+from headwater.backend.api.marquez.run_shape import job_version, tell_runs
+from headwater.backend.projection.facets import mapping, text
+from headwater.graph.model import EdgeKind, Node, NodeKind, parse_id
+from headwater.graph.model.descriptions import descriptions_of
+from headwater.graph.stores import Direction
+
+_LATEST = 10  # runs that a job is told with, as by Marquez
+
+
+async def tell_jobs(ask: Asked, jobs: Sequence[Node], *, runs: bool = False) -> list[dict[str, Any]]:
+    """Jobs in Marquez's form, in their order. `runs`: each with its latest runs, and not only with the last."""
+    ids = [job.id for job in jobs]
+    stated = await when_stated(ask, ids)
+    read = await _datasets(ask, ids, Direction.UPSTREAM)
+    written = await _datasets(ask, ids, Direction.DOWNSTREAM)
+    last = by_id(await ask.graph.get(ask.tenant, [str(job.properties["lastRun"]) for job in jobs if "lastRun" in job.properties]))
+    told_runs = dict(zip(last, await tell_runs(ask, list(last.values())), strict=True))
+    told = []
+    for job in jobs:
+        latest = await ask.graph.latest(ask.tenant, job.id, NodeKind.RUN, first=_LATEST) if runs else None
+        told.append(
+            {
+                **_told(ask, job, stated.get(job.id, NEVER), read[job.id], written[job.id]),
+                "latestRun": told_runs.get(str(job.properties.get("lastRun"))),
+                "latestRuns": await tell_runs(ask, latest.nodes) if latest else None,
+            }
+        )
+    return told
+
+
+def dataset_id(dataset: str) -> dict[str, str]:
+    """A dataset as Marquez names it, of its node's id."""
+    namespace, name = parse_id(dataset)[1]
+    return {"namespace": namespace, "name": name}
+
+
+def _told(ask: Asked, job: Node, stated: Stated, read: Sequence[str], written: Sequence[str]) -> dict[str, Any]:
+    namespace, name = parse_id(job.id)[1]
+    about = descriptions_of(job)
+    parent = next((parse_id(each)[1][1] for each in stated.containers if each.startswith(f"{NodeKind.PIPELINE}:")), None)
+    return {
+        "id": {"namespace": namespace, "name": name},
+        "type": _type(job.properties),
+        "name": name,
+        "simpleName": name.removeprefix(f"{parent}.") if parent else name,
+        "parentJobName": parent,
+        "parentJobUuid": None,
+        "createdAt": stated.created,
+        "updatedAt": stated.updated,
+        "namespace": namespace,
+        "inputs": [dataset_id(dataset) for dataset in read],
+        "outputs": [dataset_id(dataset) for dataset in written],
+        "location": text(mapping(job.properties.get("sourceCodeLocation")).get("url")),
+        "description": about.description,
+        "facets": facets(ask, job.properties),
+        "currentVersion": job_version(namespace, name),
+        "labels": [],
+        "tags": list(about.tags),
+    }
+
+
+async def _datasets(ask: Asked, jobs: Sequence[str], direction: Direction) -> Mapping[str, list[str]]:
+    """The datasets that each job reads (upstream) or writes (downstream), in order of their ids."""
+    kind = EdgeKind.READS if direction is Direction.UPSTREAM else EdgeKind.WRITES
+    found: dict[str, set[str]] = {job: set() for job in jobs}
+    for edge in await ask.graph.neighbours(ask.tenant, jobs, direction=direction, kinds=[kind]):
+        job, dataset = (edge.dst, edge.src) if direction is Direction.UPSTREAM else (edge.src, edge.dst)
+        if dataset.startswith(f"{NodeKind.DATASET}:"):
+            found[job].add(dataset)
+    return {job: sorted(datasets) for job, datasets in found.items()}
+
+
+def _type(properties: Mapping[str, Any]) -> str:
+    """Marquez knows batch jobs, streams and services; a job is of the first kind where nobody says."""
+    stated = mapping(properties.get("jobType"))
+    kinds = {str(stated.get("processingType")).upper(), str(stated.get("jobType")).upper()}
+    return "STREAM" if kinds & {"STREAMING", "STREAM"} else "SERVICE" if "SERVICE" in kinds else "BATCH"
