@@ -25,6 +25,7 @@ from headwater.backend.api import (
     health,
     impact,
     lineage,
+    login,
     marquez,
     page,
     provenance,
@@ -47,6 +48,7 @@ from headwater.backend.intake.scan import QUERY
 from headwater.backend.keys import KeyRing
 from headwater.backend.masks import Masks
 from headwater.backend.own_loop import OwnLoop
+from headwater.backend.people.people import People
 from headwater.backend.pruning import policy_of
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import DEFAULT_TENANT, Settings
@@ -100,7 +102,7 @@ def create_app(
     app = FastAPI(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    for part in (lineage, impact, columns, declarations, captures, provenance, audit_log, sessions, health):
+    for part in (lineage, impact, columns, declarations, captures, provenance, audit_log, sessions, login, health):
         app.include_router(part.router)
     for router in marquez.ROUTERS:
         app.include_router(router)
@@ -123,7 +125,9 @@ def create_app(
 
 def credentials_of(settings: Settings) -> Credentials:
     """Whom the service of a home knows."""
-    return Credentials(settings.key(), tenant=DEFAULT_TENANT, named=KeyRing(settings.folder.named_keys))
+    return Credentials(
+        settings.key(), tenant=DEFAULT_TENANT, named=KeyRing(settings.folder.named_keys), people=People(settings.folder.people)
+    )
 
 
 def _read_query(body: bytes) -> dict[str, Any]:

@@ -88,6 +88,10 @@ class Home:
         return self.path / "masks.toml"
 
     @property
+    def people(self) -> Path:
+        return self.path / "people.toml"
+
+    @property
     def audit(self) -> Path:
         return self.path / "audit.jsonl"
 

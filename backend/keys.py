@@ -233,12 +233,17 @@ def _digest(text: str) -> bytes:
     return sha256(text.encode("utf-8", "replace")).digest()
 
 
+def is_tenant(name: str) -> bool:
+    """Whether a text is a name that a tenant may have."""
+    return _TENANT.fullmatch(name) is not None
+
+
 def _check(name: str, tenant: str, scopes: Collection[Scope], expires: float | None, now: float) -> None:
     if not _NAME.fullmatch(name):
         raise InvalidInputError(
             f"{name[:80]!r} is no name for a key.", field="name", hint="Up to 64 letters, digits, dots, hyphens, @ and underscores."
         )
-    if not _TENANT.fullmatch(tenant):
+    if not is_tenant(tenant):
         raise InvalidInputError(
             f"{tenant[:80]!r} is no name of a tenant.", field="tenant", hint="Up to 63 small letters, digits and hyphens."
         )

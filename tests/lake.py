@@ -1,9 +1,10 @@
-"""Real storage for tests: an S3 server (versitygw over a folder), HDFS (a mini cluster of Hadoop), and what Spark needs for `s3a:`.
+"""Real parts for tests: an S3 server (versitygw over a folder), HDFS (a mini cluster), jars for Spark, an issuer of OpenID Connect.
 
     from tests.lake import hdfs, s3          # context managers that start one and end it
     python -m tests.lake                     # fetches all parts, as the step `lake-install` of `make test` does
 
-Programs and jars are fetched once, into .tools; after that no network is needed. Everything listens on loopback.
+Programs and jars are fetched once, into .tools; after that no network is needed. Everything listens on loopback
+but the issuer, which listens on every address of the machine while its tests run.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tests.ports import free_port
 
 _TOOLS = Path(__file__).parent.parent / ".tools"
 _GATEWAY = "1.8.0"
+_ISSUER = "3.51.17"
 _HADOOP = "3.4.2"
 _SDK = "2.29.52"  # the light set of it: the bundle that hadoop-aws asks for has 640 MB
 _SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "kms", "dynamodb", "apache-client", "netty-nio-client", "url-connection-client")
@@ -93,16 +95,32 @@ def hdfs(folder: Path) -> Iterator[str]:
 
 def gateway() -> Path:
     """The S3 server's program, built if it is not there yet."""
-    folder = _TOOLS / f"versitygw-{_GATEWAY}"
+    return _built(f"versitygw-{_GATEWAY}", f"github.com/versity/versitygw/cmd/versitygw@v{_GATEWAY}") / "versitygw"
+
+
+def issuer_program() -> Path:
+    """The program of an OpenID Connect issuer: the example server of Zitadel's certified library, built if it is not there yet."""
+    return _built(f"zitadel-oidc-{_ISSUER}", f"github.com/zitadel/oidc/v3/example/server@v{_ISSUER}") / "server"
+
+
+def _built(folder_name: str, package: str) -> Path:
+    folder = _TOOLS / folder_name
     with _once(folder) as absent:
         if absent:
             if shutil.which("go") is None:
-                raise RuntimeError("The S3 server of the tests is built with Go, which is not on PATH: install Go 1.21 or later.")
-            subprocess.run(
-                ["go", "install", f"github.com/versity/versitygw/cmd/versitygw@v{_GATEWAY}"],
-                check=True, env=os.environ | {"GOBIN": str(folder)},
-            )  # fmt: skip
-    return folder / "versitygw"
+                raise RuntimeError(f"{package} is built with Go, which is not on PATH: install Go 1.21 or later.")
+            subprocess.run(["go", "install", package], check=True, env=os.environ | {"GOBIN": str(folder)})
+    return folder
+
+
+@contextmanager
+def issuer(folder: Path, *, users: str, redirects: Sequence[str]) -> Iterator[str]:
+    """A running issuer, by its name. `users` is its JSON of people; its clients are `native` and, with the secret `secret`, `web`."""
+    port = free_port()
+    (folder / "users.json").write_text(users)
+    env = {"PATH": os.environ["PATH"], "PORT": str(port), "USERS_FILE": str(folder / "users.json"), "REDIRECT_URI": ",".join(redirects)}
+    with _running([str(issuer_program())], folder / "issuer.log", partial(_answers, port), env):
+        yield f"http://localhost:{port}/"
 
 
 def s3a_jars() -> Path:
@@ -224,3 +242,4 @@ if __name__ == "__main__":
     hdfs_jars()
     table_jars()
     avro_jars()
+    issuer_program()

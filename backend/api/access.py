@@ -21,13 +21,14 @@ class Rule:
     """What one endpoint needs. `scope` None leaves it to anyone; `operation` is its name in the audit log.
 
     `accepts` are the media types that a body may be stated to have; where there are none, the endpoint itself looks. `streamed`: a body
-    goes to the disk piece by piece, so none is in memory as a whole.
+    goes to the disk piece by piece, so none is in memory as a whole. `linked`: a page of another site may lead a browser to it.
     """
 
     scope: Scope | None
     operation: str
     accepts: frozenset[str] = frozenset()
     streamed: bool = False
+    linked: bool = False
 
 
 _JSON = frozenset({"application/json"})
@@ -47,13 +48,15 @@ _MARQUEZ = tuple(
     )
 )  # fmt: skip
 
-PAGE = Rule(None, "page")  # the page's files, which hold no data; the page itself asks for a session
+PAGE = Rule(None, "page", linked=True)  # the page's files, which hold no data; the page itself asks for a session
 
 RULES: Mapping[tuple[str, str], Rule] = {
     ("GET", "/healthz"): Rule(None, "health"),
     ("GET", "/readyz"): Rule(None, "health"),
     ("GET", "/metrics"): Rule(Scope.OPERATE, "metrics"),
     ("GET", "/openapi.json"): Rule(Scope.OPERATE, "specification"),
+    ("GET", "/login"): Rule(None, "session.login", linked=True),
+    ("GET", "/login/callback"): Rule(None, "session.login", linked=True),
     ("POST", "/graphql"): Rule(Scope.READ, "graphql"),
     ("POST", "/api/v1/lineage"): Rule(Scope.INTAKE, "intake.events", _JSON),
     ("POST", "/api/v1/lineage/batch"): Rule(Scope.INTAKE, "intake.events", _JSON),

@@ -1,6 +1,7 @@
-"""Who asks and what they may: keys for programs, a ticket and a cookie for the page.
+"""Who asks and what they may: keys and tokens for programs, a ticket or a sign-in and a cookie for the page.
 
-For the guard of every request. The home's key may do everything, a named key what it was made for. A key must never reach a browser:
+For the guard of every request. The home's key may do everything, a named key what it was made for, whoever an OpenID Connect issuer vouches
+for what `people.toml` grants. A key must never reach a browser:
 `headwater serve` prints a link with a ticket that works once, the ticket becomes a signed cookie that no script can read and no other site
 can send, and that is forgotten with the key. A session may read. It may declare or start replays only where its link was made for that, and
 only when the request carries the session's token, which no page but ours can learn. The tenant comes from here and nowhere else.
@@ -8,26 +9,39 @@ only when the request carries the session's token, which no page but ours can le
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import json
 import secrets
 import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.keys import KeyRing, NamedKey
+from headwater.backend.people.grants import Person, Rules, name_of
+from headwater.backend.people.people import People, is_token
+from headwater.errors import ConfigurationError, NotFoundError, UnavailableError
 from headwater.graphql.access import Scope
+
+if TYPE_CHECKING:
+    from headwater.backend.people.issuer import Issuer
 
 _TOKEN = "x-headwater-token"  # noqa: S105 - the name of a header
 READING = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT})
 SESSION_SCOPES = READING | {Scope.DECLARE, Scope.REPLAY}
 _KEY_SCOPES = frozenset(Scope)
+_PERSON = "@"  # what no key's id begins with
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
 _MOST_TICKETS = 256
+_PERSON_SECONDS = 8 * 3600  # after which somebody signs in once more
+_SIGN_IN_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +49,8 @@ class Principal:
     """Whom a request is from: `tenant` owns what it sees and writes; `method` is `key` or `session`.
 
     `name` stands for the caller in logs and gives nothing away. `key` is the id of the named key that was shown, or that the session was
-    opened with; empty for the home's. `token` is what a session must show to change anything; `confirmed`: this request shows it.
+    opened with; empty for the home's, `@…` for a person. `token` is what a session must show to change anything; `confirmed`: this
+    request shows it.
     """
 
     tenant: str
@@ -45,6 +60,11 @@ class Principal:
     key: str = ""
     token: str | None = None
     confirmed: bool = True
+
+    @property
+    def is_person(self) -> bool:
+        """Whether an issuer vouches for the caller, by a token or a session."""
+        return self.key.startswith(_PERSON)
 
     def require(self, scope: Scope) -> None:
         """Check that the caller may do something.
@@ -75,10 +95,13 @@ _SEND_KEY = "Send it as `Authorization: Bearer KEY`; the home folder's file `key
 class Credentials:
     """Checks keys and sessions of one service, and issues tickets. Thread-safe."""
 
-    def __init__(self, key: str, *, tenant: str, named: KeyRing | None = None, clock: Callable[[], float] = time.time) -> None:
-        """`key` is the home's, of `tenant`; `named` are the others."""
+    def __init__(
+        self, key: str, *, tenant: str, named: KeyRing | None = None, people: People | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in elsewhere."""
         self._key = key.encode("utf-8")
         self._named = named
+        self._people = people
         self._tenant = tenant
         self._clock = clock
         self._tickets: dict[str, tuple[float, frozenset[Scope], str]] = {}
@@ -86,6 +109,22 @@ class Credentials:
         # Cookies are shared by all ports of a host: services of two homes must not take each other's.
         self.cookie = f"headwater_{self._sign('cookie', '')[:8]}"
         self._holder = Principal(tenant, "key", f"key:{self._sign('name', '')[:12]}")
+
+    async def identify(self, headers: Mapping[str, str]) -> Principal | None:
+        """As `principal`; where a token is shown, its issuer may be asked for its keys first.
+
+        Raises:
+            TokenError: a token is shown that is not to be believed.
+            ForbiddenError: it is, and nothing is granted to whom it names.
+            UnavailableError: the issuer cannot be asked, or the rules for people or the named keys cannot be read.
+        """
+        shown = _shown_key(headers) or ""
+        if is_token(shown) and (issuer := self._issuer()) is not None:
+            if issuer.wants_keys(shown):
+                await asyncio.to_thread(issuer.learn)
+            person = granted(issuer.rules, issuer.claims(shown, audiences=issuer.rules.audiences))
+            return Principal(person.tenant, "key", person.name, scopes=person.scopes, key=_PERSON)
+        return self.principal(headers)
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
         """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None where nothing valid is shown.
@@ -101,6 +140,30 @@ class Credentials:
             return _of_key(found) if found is not None else None
         session = _cookie(headers.get("cookie", ""), self.cookie)
         return self._session(session, headers.get(_TOKEN, "")) if session else None
+
+    def people_sign_in(self) -> bool:
+        """Whether people may sign in elsewhere. Never raises."""
+        return self._people is not None and self._people.are_known()
+
+    def issuer(self) -> Issuer:
+        """Where people sign in.
+
+        Raises:
+            NotFoundError: nowhere.
+            UnavailableError: the rules for people cannot be read.
+        """
+        found = self._issuer()
+        if found is None:
+            raise NotFoundError(
+                "Nobody signs in here: this service knows keys alone.", hint="Its page opens by the link of: headwater serve"
+            )
+        return found
+
+    def _issuer(self) -> Issuer | None:
+        try:
+            return self._people.issuer() if self._people is not None else None
+        except ConfigurationError:  # what is wrong with the operator's file is nothing for strangers
+            raise UnavailableError("Nobody can sign in: the rules for people cannot be used.", hint="The service's log says why.") from None
 
     def ticket(self, scopes: Collection[Scope] = READING, *, of: Principal | None = None) -> str:
         """A ticket for the page's link. It works once, within a day; its session may read, and what else is asked for.
@@ -123,8 +186,31 @@ class Credentials:
             end, scopes, key = self._tickets.pop(ticket, (0.0, READING, ""))
         if end <= self._clock():
             return None
-        stated = f"{int(self._clock()) + _SESSION_SECONDS}.{secrets.token_urlsafe(9)}.{'-'.join(sorted(scopes))}.{key}"
-        attributes = f"Path=/; Max-Age={_SESSION_SECONDS}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
+        return self._cookie_of(scopes, key, _SESSION_SECONDS, secure=secure)
+
+    def sign_in(self, rules: Rules, person: Person, *, secure: bool = False) -> str:
+        """The `Set-Cookie` value of a session of somebody for whom the issuer vouches; it ends when the rules change."""
+        stated = json.dumps([rules.digest, person.tenant, person.name])
+        key = _PERSON + urlsafe_b64encode(stated.encode("utf-8")).decode("ascii").rstrip("=")
+        return self._cookie_of(SESSION_SCOPES & person.scopes, key, _PERSON_SECONDS, secure=secure)
+
+    def sealed(self, *parts: str) -> str:
+        """The `Set-Cookie` value by which a browser shows that a sign-in was begun there. `parts` are of letters, digits, `-` and `_`."""
+        stated = ".".join((str(int(self._clock()) + _SIGN_IN_SECONDS), *parts))
+        lasts = f"Path=/login; Max-Age={_SIGN_IN_SECONDS}; HttpOnly; SameSite=Lax"
+        return f"{self.cookie}_login={stated}.{self._sign('login', stated)}; {lasts}"
+
+    def opened(self, header: str) -> list[str] | None:
+        """The parts that were sealed, by the cookies that a browser sent; None where there are none, or they are too old."""
+        stated, _, signature = (_cookie(header, f"{self.cookie}_login") or "").rpartition(".")
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("login", stated).encode("ascii")):
+            return None
+        end, *parts = stated.split(".")
+        return parts if int(end) > self._clock() else None
+
+    def _cookie_of(self, scopes: Collection[Scope], key: str, seconds: int, *, secure: bool) -> str:
+        stated = f"{int(self._clock()) + seconds}.{secrets.token_urlsafe(9)}.{'-'.join(sorted(scopes))}.{key}"
+        attributes = f"Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
         return f"{self.cookie}={stated}.{self._sign('session', stated)}; {attributes}"
 
     def is_key(self, shown: str) -> bool:
@@ -139,7 +225,12 @@ class Credentials:
         if int(end) <= self._clock():
             return None
         scopes, tenant, name = frozenset(Scope(scope) for scope in stated_scopes.split("-")), self._tenant, "session"
-        if key:
+        if key.startswith(_PERSON):
+            digest, tenant, person = json.loads(urlsafe_b64decode(key.removeprefix(_PERSON) + "=="))
+            if self._people is None or not self._people.are_rules(digest):
+                return None
+            name = f"session:{person}"
+        elif key:
             owner = self._named.valid(key) if self._named is not None else None
             if owner is None:
                 return None
@@ -152,6 +243,21 @@ class Credentials:
 
     def _sign(self, purpose: str, text: str) -> str:
         return hmac.new(self._key, f"headwater {purpose} 3 {text}".encode("utf-8", "replace"), sha256).hexdigest()
+
+
+def granted(rules: Rules, claims: Mapping[str, Any]) -> Person:
+    """What somebody may for whom the issuer vouches.
+
+    Raises:
+        ForbiddenError: nothing, or what is granted is of several tenants.
+    """
+    try:
+        person = rules.person(claims)
+    except ConfigurationError as error:
+        raise ForbiddenError(error.message, hint=error.hint) from None
+    if person is None:
+        raise ForbiddenError(f"{name_of(claims)} may nothing here.", hint="Ask who runs the service for a grant (people.toml of its home).")
+    return person
 
 
 def _of_key(key: NamedKey) -> Principal:

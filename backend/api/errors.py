@@ -83,9 +83,14 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
 )
 
 
+def status_of(error: HeadwaterError) -> int:
+    """The status of HTTP that stands for an error of ours."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
 def error_response(error: HeadwaterError) -> Response:
     """The answer that stands for an error of ours."""
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    status = status_of(error)
     content: dict[str, Any] = {
         "error": type(error).__name__.removesuffix("Error"),
         "message": error.message[:_LONGEST],

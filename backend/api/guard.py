@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headwater.backend.api.access import PAGE, Rule, methods_of, named_path, rule_of
+from headwater.backend.api.access import Rule, methods_of, named_path, rule_of
 from headwater.backend.api.audit import note_refusal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.errors import (
@@ -71,7 +71,7 @@ class Guard:
         principal: Principal | None = None
         try:
             _check_head(scope, headers)
-            principal = self._credentials.principal(headers)
+            principal = await self._credentials.identify(headers)
             self._check_host(headers)
             self._check_origin(headers, str(scope["method"]), scope["path"])
             limit = self._check_length(headers, scope["path"])
@@ -129,8 +129,9 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != headers["host"].lower():
             raise ForbiddenError(f"Pages of {origin} may not call this service.", hint="Open the page that this service serves.")
-        # A link of another site may lead to the page, and to nothing else.
-        if rule_of(method, path) is not PAGE and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        # A link of another site may lead to the page and to signing in, and to nothing else.
+        rule = rule_of(method, path)
+        if not (rule is not None and rule.linked) and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise ForbiddenError("A page of another site may not call this service.", hint="Open the page that this service serves.")
 
     def _check_length(self, headers: Headers, path: str) -> int:

@@ -6,6 +6,7 @@ sentence and not an application that fails. Unknown paths lead to the page.
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,11 +20,12 @@ from headwater.graphql.audit import Act, Decision
 
 PAGE = Path(__file__).resolve().parent.parent / "page"
 
-_NOTICE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headwater</title>
+_NOTICE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headwater</title>{head}
 <body style="font:16px system-ui;max-width:40em;margin:15vh auto;padding:0 1em"><h1>Headwater</h1><p>{text}</p></body></html>"""
 _NO_SESSION = (
     "This page opens by the link that <code>headwater serve</code> prints, once; then this browser is known. Run it for a new link."
 )
+_SIGN_IN = '<a href="/login?{}">Sign in</a> to see this page.'
 _NOT_BUILT = "The service runs, and its page has not been built (or not yet). Run <code>make page</code>, or use the command line."
 
 
@@ -52,7 +54,7 @@ def _index(root: Path, request: Request) -> Response:
     service: Service = request.app.state.service
     ticket = request.query_params.get("ticket")
     if ticket is not None and request.method == "GET":
-        cookie = service.credentials.redeem(ticket, secure=_by_tls(request))
+        cookie = service.credentials.redeem(ticket, secure=by_tls(request))
         if cookie is not None:
             opened = service.credentials.principal({"cookie": cookie.partition(";")[0]})
             scopes = sorted(opened.scopes) if opened else []
@@ -60,18 +62,26 @@ def _index(root: Path, request: Request) -> Response:
         if cookie is not None or request.state.principal is not None:
             return _without_ticket(request, cookie)
     if request.state.principal is None:
-        return HTMLResponse(_NOTICE.format(text=_NO_SESSION), 401)
+        if service.credentials.people_sign_in():
+            wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return notice(_SIGN_IN.format(escape(urlencode({"next": wanted}))), 401)
+        return notice(_NO_SESSION, 401)
     path = request.url.path.removeprefix("/")
     if path not in {"", "index.html"}:  # the page finds its files beside it, and all that it shows stands in the query
         home = "../" * path.count("/") or "./"
         return RedirectResponse(f"{home}?{request.url.query}" if request.url.query else home, 303, headers={"Cache-Control": "no-store"})
     index = root / "index.html"
     if not index.is_file():
-        return HTMLResponse(_NOTICE.format(text=_NOT_BUILT), 200)
+        return notice(_NOT_BUILT, 200)
     return FileResponse(index, headers={"Cache-Control": "no-store"})
 
 
-def _by_tls(request: Request) -> bool:
+def notice(html: str, status: int, *, head: str = "") -> HTMLResponse:
+    """A page of one sentence. `html` and `head` are written as they are: what came from outside must be escaped in them."""
+    return HTMLResponse(_NOTICE.format(text=html, head=head), status, headers={"Cache-Control": "no-store"})
+
+
+def by_tls(request: Request) -> bool:
     """Whether the browser came by TLS, to us or to a proxy in front. Who forges the header only makes the own cookie stricter."""
     stated = request.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
     return request.url.scheme == "https" or stated == "https"

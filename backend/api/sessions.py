@@ -32,6 +32,8 @@ async def post_ticket(
 
     Its session may do what `scopes` says, of what the key may.
     """
+    if who.is_person:
+        raise ForbiddenError("A link to the page is made with a key; people sign in.", hint="Open /login.")
     if who.method != "key":
         raise ForbiddenError("A link to the page is made with a key; a session of the page will not do.", hint="Send your key.")
     ticket = parts.credentials.ticket([Scope(scope) for scope in (asked or TicketRequest()).scopes], of=who)

@@ -1,0 +1,119 @@
+"""`/login`: a person signs in at the OpenID Connect issuer and comes back with a session of the page.
+
+The authorization code flow with PKCE (OpenID Connect Core 1.0, 3.1; RFC 7636; RFC 9700). What the service must remember between the two
+requests is in a cookie that it signed, so that any replica can go on, and only the browser that began can end it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import sha256
+from html import escape
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from headwater.backend.api.audit import RequestAuditor
+from headwater.backend.api.context import Service, service
+from headwater.backend.api.credentials import granted
+from headwater.backend.api.errors import status_of
+from headwater.backend.api.page import by_tls, notice
+from headwater.backend.people.grants import Rules
+from headwater.errors import HeadwaterError, InvalidInputError, UnavailableError
+from headwater.graphql.audit import Act, Decision
+
+router = APIRouter(include_in_schema=False)
+
+_AT_ONCE = asyncio.Semaphore(8)  # sign-ins for which the issuer is asked
+_LONGEST = 2_000  # of where somebody wants to go
+_ONCE_MORE = '<a href="/login">Sign in once more.</a>'
+
+
+@router.get("/login")
+async def login(request: Request, parts: Annotated[Service, Depends(service)]) -> Response:
+    """Send the browser to the issuer. `next` is where it goes afterwards, on this service."""
+    try:
+        issuer = parts.credentials.issuer()
+        address = await asyncio.to_thread(issuer.address, "authorization_endpoint")
+    except HeadwaterError as error:
+        return _refused(request, parts, error)
+    state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+    query = {
+        "response_type": "code",
+        "client_id": issuer.rules.client,
+        "redirect_uri": _back(request, issuer.rules),
+        "scope": " ".join(issuer.rules.scopes),
+        "state": state,
+        "nonce": nonce,
+        "code_challenge": _b64(sha256(verifier.encode("ascii")).digest()),
+        "code_challenge_method": "S256",
+    }
+    response = RedirectResponse(f"{address}{'&' if '?' in address else '?'}{urlencode(query)}", 303, headers={"Cache-Control": "no-store"})
+    wanted = _b64(_local(request.query_params.get("next", "/")).encode("utf-8"))
+    response.headers["Set-Cookie"] = _secured(parts.credentials.sealed(state, nonce, verifier, wanted), request)
+    return response
+
+
+@router.get("/login/callback")
+async def callback(request: Request, parts: Annotated[Service, Depends(service)]) -> Response:
+    """Take the browser back from the issuer: exchange the code, look what is granted, open a session."""
+    try:
+        began = parts.credentials.opened(request.headers.get("cookie", ""))
+        given = request.query_params
+        if began is None or len(began) != 4 or not hmac.compare_digest(given.get("state", "").encode(), began[0].encode()):
+            raise InvalidInputError("This sign-in was not begun in this browser, or too long ago.", field="state")
+        if "error" in given:
+            raise InvalidInputError(f"The issuer refused: {given['error'][:100]}.", field="error")
+        _, nonce, verifier, wanted = began
+        issuer = parts.credentials.issuer()
+        if _AT_ONCE.locked():
+            raise UnavailableError("Too many people sign in at once.", hint="Try again in a moment.")
+        async with _AT_ONCE:
+            claims = await asyncio.to_thread(
+                issuer.exchange, given.get("code", ""), verifier=verifier, nonce=nonce, redirect=_back(request, issuer.rules)
+            )
+        person = granted(issuer.rules, claims)
+        cookie = parts.credentials.sign_in(issuer.rules, person, secure=by_tls(request))
+        opened = parts.credentials.principal({"cookie": cookie.partition(";")[0]})
+        await RequestAuditor(parts.audit, request.scope, opened).write(Act("session.open"))
+    except HeadwaterError as error:
+        return _refused(request, parts, error)
+    # A redirect would still be the other site's doing, and the browser would keep the new cookie from it.
+    target = escape(_local(urlsafe_b64decode(wanted + "==").decode("utf-8")))
+    response = notice(
+        f'You are signed in as {escape(person.name)}. <a href="{target}">Go on.</a>', 200,
+        head=f'<meta http-equiv="refresh" content="0;url={target}">',
+    )  # fmt: skip
+    response.headers.append("Set-Cookie", cookie)
+    response.headers.append("Set-Cookie", f"{parts.credentials.cookie}_login=; Path=/login; Max-Age=0; HttpOnly; SameSite=Lax")
+    return response
+
+
+def _refused(request: Request, parts: Service, error: HeadwaterError) -> Response:
+    RequestAuditor(parts.audit, request.scope, None).note(Act("session.login"), Decision.REFUSED, error.message)
+    hint = f" {escape(error.hint)}" if error.hint else ""
+    return notice(f"{escape(error.message)}{hint} {_ONCE_MORE}", status_of(error))
+
+
+def _back(request: Request, rules: Rules) -> str:
+    """Where the issuer sends the browser back to; it is registered there."""
+    return f"{rules.url or str(request.base_url).rstrip('/')}/login/callback"
+
+
+def _local(wanted: str) -> str:
+    """A path of this service, whatever was asked for: a name of another host begins with two slashes, or what a browser takes for them."""
+    is_local = wanted.startswith("/") and len(wanted) <= _LONGEST and wanted.isprintable() and "\\" not in wanted
+    return wanted if is_local and not wanted.startswith("//") else "/"
+
+
+def _secured(cookie: str, request: Request) -> str:
+    return f"{cookie}; Secure" if by_tls(request) else cookie
+
+
+def _b64(content: bytes) -> str:
+    return urlsafe_b64encode(content).decode("ascii").rstrip("=")

@@ -1,0 +1,191 @@
+"""What people may, who sign in at an OpenID Connect issuer. Rules in `people.toml` of the home, which its operator writes.
+
+    issuer = "https://login.example.com"   # just as the issuer calls itself
+    client = "headwater"                   # this service, as the issuer knows it
+    secret_file = "oidc-secret"            # left out where the issuer wants none (PKCE is always used)
+    url = "https://headwater.example.com"  # of this service, for its browsers; left out: as they call it
+    audiences = ["headwater"]              # of tokens that programs send; the client where it is left out
+    scopes = ["openid", "profile", "email", "groups"]
+
+    [[grant]]
+    claim = "groups"                       # of the token, or of what the issuer tells of the person
+    value = "data-engineers"               # the claim itself, or one of its list
+    roles = ["engineer"]
+    tenant = "default"
+
+Nobody may anything that no rule grants. An e-mail address counts only where the issuer has verified it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from headwater.backend.keys import is_tenant
+from headwater.backend.settings import DEFAULT_TENANT
+from headwater.errors import ConfigurationError
+from headwater.graphql.access import ROLES, Scope
+
+_KEYS = {"issuer", "client", "secret_file", "url", "audiences", "scopes", "grant"}
+_GRANT_KEYS = {"claim", "value", "roles", "tenant"}
+_SCOPES = ("openid", "profile", "email")
+_NAMES = ("email", "preferred_username", "name")
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One rule: whose `claim` is, or holds, `value` may what `scopes` say, of one tenant."""
+
+    claim: str
+    value: str
+    scopes: frozenset[Scope]
+    tenant: str
+
+    def fits(self, claims: Mapping[str, Any]) -> bool:
+        """Whether it is about somebody of whom the issuer says this."""
+        stated = claims.get(self.claim)
+        if self.claim == "email" and claims.get("email_verified") is not True:
+            return False
+        return self.value in stated if isinstance(stated, list) else isinstance(stated, str) and stated == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom the issuer vouches for, with what is granted. `name` is for logs: what a reader knows, and a digest of the subject."""
+
+    name: str
+    tenant: str
+    scopes: frozenset[Scope]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What `people.toml` says. `digest` is of the file and of the secret: sessions end where either changes."""
+
+    issuer: str
+    client: str
+    audiences: tuple[str, ...]
+    grants: tuple[Grant, ...]
+    digest: str
+    secret: str | None = None
+    url: str | None = None
+    scopes: tuple[str, ...] = _SCOPES
+
+    def person(self, claims: Mapping[str, Any]) -> Person | None:
+        """Who somebody is and what he may, by what the issuer says of him; None where nothing is granted.
+
+        Raises:
+            ConfigurationError: what is granted is of several tenants.
+        """
+        found = [grant for grant in self.grants if grant.fits(claims)]
+        tenants = sorted({grant.tenant for grant in found})
+        if len(tenants) > 1:
+            raise ConfigurationError(
+                f"{name_of(claims)} has grants of several tenants: {', '.join(tenants)}.", hint="Let the rules of people.toml grant one."
+            )
+        if not found:
+            return None
+        return Person(name_of(claims), tenants[0], frozenset().union(*(grant.scopes for grant in found)))
+
+
+def name_of(claims: Mapping[str, Any]) -> str:
+    """What somebody is called in logs and messages: never a text that could be taken for two people, nor one that a terminal obeys."""
+    subject = sha256(str(claims.get("sub", "")).encode("utf-8", "replace")).hexdigest()[:8]
+    shown = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str) and claims[key]), "somebody")
+    plain = "".join(letter if letter.isprintable() and letter not in ":/ " else "_" for letter in shown[:_LONGEST_NAME])
+    return f"person:{plain}:{subject}"
+
+
+def read_rules(path: Path) -> Rules | None:
+    """The rules of a file; None where there is no file: then nobody signs in.
+
+    Raises:
+        ConfigurationError: it cannot be read, or states what is not understood.
+    """
+    try:
+        content = path.read_bytes()
+        stated = tomllib.loads(content.decode("utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.", hint="It says who may sign in.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} is no TOML: {error}.", hint='It begins with issuer = "https://…".') from None
+    if odd := sorted(stated.keys() - _KEYS):
+        raise ConfigurationError(f"{path} states {odd[0]}.", hint=f"It may state {', '.join(sorted(_KEYS))}.")
+    issuer = _url(stated.get("issuer"), f"issuer of {path}")
+    client = _text(stated.get("client"), f"client of {path}")
+    secret = _secret(path, stated["secret_file"]) if "secret_file" in stated else None
+    grants = stated.get("grant", [])
+    if not isinstance(grants, list):
+        raise ConfigurationError(f"grant of {path} is no list of tables.", hint="Write [[grant]], then claim = …, value = ….")
+    return Rules(
+        issuer=issuer,
+        client=client,
+        audiences=_texts(stated.get("audiences", [client]), f"audiences of {path}"),
+        grants=tuple(_grant(grant, f"{path}, grant {number}") for number, grant in enumerate(grants, start=1)),
+        digest=sha256(content + b"\0" + (secret or "").encode()).hexdigest()[:16],
+        secret=secret,
+        url=_url(stated["url"], f"url of {path}").rstrip("/") if "url" in stated else None,
+        scopes=tuple(dict.fromkeys(("openid", *_texts(stated.get("scopes", list(_SCOPES)), f"scopes of {path}")))),
+    )
+
+
+def is_trusted_address(url: str) -> bool:
+    """Whether what an address answers can be believed: it is asked by TLS, or it is on this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and host in ("127.0.0.1", "localhost", "::1")))
+
+
+def _grant(stated: object, where: str) -> Grant:
+    if not isinstance(stated, dict):
+        raise ConfigurationError(f"{where} is no table.", hint="Write [[grant]], then claim = …, value = …, roles = […].")
+    if odd := sorted(stated.keys() - _GRANT_KEYS):
+        raise ConfigurationError(f"{where} states {odd[0]}.", hint=f"It may state {', '.join(sorted(_GRANT_KEYS))}.")
+    roles = _texts(stated.get("roles"), f"roles of {where}")
+    if unknown := sorted(set(roles) - set(ROLES)):
+        raise ConfigurationError(f"{where} has the role {unknown[0]}.", hint=f"There are {', '.join(ROLES)}.")
+    tenant = _text(stated.get("tenant", DEFAULT_TENANT), f"tenant of {where}")
+    if not is_tenant(tenant):
+        raise ConfigurationError(f"tenant of {where} is {tenant!r}.", hint="Use small letters, digits and -.")
+    scopes = frozenset[Scope]().union(*(ROLES[role] for role in roles))
+    if Scope.OPERATE in scopes and tenant != DEFAULT_TENANT:
+        raise ConfigurationError(f"{where} lets people of the tenant {tenant} look after the whole service.", hint="Leave `operator` out.")
+    return Grant(_text(stated.get("claim"), f"claim of {where}"), _text(stated.get("value"), f"value of {where}"), scopes, tenant)
+
+
+def _secret(path: Path, stated: Any) -> str:
+    file = path.parent / _text(stated, f"secret_file of {path}")
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"secret_file of {path}, {file}, cannot be read: {error}.") from None
+
+
+def _url(stated: Any, what: str) -> str:
+    text = _text(stated, what)
+    if not is_trusted_address(text):
+        raise ConfigurationError(f"{what} is {text!r}.", hint="Write https://…; http:// is for this machine alone.")
+    return text
+
+
+def _texts(stated: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(stated, list) or not stated or not all(isinstance(one, str) and one for one in stated):
+        raise ConfigurationError(f"{what} is no list of texts.", hint='Write it as ["engineer"].')
+    return tuple(stated)
+
+
+def _text(stated: Any, what: str) -> str:
+    if not isinstance(stated, str) or not stated:
+        raise ConfigurationError(f"{what} is no text.", hint="See docs/reference/service.md.")
+    return stated

@@ -1,0 +1,99 @@
+"""Who signs in to the service of a home: the rules of its `people.toml`, read again when the file has changed, and their issuer."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from headwater.backend.people.grants import Rules, read_rules
+from headwater.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from headwater.backend.people.issuer import Issuer
+
+_log = logging.getLogger("headwater.people")
+
+
+def is_token(shown: str) -> bool:
+    """Whether what somebody shows looks like a signed token (JWS, RFC 7515), as no key does."""
+    return shown.startswith("eyJ") and shown.count(".") == 2
+
+
+class People:
+    """Thread-safe. A file that cannot be used lets nobody in."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._rules: Rules | None = None
+        self._issuer: Issuer | None = None
+        self._fault: ConfigurationError | None = None
+
+    def are_known(self) -> bool:
+        """Whether there are rules that can be used. Never raises."""
+        try:
+            return self.rules() is not None
+        except ConfigurationError:
+            return False
+
+    def are_rules(self, digest: str) -> bool:
+        """Whether the rules are still those of a digest. Never raises."""
+        try:
+            rules = self.rules()
+        except ConfigurationError:
+            return False
+        return rules is not None and rules.digest == digest
+
+    def rules(self) -> Rules | None:
+        """The rules as they are now; None where there are none.
+
+        Raises:
+            ConfigurationError: they cannot be used.
+        """
+        with self._lock:
+            if (seen := self._look()) != self._seen:
+                self._seen = seen
+                self._read()
+            if self._fault is not None:
+                raise self._fault
+            return self._rules
+
+    def issuer(self) -> Issuer | None:
+        """Where people sign in; None: nowhere.
+
+        Raises:
+            ConfigurationError: the rules cannot be used, or a package is missing.
+        """
+        if self.rules() is None:
+            return None
+        return self._issuer
+
+    def _look(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def _read(self) -> None:
+        self._rules = self._issuer = self._fault = None
+        try:
+            self._rules = read_rules(self._path)
+            if self._rules is not None:
+                self._issuer = _issuer(self._rules)
+        except ConfigurationError as error:
+            self._rules, self._fault = None, error
+            _log.error("nobody can sign in until this is mended: %s", error)
+
+
+def _issuer(rules: Rules) -> Issuer:
+    try:
+        from headwater.backend.people.issuer import Issuer
+    except ImportError as error:
+        raise ConfigurationError(
+            f"people.toml names an issuer, and {error.name} is not installed.", hint='pip install "headwater[oidc]"'
+        ) from None
+    return Issuer(rules)
