@@ -119,7 +119,7 @@ def issuer(folder: Path, *, users: str, redirects: Sequence[str]) -> Iterator[st
     port = free_port()
     (folder / "users.json").write_text(users)
     env = {"PATH": os.environ["PATH"], "PORT": str(port), "USERS_FILE": str(folder / "users.json"), "REDIRECT_URI": ",".join(redirects)}
-    with _running([str(issuer_program())], folder / "issuer.log", partial(_answers, port), env):
+    with running([str(issuer_program())], folder / "issuer.log", partial(answers, port), env):
         yield f"http://localhost:{port}/"
 
 
