@@ -1,5 +1,6 @@
 package headwater.describe;
 
+import headwater.shim.Accessors;
 import headwater.shim.Scala;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -25,7 +26,7 @@ public final class TableChanges {
     /** The table that a command is about; null for commands that are about none. */
     public static Map describe(LogicalPlan command) {
         String name = command.getClass().getName();
-        if (Boolean.TRUE.equals(TableText.accessor(command, "isView"))) {
+        if (Boolean.TRUE.equals(Accessors.get(command, "isView"))) {
             return null;
         }
         if (name.startsWith(COMMANDS)) {
@@ -37,7 +38,7 @@ public final class TableChanges {
     /** Commands on tables of Spark's own catalog. */
     private static Map ofSession(LogicalPlan command, String name) {
         if (name.equals("CreateTableCommand") || name.equals("CreateDataSourceTableCommand")) {
-            return created((CatalogTable) TableText.accessor(command, "table"), isLenient(command));
+            return created((CatalogTable) Accessors.get(command, "table"), isLenient(command));
         }
         if (name.equals("CreateTableLikeCommand")) {
             return alike(identifier(command, "targetTable"), isLenient(command));
@@ -47,7 +48,7 @@ public final class TableChanges {
             return gone == null ? null : dropped(Tables.described(gone, null), command, (String) Scala.orNull(gone.database()), gone.table());
         }
         if (name.equals("TruncateTableCommand")) { // of a partition: the table is not empty
-            boolean whole = Scala.orNull((scala.Option) TableText.accessor(command, "partitionSpec")) == null;
+            boolean whole = Scala.orNull((scala.Option) Accessors.get(command, "partitionSpec")) == null;
             return change(Tables.lookup(identifier(command, "tableName")), whole ? "TRUNCATE" : "ALTER");
         }
         if (name.equals("AlterTableRenameCommand")) {
@@ -66,7 +67,7 @@ public final class TableChanges {
             return change(first(command), name.equals("RenameTable") ? "RENAME" : "ALTER");
         }
         if (name.equals("CreateTable") || name.equals("ReplaceTable")) {
-            return change(first(command), Boolean.TRUE.equals(TableText.accessor(command, "ignoreIfExists")) ? null : "CREATE");
+            return change(first(command), Boolean.TRUE.equals(Accessors.get(command, "ignoreIfExists")) ? null : "CREATE");
         }
         if (name.equals("TruncateTable")) {
             return change(first(command), "TRUNCATE");
@@ -120,7 +121,7 @@ public final class TableChanges {
 
     /** Of DROP IF EXISTS, the catalog's word tells whether there was a table. */
     private static Map dropped(Map table, LogicalPlan command, String database, String name) {
-        boolean isLenient = Boolean.TRUE.equals(TableText.accessor(command, "ifExists"));
+        boolean isLenient = Boolean.TRUE.equals(Accessors.get(command, "ifExists"));
         CatalogEvents.ask(table, "DROP", database, name, isLenient);
         return change(table, isLenient ? null : "DROP");
     }
@@ -144,11 +145,11 @@ public final class TableChanges {
     }
 
     private static boolean isLenient(LogicalPlan command) {
-        return Boolean.TRUE.equals(TableText.accessor(command, "ignoreIfExists")) || Boolean.TRUE.equals(TableText.accessor(command, "ifNotExists"));
+        return Boolean.TRUE.equals(Accessors.get(command, "ignoreIfExists")) || Boolean.TRUE.equals(Accessors.get(command, "ifNotExists"));
     }
 
     private static TableIdentifier identifier(LogicalPlan command, String member) {
-        Object value = TableText.accessor(command, member);
+        Object value = Accessors.get(command, member);
         return value instanceof TableIdentifier ? (TableIdentifier) value : null;
     }
 
