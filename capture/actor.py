@@ -101,6 +101,8 @@ class Actor:
         """
         pairs = self._pairs
         count = 0
+        if self._session.in_replay:
+            self._session.check_replayed(pairs)  # raises: a fault of a replay ends its program
         try:
             count = self._session.keep(self, pairs)
         except Exception as error:  # noqa: BLE001 - whatever it is, the program goes on

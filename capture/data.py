@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from headwater.errors import InvalidInputError
 from headwater.graph.associations.references import ORDINAL_MASK, POSITION_BITS
 from headwater.spark_listener.lineage.naming import dataset_name
+
+if TYPE_CHECKING:
+    from headwater.capture.replayed import Shadow
 
 Stated = tuple[str, int, int]  # path, length in bytes, time of modification in milliseconds
 _MOST_NAME = 1_000  # characters of a name or key
@@ -55,6 +58,7 @@ class Data:
     number: Number
     options: Mapping[str, str] = field(default_factory=dict)
     columns: Sequence[tuple[str, str]] = ()
+    shadow: Shadow | None = None  # in a replay
 
     @property
     def lengths(self) -> Mapping[int, int] | None:
@@ -66,6 +70,18 @@ class Rows(Data):
     """The records of one file, by number from 0, as Spark counts them (without a header). `data[n]` refers to one."""
 
     __slots__ = ("_base", "container")
+
+    @property
+    def read_path(self) -> Path:
+        """Where to read the file: itself, but in a replay what that wrote instead of it."""
+        path = self.container.local or Path(self.path)
+        return self.shadow.read(path) if self.shadow else path
+
+    @property
+    def write_path(self) -> Path:
+        """Where to write the file: itself, but in a replay a shadow of it."""
+        path = self.container.local or Path(self.path)
+        return self.shadow.write(path) if self.shadow else path
 
     def open(self, path: Path) -> Rows:
         """Number the file."""

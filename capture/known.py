@@ -11,13 +11,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from headwater.capture.data import MOST_CONTAINERS, Bytes, Container, Data, Rows, Stated, Stream, Table, checked_name, named
-from headwater.errors import InvalidInputError
+from headwater.errors import InvalidInputError, UnsupportedError
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.spark_listener.replay import ReplayOrder
+
+if TYPE_CHECKING:
+    from headwater.capture.replayed import Shadow
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc", ".parquet": "parquet"}
 _MOST_VERSION = 1 << 40
@@ -28,13 +31,18 @@ R = TypeVar("R", bound=Rows)
 class Known:
     """See the module's docstring. Safe to use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: ReplayOrder | None) -> None:
         self.left_out: set[int] = set()  # references to the records that a replay leaves out
         self._lock = RLock()
         self._containers: list[tuple[Data, Container]] = []
         self._seen: dict[int, Stated] = {}  # files as they were when they were named, or when an actor had written them
         self._data: dict[tuple[str, ...], Data] = {}
-        self._order = ReplayOrder.from_environment()
+        self.order = order
+        self.shadow: Shadow | None = None
+        if order is not None:
+            from headwater.capture.replayed import Shadow  # replays alone need it
+
+            self.shadow = Shadow(order)
 
     def __getitem__(self, ordinal: int) -> tuple[Data, Container]:
         if not 0 <= ordinal < len(self._containers):
@@ -95,8 +103,10 @@ class Known:
             if local is not None:
                 with suppress(OSError):  # it is not there yet
                     self._seen[ordinal] = container.stated()
-            if self._order is not None:
-                self.left_out |= {ordinal << POSITION_BITS | int(place) for place in self._order.exclude.get(path, ())}
+            if self.order is not None and (left_out := self.order.exclude.get(path)):
+                if isinstance(data, Bytes):
+                    raise UnsupportedError(f"Records of {path} are left out by number, which ranges of bytes have not.")
+                self.left_out.update(ordinal << POSITION_BITS | int(place) for place in left_out)
             return container
 
     def stated(self, container: Container) -> Stated:
@@ -142,7 +152,7 @@ class Known:
         namespace, name = named(whole)
 
         def make() -> R:
-            made = kind(namespace, name, f"file:{whole}", format_, self.number, options, columns)
+            made = kind(namespace, name, f"file:{whole}", format_, self.number, options, columns, self.shadow)
             made.open(local)
             return made
 

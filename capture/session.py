@@ -21,12 +21,13 @@ from headwater.capture.data import Bytes, Container, Data, Rows, Stream, Table, 
 from headwater.capture.events import actor_event, pipeline_event
 from headwater.capture.known import Known
 from headwater.capture.types import declared_type
-from headwater.errors import ConfigurationError, HeadwaterError, InvalidInputError
+from headwater.errors import ConfigurationError, HeadwaterError, InvalidInputError, UnsupportedError
 from headwater.spark_listener.delivery.route import Report, Route
 from headwater.spark_listener.lineage.events import now
 from headwater.spark_listener.lineage.facets import Ledger
 from headwater.spark_listener.lineage.parents import RunName, given_parent, new_run_id
 from headwater.spark_listener.registry import Registry
+from headwater.spark_listener.replay import ReplayOrder
 from headwater.spark_listener.settings import load_settings
 from headwater.spark_listener.spool import SpoolFolder
 
@@ -36,32 +37,34 @@ _log = logging.getLogger("headwater.capture")
 class Session:
     """The session of the pipeline `name`.
 
-    `settings` are those of the Spark side, by name: `home`, `namespace`, `url`, `api_key`, `exit_wait`.
+    `settings` are those of the Spark side, by name: `home`, `namespace`, `url`, `api_key`, `exit_wait`. `replayable`: the program reads
+    and writes at the `read_path` and `write_path` of its data, and leaves out the records that calls say are left out.
 
     Raises:
         ConfigurationError: a setting cannot be used, or the spool cannot be written.
+        UnsupportedError: this is a replay, and the program is not replayable.
     """
 
-    def __init__(self, name: str, **settings: Any) -> None:
+    def __init__(self, name: str, *, replayable: bool = False, **settings: Any) -> None:
         self.settings = load_settings(**settings)
         self.namespace = self.settings.namespace
         self.pipeline = RunName(self.namespace, checked_name(name, "name"), new_run_id())
         self.report: Report | None = None
         self._lock = RLock()
         self._process = os.getpid()
-        self._known = Known()
+        order = ReplayOrder.from_environment()
+        if order is not None and not replayable:
+            raise UnsupportedError(
+                f"The program of session {name} cannot be replayed: nothing leads what it writes to a shadow.",
+                hint="Use `read_path` and `write_path` of its data, then say Session(…, replayable=True).",
+            )
+        self._known = Known(order)
         self.left_out = self._known.left_out
         self._types: dict[str, dict[str, Any]] = {}
         self._actors: dict[str, Actor] = {}
-        try:
-            self._folder = SpoolFolder.create(
-                self.settings.home / "spool", f"{name[:80]}-{uuid4().hex[:8]}", limit=self.settings.spool_bytes
-            )
-        except OSError as error:
-            raise ConfigurationError(
-                f"The spool in {self.settings.home} cannot be written: {error}.", hint="Set HEADWATER_HOME."
-            ) from error
-        self._route = Route.choose(self.settings)
+        self._folder: SpoolFolder
+        self._route: Route
+        self._folder, self._route = self._spooled(name) if order is None else _unspooled(order)
         start = pipeline_event("START", now(), self.pipeline, self._ledger("running", ()), given_parent(os.environ), None)
         self._folder.describe(application=str(self.pipeline.run_id), start=start, ended=False)
         self._folder.event(start, durable=True)
@@ -146,7 +149,35 @@ class Session:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close(f"{kind.__name__}: {error}" if kind else None)
 
+    def _spooled(self, name: str) -> tuple[SpoolFolder, Route]:
+        try:
+            folder = SpoolFolder.create(self.settings.home / "spool", f"{name[:80]}-{uuid4().hex[:8]}", limit=self.settings.spool_bytes)
+        except OSError as error:
+            raise ConfigurationError(
+                f"The spool in {self.settings.home} cannot be written: {error}.", hint="Set HEADWATER_HOME."
+            ) from error
+        return folder, Route.choose(self.settings)
+
     # What actors ask of their session.
+
+    @property
+    def in_replay(self) -> bool:
+        """Whether records may be left out, and nothing is kept."""
+        return self._known.order is not None
+
+    def check_replayed(self, pairs: Associations) -> None:
+        """See that what was written in a replay is in its shadow.
+
+        Raises:
+            UnsupportedError: it is not.
+        """
+        from headwater.capture.manifest import ordinals_of
+
+        for _, outputs in pairs.batches():
+            for ordinal in ordinals_of(outputs):
+                container = self._known[ordinal][1]
+                if container.local is not None and self._known.shadow is not None:
+                    self._known.shadow.check(container.local)
 
     def job_of(self, actor: str) -> str:
         """The name of an actor's job."""
@@ -172,8 +203,8 @@ class Session:
         from headwater.capture.manifest import Committed, capture_of, ordinals_of
 
         self._check_process()
-        if not len(pairs) and not pairs.dropped:
-            return 0
+        if self.in_replay or (not len(pairs) and not pairs.dropped):
+            return len(pairs)
         flows: dict[Data, set[int]] = {}  # by output: the containers of its inputs
         written: dict[Data, set[int]] = {}
         count = 0
@@ -246,3 +277,10 @@ class Session:
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise ConfigurationError("This session belongs to the process that forked this one.", hint="Make a Session in the child.")
+
+
+def _unspooled(order: ReplayOrder) -> tuple[Any, Any]:
+    from headwater.capture.replayed import Nowhere  # replays alone need it
+
+    nowhere = Nowhere(order)
+    return nowhere, nowhere

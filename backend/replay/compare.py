@@ -44,7 +44,10 @@ def _relation(folder: Path, sources: DataRoots) -> str:
     look = sources.look()
     real = look.path(str(folder))
     for suffix, reader in _READERS.items():
-        files = [look.path(str(file)) for file in sorted(real.rglob(f"*{suffix}")) if not _hidden(file.relative_to(real))]
+        if real.is_file():
+            files = [real] if real.suffix == suffix else []
+        else:
+            files = [look.path(str(file)) for file in sorted(real.rglob(f"*{suffix}")) if not _hidden(file.relative_to(real))]
         if files:
             return reader.format(files=f"[{', '.join(literal(exactly(file)) for file in files)}]")
     raise UnsupportedError(f"{folder} holds no Parquet, CSV or JSON file that could be compared.")
