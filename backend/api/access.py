@@ -44,7 +44,7 @@ _MARQUEZ = tuple(
         "namespaces/{namespace}/jobs/{job}/versions", "namespaces/{namespace}/jobs/{job}/versions/{version}",
         "namespaces/{namespace}/datasets", "namespaces/{namespace}/datasets/{dataset}",
         "namespaces/{namespace}/datasets/{dataset}/versions", "namespaces/{namespace}/datasets/{dataset}/versions/{version}",
-        "lineage", "search",
+        "lineage", "column-lineage", "runlineage/upstream", "search", "tags",
     )
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ A page is read by an index of the store, however much there is beside it: nothin
 
 from __future__ import annotations
 
-from headwater.backend.api.marquez import datasets, jobs, lineage, namespaces, runs, search
+from headwater.backend.api.marquez import column_lineage, datasets, jobs, lineage, namespaces, run_lineage, runs, search, tags
 
 # A subject is a module with a `router`, and its line here.
-ROUTERS = tuple(subject.router for subject in (namespaces, jobs, runs, datasets, lineage, search))
+ROUTERS = tuple(subject.router for subject in (namespaces, jobs, runs, datasets, lineage, column_lineage, run_lineage, search, tags))

@@ -157,6 +157,48 @@ def test_lineage_is_what_a_dataset_came_from_and_what_was_made_of_it(reader: htt
     assert f"dataset:{FILES}:{ELSEWHERE}" not in lineage(reader, clean)
 
 
+def of_columns(graph: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {node["id"]: node for node in check(graph, "/column-lineage")["graph"]}
+
+
+def test_column_lineage_is_that_of_a_field_a_dataset_or_a_job(marquez: MarquezClient) -> None:
+    raw, clean, strongest = (
+        f"datasetField:{FILES}:{RAW}:wind",
+        f"datasetField:{LAKE}:{CLEAN}:wind",
+        f"datasetField:{LAKE}:{REPORT}:strongest",
+    )
+    graph = of_columns(marquez.get_column_lineage_by_dataset_field(LAKE, REPORT, "strongest"))
+    assert set(graph) == {raw, clean, strongest}
+    assert graph[clean]["inEdges"] == [{"origin": clean, "destination": raw}]
+    assert graph[clean]["outEdges"] == [{"origin": clean, "destination": strongest}]
+    assert (graph[clean]["data"]["fieldType"], graph[clean]["data"]["transformationType"]) == ("string", "IDENTITY")
+    source = {"namespace": FILES, "dataset": RAW, "field": "wind", "transformationDescription": "as it is"}
+    assert graph[clean]["data"]["inputFields"] == [source | {"transformationType": "IDENTITY", "datasetVersion": None}]
+    assert graph[raw]["data"]["inputFields"] == []
+    assert set(of_columns(marquez.get_column_lineage_by_dataset_field(LAKE, REPORT, "strongest", depth=1))) == {clean, strongest}
+
+    upstream = {clean, raw, clean.replace("wind", "station"), raw.replace("wind", "station")}
+    assert set(of_columns(marquez.get_column_lineage_by_dataset(LAKE, CLEAN))) == upstream
+    assert set(of_columns(marquez.get_column_lineage_by_dataset(LAKE, CLEAN, with_downstream=True))) == {*upstream, strongest}
+    assert set(of_columns(marquez.get_column_lineage_by_job(JOBS, "report.daily"))) == {raw, clean, strongest}
+    assert of_columns(marquez.get_column_lineage_by_job(JOBS, "lost")) == {}
+
+
+def test_the_runs_behind_a_run_are_those_that_wrote_what_it_read(reader: httpx.Client) -> None:
+    asked = {"runId": run_id("report.daily-2")}
+    told = check(reader.get("/api/v1/runlineage/upstream", params=asked).json(), "/runlineage/upstream")
+    assert [run["run"]["id"] for run in told["runs"]] == [run_id("report.daily-2"), run_id("clean-2")]
+    (read,) = told["runs"][0]["inputs"]
+    assert read == {"namespace": LAKE, "name": CLEAN, "version": run_id("clean-2"), "producedByRunId": run_id("clean-2")}
+    assert told["runs"][1]["job"]["name"] == "clean"
+    assert len(reader.get("/api/v1/runlineage/upstream", params=asked | {"depth": 0}).json()["runs"]) == 1
+    assert reader.get("/api/v1/runlineage/upstream", params={"runId": "x"}).status_code == 404
+
+
+def test_tags_are_told_by_name(marquez: MarquezClient) -> None:
+    assert names(check(marquez.list_tags(), "/tags")["tags"]) == ["gold", "pii"]
+
+
 def search(reader: httpx.Client, q: str, **parameters: Any) -> list[str]:
     answer = reader.get("/api/v1/search", params={"q": q, **parameters})
     assert answer.status_code == 200, answer.text
@@ -210,6 +252,9 @@ def test_what_is_not_there_is_told_as_marquez_tells_it(reader: httpx.Client, pat
         ("lineage", 400),
         (f"lineage?nodeId=dataset:{LAKE}:{CLEAN}%23{run_id('clean-1')}", 422),
         (f"lineage?nodeId=dataset:{':' * 50}", 400),
+        ("column-lineage?nodeId=dataset:file:nothing", 404),
+        ("column-lineage?nodeId=run:file:x", 400),
+        (f"column-lineage?nodeId=dataset:{LAKE}:{CLEAN}&depth=-1", 400),
         ("search?q=", 400),
         ("search?q=x&sort=size", 400),
         ("search?q=x&before=soon", 400),

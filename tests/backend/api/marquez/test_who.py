@@ -41,7 +41,7 @@ def test_all_of_it_needs_the_scope_to_read(told: ServiceProcess, stranger: httpx
 
 def test_another_tenant_is_told_of_nothing(told: ServiceProcess) -> None:
     with caller(told, "other", "marquez-other", Scope.READ) as other:
-        asked = {"nodeId": f"dataset:{LAKE}:{CLEAN}", "q": "clean", "type": "run"}
+        asked = {"nodeId": f"dataset:{LAKE}:{CLEAN}", "q": "clean", "type": "run", "runId": run_id("clean-1")}
         for path in PATHS:
             answer = other.get(concrete(path), params=asked)
             assert answer.status_code == 404 or not any(answer.json().values()), (path, answer.text)
@@ -64,7 +64,9 @@ def test_who_may_not_see_masked_columns_is_told_no_values_of_columns(told: Servi
         with caller(told, "masked", TENANT, Scope.READ) as masked, caller(told, "unmasked", TENANT, Scope.READ, Scope.UNMASKED) as unmasked:
             assert "4711" in unmasked.get(RAW_PATH).text
             for path in [*paths, *(concrete(path) for path in PATHS)]:
-                answer = masked.get(path, params={"nodeId": f"dataset:{FILES}:{RAW}", "q": "raw", "type": "run"})
+                answer = masked.get(
+                    path, params={"nodeId": f"dataset:{FILES}:{RAW}", "q": "raw", "type": "run", "runId": run_id("clean-1")}
+                )
                 assert answer.status_code in (200, 404), (path, answer.text)
                 assert "4711" not in answer.text, path
     finally:
