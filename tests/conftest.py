@@ -13,7 +13,8 @@ from tests.demo import demo
 
 __all__ = ["demo"]
 
-_OF_TESTS = ("HEADWATER_E2E_", "HEADWATER_PLANS")  # settings of the tests themselves
+# Settings of the tests themselves; the last four are those of bench/truth/torture.py.
+_OF_TESTS = ("HEADWATER_E2E_", "HEADWATER_PLANS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS", "HEADWATER_SEED")
 # One worker runs all tests of a group (`--dist loadgroup`): a JVM a worker is all that two cores and their memory bear.
 _GROUPS = {"cluster": "spark", "spark": "spark", "neo4j": "neo4j", "e2e": "e2e"}
 

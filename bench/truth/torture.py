@@ -131,15 +131,24 @@ def _ended(pieces: Sequence[Piece], commit: str, jobs: int) -> Iterator[Done]:
             pool.shutdown(cancel_futures=True)  # of a run that is stopped; what runs is stopped with it
 
 
+def settings(piece: Piece) -> dict[str, str]:
+    """What tells the tests how long they are, and which programs they run; tests/conftest.py leaves these alone."""
+    sizes = dict.fromkeys(("HEADWATER_PLANS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS"), str(piece.plans))
+    return sizes | {"HEADWATER_SEED": str(piece.seed)}
+
+
+def tests(piece: Piece) -> list[str]:
+    """Which tests a piece is, for pytest."""
+    return _TESTS.get(piece.mode, ["tests/oracle/test_random_plans.py", "-k", piece.mode])
+
+
 def _run(piece: Piece, commit: str) -> Done:
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", "--hypothesis-show-statistics"]
-    tests = _TESTS.get(piece.mode, ["tests/oracle/test_random_plans.py", "-k", piece.mode])
-    command += [f"--hypothesis-seed={piece.seed}", *tests]
+    command += [f"--hypothesis-seed={piece.seed}", *tests(piece)]
     output = FOLDER / f"{piece.name}.log"
     began = time.monotonic()
     with output.open("w", encoding="utf-8") as file:
-        sizes = dict.fromkeys(("HEADWATER_PLANS", "HEADWATER_RDD_PROGRAMS", "HEADWATER_ROUNDS"), str(piece.plans))
-        environment = os.environ | sizes | {"HEADWATER_SEED": str(piece.seed)}
+        environment = os.environ | settings(piece)
         code = subprocess.run(command, cwd=results.ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
     ended = Done(commit, piece.mode, piece.seed, piece.plans, round(time.monotonic() - began, 1), code == 0)
     print(f"{piece.name}: {'as the oracle says' if ended.passed else f'FAILED, see {output}'}, {ended.seconds:.0f} s", flush=True)

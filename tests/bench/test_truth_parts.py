@@ -1,6 +1,9 @@
 """The parts of the truth checks that need no Spark."""
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -110,6 +113,16 @@ def test_as_many_pieces_as_asked_for_are_run_at_a_time(tmp_path: Path, monkeypat
     assert torture.main(["--plans", "20", "--modes", "auto,lazy", "--jobs", "2"]) == 1
     kept = [json.loads(line) for line in (tmp_path / "done.jsonl").read_text().splitlines()]
     assert {(entry["mode"], entry["passed"]) for entry in kept} == {("auto", True), ("lazy", False)}
+
+
+@pytest.mark.parametrize("mode", ["delta", "iceberg"])
+def test_a_piece_of_histories_is_as_long_as_it_says(mode: str) -> None:
+    piece = Piece(mode, 1, 25)
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *torture.tests(piece)]
+    done = subprocess.run(
+        command, env=os.environ | torture.settings(piece), cwd=results.ROOT, capture_output=True, text=True, check=True, timeout=300
+    )
+    assert done.stdout.count("::test_a_table_of_any_history") == 3, "ten rounds, ten and five"
 
 
 def test_pieces_that_are_done_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

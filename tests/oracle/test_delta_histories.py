@@ -13,8 +13,9 @@ from typing import NamedTuple
 import pyspark
 import pytest
 
-from tests.oracle.delta_history import history, raw
+from tests.oracle.delta_history import DeltaHistory
 from tests.oracle.laboratory import Laboratory, Place
+from tests.oracle.table_history import raw
 from tests.spark_listener.delta import delta_in
 
 pytestmark = [
@@ -46,4 +47,4 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
 
 @pytest.mark.parametrize("number", range(-(-_ROUNDS // _LONGEST)))
 def test_a_table_of_any_history_has_the_lineage_of_the_model(lake: Lake, number: int) -> None:
-    history(lake.laboratory, lake.records, _SEED + number, min(_LONGEST, _ROUNDS - _LONGEST * number))
+    DeltaHistory.play(lake.laboratory, lake.records, _SEED + number, min(_LONGEST, _ROUNDS - _LONGEST * number))

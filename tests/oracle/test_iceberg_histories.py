@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import pyspark
 import pytest
 
-from tests.oracle.iceberg_history import history, lake_in, raw_ids
+from tests.oracle.iceberg_history import IcebergHistory, lake_in
 from tests.oracle.laboratory import Laboratory
+from tests.oracle.table_history import records
 
 pytestmark = [
     pytest.mark.spark,
@@ -39,4 +40,4 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
 
 @pytest.mark.parametrize("number", range(-(-_ROUNDS // _LONGEST)))
 def test_a_table_of_any_history_has_the_lineage_of_the_model(lake: Laboratory, number: int) -> None:
-    history(lake, raw_ids(lake.folder), _SEED + number, min(_LONGEST, _ROUNDS - _LONGEST * number))
+    IcebergHistory.play(lake, records(lake), _SEED + number, min(_LONGEST, _ROUNDS - _LONGEST * number))

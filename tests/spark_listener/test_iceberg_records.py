@@ -11,8 +11,9 @@ import pytest
 
 from headwater.errors import UnsupportedError
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
-from tests.oracle.iceberg_history import lake_in, raw_ids
+from tests.oracle.iceberg_history import lake_in
 from tests.oracle.laboratory import TENANT, Laboratory
+from tests.oracle.table_history import records
 
 pytestmark = [
     pytest.mark.spark,
@@ -60,7 +61,7 @@ def _trace(lake: Laboratory, name: str, **more: Any) -> TraceAnswer:
 
 
 def _ids(lake: Laboratory, answer: TraceAnswer) -> set[int]:
-    raw = raw_ids(lake.folder)
+    raw = records(lake)
     return {raw[str(record.file), int(str(record.row))] for record in answer.records}
 
 
@@ -75,11 +76,11 @@ def test_a_record_is_traced_through_a_table_both_ways(lake: Laboratory, run: Run
     assert (answer.exact, _ids(lake, answer)) == (True, {4, 7})
     within = _trace(lake, f"{name}_out", to=str(lake.folder / "lake/db" / name), where="id = 7")
     (record,) = within.records
-    assert record.values == {"id": 7, "k": 1, "s": "r7"}
+    assert record.values == {"id": 7, "k": 1, "s": "r2"}
     onward = asyncio.run(
         trace(None, lake.store, TENANT, TraceRequest(dataset=record.dataset, rows=[(str(record.file), int(str(record.row)))], forward=True))
     )
-    assert [entry.values for entry in onward.records] == [{"id": 7, "s": "r7"}]
+    assert [entry.values for entry in onward.records] == [{"id": 7, "s": "r2"}]
     assert onward.selected[0].values == record.values
 
 
@@ -122,7 +123,7 @@ def test_values_are_found_by_field_though_columns_were_renamed(lake: Laboratory,
     answer = _trace(lake, "from_evolved", to=str(lake.folder / "lake/db/evolved"))
     assert answer.exact
     assert sorted((record.values for record in answer.records), key=lambda values: int(str(values["id"]))) == [
-        {"id": 8, "k": "r8", "more": None}, {"id": 9, "k": "r9", "more": 5},
+        {"id": 8, "k": "r3", "more": None}, {"id": 9, "k": "r4", "more": 5},
     ]  # fmt: skip
     witness = _trace(lake, "from_evolved", semantics=Semantics.WITNESS, column="m")
     assert _ids(lake, witness) == {9}

@@ -99,8 +99,9 @@ final class TableText {
         return table(known.table(), isNamed ? name((CatalogPlugin) catalog, (Identifier) identifier) : relation.name());
     }
 
-    private static Map table(Table given, String name) {
+    private static Map table(Table given, String called) {
         Table table = given instanceof RowLevelOperationTable ? ((RowLevelOperationTable) given).table() : given;
+        String name = whole(table, called);
         boolean staged = table instanceof StagedTable; // not there yet: the command that creates it tells of it
         if (staged && !table.getClass().getName().startsWith(ICEBERG)) {
             return null;
@@ -172,6 +173,13 @@ final class TableText {
             result.append('.').append(namespace[i]);
         }
         return result.append('.').append(identifier.name()).toString();
+    }
+
+    /** The name of a table of which a branch, a tag or a snapshot was named (`db.t.branch_b`): to Iceberg these are parts of its name. */
+    private static String whole(Table table, String called) {
+        Object inner = table.getClass().getName().startsWith(ICEBERG) ? Accessors.get(table, "table") : null;
+        String own = String.valueOf(Accessors.get(inner, "name"));
+        return inner != null && called.startsWith(own + ".") ? own : called;
     }
 
     private static boolean isOfMetadata(Table table) {

@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 /** Which scans of Iceberg tables have records that can be told by data file and position. */
 public final class TableScans {
     private static final String PACKAGE = "org.apache.iceberg.spark.source.";
-    private static final List KNOWN = Arrays.asList("SparkBatchQueryScan", "SparkCopyOnWriteScan", "SparkStagedScan");
+    private static final List KNOWN = Arrays.asList("SparkBatchQueryScan", "SparkIncrementalAppendScan", "SparkCopyOnWriteScan", "SparkStagedScan");
 
     private TableScans() {}
 
@@ -69,13 +69,15 @@ public final class TableScans {
         return Boolean.TRUE.equals(Accessors.get(task, "isDataTask"));
     }
 
-    /** What makes two scans read the same source: the table, and the snapshot of it. */
+    /** What makes two scans read the same source: the table, and the snapshot of it, or those between which it was appended to. */
     public static List key(DataSourceV2ScanRelation relation) {
         List key = new ArrayList();
         Object table = Accessors.get(relation.scan(), "table");
         key.add("iceberg");
         key.add(String.valueOf(Accessors.get(table, "location")));
         key.add(String.valueOf(Accessors.get(relation.scan(), "snapshotId")));
+        key.add(String.valueOf(Accessors.field(relation.scan(), "startSnapshotId")));
+        key.add(String.valueOf(Accessors.field(relation.scan(), "endSnapshotId")));
         key.add(names(relation));
         return key;
     }
