@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headwater.backend.home import Home
@@ -32,6 +32,8 @@ from headwater.spark_listener.registry import Registry
 from headwater.spark_listener.spool import applications
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from headwater.backend.home_settings import HomeSettings
     from headwater.backend.intake.captures import CaptureIntake
     from headwater.backend.intake.prov import ProvIntake
@@ -152,6 +154,18 @@ class Workspace:
         from headwater.graph.trace import trace  # DuckDB loads with it: delivery at the end of a run does without
 
         return await trace(self.graph, self.records, tenant, request)
+
+    async def trace_on_spark(self, tenant: str, request: TraceRequest, spark: SparkSession, say: Callable[[str], None]) -> TraceAnswer:
+        """The same, with records followed by jobs of Spark; `say` is told how far they are.
+
+        Raises:
+            UnsupportedError: something that this trace needs is not done on Spark.
+        """
+        from headwater.graph.trace import trace
+        from headwater.graph.trace.on_spark.connection import SparkConnection
+        from headwater.graph.trace.on_spark.walking import walking
+
+        return await trace(self.graph, self.records, tenant, request, elsewhere=partial(walking, SparkConnection(spark), say=say))
 
     def replays(self, trace: Tracer | None = None) -> Replays:
         """The replays of this home; `trace` answers their questions, where it is not this process that does."""

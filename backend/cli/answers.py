@@ -60,6 +60,7 @@ class Answers:
     tenant: str
     ask: Ask
     settle: Callable[[], Awaitable[None]]
+    trace_on_spark: Callable[[TraceRequest, str], Awaitable[TraceAnswer]]
 
     async def declare(self, declaration: dict[str, Any]) -> int:
         """Take a declaration, and wait until the graph has it; its offset in the log."""
@@ -160,7 +161,9 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
 
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
         rest = RestClient(url, _key(), timeout=_TIMEOUT)
-        yield Answers(remote, remote.trace, rest.provenance, rest.take_prov, rest.take_events, DEFAULT_TENANT, remote.ask, remote.settle)
+        yield Answers(
+            remote, remote.trace, rest.provenance, rest.take_prov, rest.take_events, DEFAULT_TENANT, remote.ask, remote.settle, _not_there
+        )
         return
 
     from headwater.backend.workspace import Workspace
@@ -189,8 +192,22 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         async def settle() -> None:
             await workspace.settle()
 
+        async def trace_on_spark(request: TraceRequest, master: str) -> TraceAnswer:
+            from headwater.backend.on_spark import spark_session
+
+            with spark_session(master) as spark:
+                return await workspace.trace_on_spark(DEFAULT_TENANT, request, spark, note)
+
         trace = partial(workspace.trace, DEFAULT_TENANT)
-        yield Answers(workspace.graph, trace, provenance, take_prov, take_events, DEFAULT_TENANT, _ask_here(workspace), settle)
+        ask = _ask_here(workspace)
+        yield Answers(workspace.graph, trace, provenance, take_prov, take_events, DEFAULT_TENANT, ask, settle, trace_on_spark)
+
+
+async def _not_there(request: TraceRequest, master: str) -> TraceAnswer:
+    raise InvalidQueryError(
+        "Spark reads the kept tables of a home, and HEADWATER_URL names a service.",
+        hint="Name a home (--home), which may share its tables with the service (HEADWATER_ASSOCIATIONS).",
+    )
 
 
 def _ask_here(workspace: Workspace) -> Ask:

@@ -15,7 +15,7 @@ from headwater.backend.without_pandas import without_pandas
 
 VALUES = {
     "--where": "where", "--row": "rows", "--column": "column", "--semantics": "semantics", "--to": "to",
-    "--as-of": "as_of", "--limit": "limit", "--format": "format", "-f": "format", "--home": "home",
+    "--as-of": "as_of", "--limit": "limit", "--format": "format", "-f": "format", "--home": "home", "--on-spark": "on_spark",
 }  # fmt: skip
 FLAGS = {"--forward": "forward"}
 
@@ -27,7 +27,7 @@ def quick_trace(arguments: Sequence[str]) -> bool:
         HeadwaterError: as a trace does.
     """
     options = _options(arguments)
-    if options is None:
+    if options is None or "on_spark" in options:  # Spark may use pandas
         return False
     without_pandas()
     try:

@@ -44,6 +44,14 @@ def trace(
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="The most records to list.")] = LIMIT,
+    on_spark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MASTER",
+            help="Follow records by jobs of Spark on this master (local[*], yarn, spark://…): for millions of them.",
+            show_default=False,
+        ),
+    ] = None,
     format: OutputFormat = Format.TABLE,
     home: Home = None,
 ) -> None:
@@ -64,4 +72,4 @@ def trace(
     request = asked(
         dataset, where=where, rows=row or (), column=column, semantics=semantics, forward=forward, to=to, as_of=as_of, limit=limit
     )
-    answer_and_print(request, format=format, home=home)
+    answer_and_print(request, format=format, home=home, on_spark=on_spark)

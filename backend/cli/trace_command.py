@@ -42,9 +42,9 @@ def asked(
     )  # fmt: skip
 
 
-def answer_and_print(request: TraceRequest, *, format: Format, home: Path | None) -> None:
-    """Ask the home, or the service, and print the answer on standard output."""
-    answer = asyncio.run(_ask(request, home))
+def answer_and_print(request: TraceRequest, *, format: Format, home: Path | None, on_spark: str | None = None) -> None:
+    """Ask the home, or the service, and print the answer on standard output. `on_spark` is the master on which records are followed."""
+    answer = asyncio.run(_ask(request, home, on_spark))
     if format is Format.JSON:
         emit_json(as_json(answer))
     elif format is Format.CSV:
@@ -66,9 +66,9 @@ def _here(as_of: str | None) -> str | None:
         return as_of
 
 
-async def _ask(request: TraceRequest, home: Path | None) -> TraceAnswer:
+async def _ask(request: TraceRequest, home: Path | None, on_spark: str | None) -> TraceAnswer:
     async with open_answers(home) as answers:
-        return await answers.trace(request)
+        return await (answers.trace(request) if on_spark is None else answers.trace_on_spark(request, on_spark))
 
 
 def as_json(answer: TraceAnswer) -> dict[str, Any]:

@@ -152,6 +152,11 @@ class Archive:
         length, sha256 = kept.files[name]
         self._place.bring(_name(tenant, capture, f"{kept.generation}/{name}"), folder / name, length, sha256)
 
+    def uri(self, tenant: str, capture: str, kept: KeptObject, name: str) -> str:
+        """A file of a capture as Hadoop calls it."""
+        scheme, _, rest = self.url.partition(":")
+        return f"{'s3a' if scheme == 's3' else scheme}:{rest}/{_name(tenant, capture, f'{kept.generation}/{name}')}"
+
     def announce(self, tenant: str, capture: str) -> None:
         """Write into the journal that a capture was kept or changed."""
         self._place.put(f"{checked_tenant(tenant)}/{JOURNAL}/{_stamp(time.time())}-{checked_capture(capture)}", b"")

@@ -87,6 +87,11 @@ class SharedAssociationStore(AssociationStore):
             self._bound(kept.files[path.name][0])
         return path
 
+    def shared_uri(self, tenant: str, capture: str, boundary: int) -> str | None:
+        known = _local(self._present(tenant, capture))
+        name = boundary_name(boundary)
+        return self.archive.uri(tenant, capture, known, name) if known is not None and name in known.files else None
+
     def note_pruned(self, tenant: str, capture: str, pruned: Pruned) -> None:
         self.archive.prune(tenant, capture, pruned)
         super().note_pruned(tenant, capture, pruned)

@@ -199,6 +199,11 @@ class AssociationStore:
         """The Parquet file of a boundary (see `tables` for its columns)."""
         return self._present(tenant, capture) / boundary_name(boundary)
 
+    def shared_uri(self, tenant: str, capture: str, boundary: int) -> str | None:
+        """Where other machines find the Parquet file of a boundary; None where that is this machine's alone."""
+        del tenant, capture, boundary
+        return None
+
     def put_table(self, tenant: str, capture: str, boundary: int, draft: Path) -> None:
         """Keep the table of a boundary that was left to be found again; `draft` lies in the same folder."""
         target = self._folder(tenant, capture) / boundary_name(boundary)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -36,6 +37,8 @@ from headwater.graph.trace.upstream import Goal, Upstream
 from headwater.graph.trace.versions import find_asked
 from headwater.graph.trace.ways import towards_of
 
+Elsewhere = Callable[[Session], AbstractContextManager[Session]]
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -51,8 +54,10 @@ class Found:
     end_files: Collection[int] | None = None  # the files of `ends`, where the walk told
 
 
-async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest) -> TraceAnswer:
-    """Answer a request. Without a graph, coarse hops are not followed.
+async def trace(
+    graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest, *, elsewhere: Elsewhere = nullcontext
+) -> TraceAnswer:
+    """Answer a request. Without a graph, coarse hops are not followed. `elsewhere` gives the session in which records are followed.
 
     Raises:
         NotFoundError: a dataset or file that the request names is not known.
@@ -64,11 +69,15 @@ async def trace(graph: GraphStore | None, store: AssociationStore, tenant: str, 
         dataset = await find_asked(session, graph, request)
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
         towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
-        found = await asyncio.to_thread(walk, session, dataset, to, towards, request)
-        lifted = await lifted_of(graph, session, found, to, towards, forward=request.forward)
-        entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request)
-        names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
-        hops = [*await asyncio.to_thread(found.hops.listed, session, dataset.id, names), *lifted.hops]
+        begin, selected = await asyncio.to_thread(_chosen, session, dataset, request, each=False)
+        with elsewhere(session) as walking:
+            there = await asyncio.to_thread(walking.take, session, begin)
+            found = await asyncio.to_thread(_followed, walking, there, selected, to, towards, request, each=False)
+            lifted = await lifted_of(graph, walking, found, to, towards, forward=request.forward)
+            places, count = await asyncio.to_thread(_listed_places, walking, found, lifted, to, request)
+            names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
+            hops = [*await asyncio.to_thread(found.hops.listed, walking, dataset.id, names), *lifted.hops]
+        entries, total = await asyncio.to_thread(_entries, session, found, lifted, to, request, places, count)
         lifted.say(session)
         exact = session.is_whole and all(entry.grain is Grain.RECORD for entry in entries)
         return TraceAnswer(
@@ -88,6 +97,20 @@ def walk(
     then, as there may be millions.
     """
     begin, selected = _chosen(session, dataset, request, each=each)
+    return _followed(session, begin, selected, to, towards, request, each=each)
+
+
+def _followed(
+    session: Session,
+    begin: str,
+    selected: Sequence[TracedRecord],
+    to: str | None,
+    towards: Collection[str] | None,
+    request: TraceRequest,
+    *,
+    each: bool,
+) -> Found:
+    """Follow records, a table of a session, as far as record lineage goes."""
     names: Names = frozenset({request.column.lower()}) if request.column else None
     if not request.forward:
         goal = Goal(to=to, follows=lambda other: towards is None or other in towards)
@@ -278,11 +301,18 @@ async def lifted_of(
     return replace(lifted, hops=kept)
 
 
-def _entries(session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest) -> tuple[list[TracedRecord], int]:
-    """The records of the answer, and their number before the limit."""
-    tables = found.reached if to else found.ends
+def _listed_places(
+    session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest
+) -> tuple[list[tuple[int, int]], int]:
+    """The first records of the answer, as number of file and row, and how many there are in all."""
     shown = {file.number for file in session.files if request.forward or file.dataset not in lifted.left}
-    places, count = _places(session, tables, shown, request.limit)
+    return _places(session, found.reached if to else found.ends, shown, request.limit)
+
+
+def _entries(
+    session: Session, found: Found, lifted: Lifted, to: str | None, request: TraceRequest, places: Sequence[tuple[int, int]], count: int
+) -> tuple[list[TracedRecord], int]:
+    """The records of the answer, and their number before the limit."""
     wider = [_vague(session, number) for number in sorted(found.vague) if to is None or session.files[number].dataset == to]
     if to is None:
         wider += [TracedRecord(dataset, None, None, Grain.DATASET) for dataset in sorted(lifted.datasets)]
@@ -304,7 +334,8 @@ def _places(session: Session, tables: Sequence[str], shown: Collection[int], lim
     rank = mapped("file", ranks)
     union = " UNION ALL ".join(f"SELECT file, row FROM {table}" for table in tables)
     each_once = "DISTINCT " if len(tables) > 1 else ""  # as one table has them; another look at millions takes longer than the walk
-    table = session.table(f"SELECT {each_once}file, row, {rank} AS rank FROM ({union}) WHERE rank IS NOT NULL")
+    ranked = f"SELECT {each_once}file, row, {rank} AS rank FROM ({union})"
+    table = session.table(f"SELECT file, row, rank FROM ({ranked}) WHERE rank IS NOT NULL")
     return session.database.execute(f"SELECT file, row FROM {table} ORDER BY rank, row LIMIT {limit:d}").fetchall(), session.count(table)
 
 

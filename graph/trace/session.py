@@ -173,6 +173,11 @@ class Session:
         self._made.append(name)
         return name
 
+    def take(self, local: Session, table: str) -> str:
+        """A table of the session that this one comes from, here; of a session that comes from none, the same."""
+        del local
+        return table
+
     @property
     def most(self) -> int:
         """The number of rows up to which a table is kept in memory; 0 once all tables together are large."""
@@ -232,6 +237,13 @@ class Session:
     def say(self, what: str, reason: str, effect: str) -> None:
         """Add a reason why the answer is not exact, once."""
         self.incomplete[Incomplete(what, reason, effect)] = None
+
+    def needs_values(self, what: str) -> None:
+        """Something on the way needs values of records, which a session may refuse.
+
+        Raises:
+            UnsupportedError: it does.
+        """
 
     @property
     def is_whole(self) -> bool:

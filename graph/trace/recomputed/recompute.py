@@ -44,7 +44,10 @@ class BoundaryRows:
     @property
     def recomputed(self) -> bool:
         """Whether the rows have to be computed again: they were neither written nor kept since."""
-        return self.boundary.recomputed is not None and not self.session.kept(self.capture, self.boundary.boundary).exists()
+        if self.boundary.recomputed is None or self.session.kept(self.capture, self.boundary.boundary).exists():
+            return False
+        self.session.needs_values(f"Finding the records of {self.capture.plan.operators[self.boundary.operator].label} again")
+        return True
 
     def of_references(self, wanted: str) -> str:
         """The rows of the groups, or the matches of the keys, that the column `ref` of `wanted` names; of a kept table, all rows."""

@@ -24,7 +24,7 @@ _KEYS = f"{ROW}.key = {MATCH}.key AND {ROW}.key <> {NONE}"  # a key that is null
 def matched(session: Session, capture: Capture, operator: Operator, make: Callable[[str], str]) -> str:
     """Call `make` with the join condition, SQL over the kept tables `l` (rows of the semi-join) and `m` (its right side)."""
     try:
-        return make(_condition(capture.plan, operator))
+        return make(_condition(session, capture.plan, operator))
     except Untranslatable as reason:
         _superset(session, operator, str(reason))
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.BinderException) as error:
@@ -46,10 +46,11 @@ def _superset(session: Session, operator: Operator, reason: str) -> None:
     session.say(operator.label, f"which rows of equal keys match cannot be told: {reason}; all are given", "superset")
 
 
-def _condition(plan: Plan, operator: Operator) -> str:
+def _condition(session: Session, plan: Plan, operator: Operator) -> str:
     rows, matches = plan.boundary(operator), plan.match(operator)
     if rows is None or matches is None or rows.compared is None:
         raise Untranslatable("its values were not recorded")
+    session.needs_values(f"Matching rows of {operator.label} by their values")
     types = {part.attr: part.type for part in rows.compared.walk() if part.fn == "attr"}
     values = _values(rows, ROW, types) | _values(matches, MATCH, types)
     return f"{_KEYS} AND {_Recorded(plan, values).sql(rows.compared, operator)}"

@@ -32,6 +32,8 @@ def leaf_tables(session: Session, capture: Capture, columns: Sequence[Column], r
     """
     by_operator = {column.operator: column.name for column in columns}
     joins = ""
+    if needed:
+        session.needs_values("Choosing records by their values")
     for identifier, attributes in needed.items():
         operator, column = capture.plan.operators[identifier], by_operator[identifier]
         wanted = session.table(f"SELECT DISTINCT 0 AS origin, {column} AS ref FROM {rows} WHERE {column} <> {NONE}")

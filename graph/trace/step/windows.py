@@ -59,7 +59,7 @@ class WindowRows:
             f"WITH r AS ({ranges}), "
             "m AS (SELECT *, max(hi) OVER (PARTITION BY origin ORDER BY lo, hi ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before "
             "FROM r), "
-            "n AS (SELECT *, count(*) FILTER (WHERE before IS NULL OR lo > before + 1) OVER (PARTITION BY origin ORDER BY lo, hi) "
+            "n AS (SELECT *, count(CASE WHEN before IS NULL OR lo > before + 1 THEN 1 END) OVER (PARTITION BY origin ORDER BY lo, hi) "
             "AS island FROM m) "
             "SELECT origin, min(lo) AS lo, max(hi) AS hi FROM n GROUP BY origin, island"
         )

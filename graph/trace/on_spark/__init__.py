@@ -1,0 +1,1 @@
+"""Traces whose walk over kept associations runs as jobs of Spark."""

@@ -1,0 +1,162 @@
+"""Traces whose records are followed by jobs of Spark: the answer is that of DuckDB, or a refusal by name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.errors import DamagedError, UnsupportedError
+from headwater.graph.records import ANYWHERE, AssociationStore
+from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection, spark_sql
+from headwater.graph.trace.on_spark.walking import WalkOnSpark, walking
+from tests.backend.cli.command import headwater
+from tests.captured import capture_pipeline
+from tests.graph.jobs import TENANT
+from tests.graph.trace.later import LazyJob
+from tests.graph.trace.pipeline import build
+from tests.graph.trace.test_recomputed_groups import SALES, SOLD, table
+from tests.jvm import start_with
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+
+WITNESS = {"semantics": Semantics.WITNESS}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    start_with()
+    session = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.adaptive.enabled", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[AssociationStore, Path]]:
+    root = tmp_path_factory.mktemp("a [b] {c} 100% ü, 'd'")
+    store = AssociationStore(root / "associations", sources=ANYWHERE)
+    build(store, root, 3)
+    yield store, root
+    store.close()
+
+
+def told(answer: TraceAnswer) -> tuple[Any, ...]:
+    hops = [(hop.run, hop.output, hop.inputs, hop.operations, hop.records) for hop in answer.path]
+    return answer.exact, answer.total, answer.records, hops, answer.incomplete, answer.selected
+
+
+# `few` rows of a table are searched in memory: with none of them every step is Spark's, with some most kinds of step are both.
+CASES: dict[str, tuple[int, str, dict[str, Any]]] = {
+    "upstream": (0, "enriched", {"where": "number < 9"}),
+    "windows": (6, "hourly", {"where": "origin = 'A'"}),
+    "all the way": (9, "report", {"where": "true"}),
+    "to a dataset": (0, "report", {"where": "origin = 'A'", "to": "clean/flights"}),
+    "of what suffices": (4, "report", {"where": "true", "column": "flights", **WITNESS}),
+    "a record by its place": (0, "clean/planes", {"where": "tail = 't1'"}),
+    "downstream": (0, "raw/planes.csv", {"where": "true", "forward": True}),
+    "downstream through windows": (5, "raw/weather.csv", {"where": "day = 1", "forward": True, "to": "hourly"}),
+    "cut": (0, "clean/flights", {"where": "true", "limit": 3, "values": True}),
+    "nothing": (0, "enriched", {"where": "number < 0"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_trace_on_spark_has_the_same_answer(spark, pipeline, monkeypatch, case: str) -> None:
+    store, root = pipeline
+    few, dataset, asked = CASES[case]
+    if "to" in asked:
+        asked = {**asked, "to": str(root / asked["to"])}
+    request = TraceRequest(**{"dataset": str(root / dataset), "values": False, **asked})
+    made: list[str] = []
+    real = WalkOnSpark.table
+    monkeypatch.setattr(WalkOnSpark, "table", lambda self, select, parameters=None: made.append(select) or real(self, select, parameters))
+    met: list[str] = []
+    answer = await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=few, say=met.append))
+    assert told(answer) == told(await trace(None, store, TENANT, request))
+    assert made or case == "nothing"  # of Spark: the walk is not this process's
+    assert len(met) >= len(answer.path)
+    assert spark.catalog.listTables() == []
+
+
+async def test_what_needs_values_on_the_way_is_refused_by_name(spark, pipeline) -> None:
+    store, root = pipeline
+    request = TraceRequest(dataset=str(root / "report"), where="true", column="max_wind", values=False, **WITNESS)
+    with pytest.raises(NotOnSparkError, match="Choosing records by their values is not done on Spark"):
+        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=3))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[AssociationStore]:
+    opened = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("few", [0, 100])
+async def test_what_was_left_to_be_found_again_is_refused_by_name(spark, store, tmp_path: Path, few: int) -> None:
+    job = LazyJob(store, "lazy", 1)
+    grouped = job.group(job.scan(table(tmp_path / "sales", SALES, SOLD), "parquet", SALES), ["shop"], "by values")
+    job.write(grouped, tmp_path / "out", "parquet", ["shop", "rows"], files=1)
+    request = TraceRequest(dataset=str(tmp_path / "out"), where="shop = 1", values=False)
+    assert (await trace(None, store, TENANT, request)).total
+    with pytest.raises(NotOnSparkError, match=r"Finding the records of .* again is not done on Spark"):
+        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=few))
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["small", "large"])
+async def test_a_damaged_table_is_told_by_its_name(spark, store, tmp_path: Path, monkeypatch, checked: bool) -> None:
+    build(store, tmp_path, 1)
+    if not checked:  # as of a table that is too large to be read once more before
+        monkeypatch.setattr("headwater.graph.records.kept._CHECKED", -1)
+    for path in store.root.rglob("b*.parquet"):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    request = TraceRequest(dataset=str(tmp_path / "enriched"), where="true", values=False)
+    with pytest.raises(DamagedError, match=r"b\d+\.parquet"):
+        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark), few=0))
+
+
+async def test_executors_elsewhere_need_tables_that_are_shared(spark, pipeline, monkeypatch) -> None:
+    store, root = pipeline
+    monkeypatch.setattr(spark.sparkContext, "master", "spark://elsewhere:7077")
+    request = TraceRequest(dataset=str(root / "enriched"), where="true", values=False)
+    with pytest.raises(UnsupportedError, match="lie on this machine"):
+        await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark)))
+
+
+def test_statements_of_steps_are_put_into_sparks_words() -> None:
+    assert spark_sql("FROM t1 WHERE ref <> -1") == "SELECT * FROM t1 WHERE ref <> -1"
+    assert "MONOTONICALLY_INCREASING_ID" in spark_sql("SELECT row_number() OVER () AS origin FROM t1").upper()
+    with pytest.raises(NotOnSparkError):
+        spark_sql("SELECT (")
+
+
+def test_the_command_follows_records_on_spark(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, root = tmp_path / "home", tmp_path / "lake"
+    asyncio.run(capture_pipeline(home, root))
+    monkeypatch.delenv("HEADWATER_URL", raising=False)
+    ask: Callable[..., Any] = partial(_asked, root, home)
+    there, here = ask("--on-spark", "local[1]"), ask()
+    assert there["records"]
+    assert {**there, "storage": None} == {**here, "storage": None}
+    refused = headwater("trace", "x", "--where", "true", "--on-spark", "local", code=2, HEADWATER_URL="http://127.0.0.1:1")
+    assert "HEADWATER_URL names a service" in refused.stderr
+
+
+def _asked(root: Path, home: Path, *more: str) -> dict[str, Any]:
+    printed = headwater("trace", str(root / "enriched"), "--where", "number = 3", "-f", "json", "--home", str(home), *more)
+    answer: dict[str, Any] = json.loads(printed.stdout)
+    return answer
