@@ -68,7 +68,7 @@ STEPS = (
     Step("lint", ".venv/bin/ruff check . && .venv/bin/ruff format --check ."),
     Step("page-install", "make --no-print-directory ui/node_modules/.package-lock.json", waits=True),
     Step("neo4j-install", '[ -n "${{NEO4J_URI:-}}" ] || .venv/bin/python -m tests.neo4j_server', waits=True),
-    Step("lake-install", ".venv/bin/python -m tests.lake && .venv/bin/python -m tests.databases", waits=True),
+    Step("lake-install", "for part in lake databases kafka_server; do .venv/bin/python -m tests.$part || exit 1; done", waits=True),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
     _tests("spark", "spark and not (slow or cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),

@@ -105,6 +105,7 @@ class Application:
             budget=self._settings.derivation_budget,
             readable=self._settings.readable,
             keys=dict(self._settings.jdbc_keys),
+            look=self._settings.look_seconds,
         )
         self._listener.drain_from(self._bridge)
 

@@ -64,6 +64,7 @@ class Settings:
     segments: str | None = None  # HEADWATER_SEGMENTS
     readable: tuple[str, ...] = ()  # HEADWATER_READABLE: URIs of remote storage below which the service reads data too
     jdbc_keys: tuple[tuple[str, str], ...] = ()  # HEADWATER_JDBC_KEYS: tables, as the program names them, each with its key
+    look_seconds: float = 2.0  # HEADWATER_LOOK_SECONDS: seconds a query may wait for what a database or broker says
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
     rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: in mode active
@@ -120,6 +121,7 @@ _VARIABLES = {
     "segments": "HEADWATER_SEGMENTS",
     "readable": "HEADWATER_READABLE",
     "jdbc_keys": "HEADWATER_JDBC_KEYS",
+    "look_seconds": "HEADWATER_LOOK_SECONDS",
     "exit_wait": "HEADWATER_EXIT_WAIT",
     "spool_bytes": "HEADWATER_SPOOL_BYTES",
     "rdd_records": "HEADWATER_RDD_RECORDS",
@@ -195,6 +197,7 @@ def _flag(value: Any) -> bool:
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "mode": Mode,
     "home": lambda value: Path(value).expanduser().absolute(),
+    "look_seconds": lambda value: _at_least_zero(float(value)),
     "exit_wait": lambda value: _at_least_zero(float(value)),
     "trace_budget": lambda value: _at_least_zero(float(value)),
     "spool_bytes": lambda value: int(_at_least_zero(int(value))),

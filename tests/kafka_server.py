@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -34,7 +35,8 @@ class Kafka:
 
     def topic(self, name: str, partitions: int, **config: str) -> None:
         """Make a topic."""
-        made = AdminClient({"bootstrap.servers": self.servers}).create_topics([NewTopic(name, partitions, 1, config=config)])
+        admin = AdminClient({"bootstrap.servers": self.servers})  # what it is asked ends with it
+        made = admin.create_topics([NewTopic(name, partitions, 1, config=config)])
         made[name].result(30)
 
     def send(self, topic: str, partition: int, messages: Sequence[tuple[str | None, str | None]]) -> None:
@@ -43,6 +45,19 @@ class Kafka:
         for key, value in messages:
             producer.produce(topic, key=key, value=value, partition=partition)
         assert producer.flush(30) == 0
+
+    def delete_before(self, topic: str, partition: int, offset: int) -> None:
+        """Delete what comes before an offset, as retention does."""
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        for done in admin.delete_records([TopicPartition(topic, partition, offset)]).values():
+            done.result(30)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin.delete_topics([name])[name].result(30)
+        while name in admin.list_topics(timeout=10).topics:
+            time.sleep(0.1)
 
 
 @contextmanager

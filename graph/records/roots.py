@@ -18,7 +18,8 @@ from urllib.parse import unquote
 from headwater.errors import SourceUnavailableError, UnsupportedError
 from headwater.graph.records.names import FileBlock, block_at, uri_of
 from headwater.graph.storage import NOWHERE, LocalFile, Remote, RemoteFile, StoredFile
-from headwater.graph.storage.addresses import is_remote, is_table
+from headwater.graph.storage.addresses import is_remote
+from headwater.graph.storage.keyed import is_keyed
 from headwater.graph.storage.tables import StoredTable
 
 _FEW = 3  # files of one folder of remote storage that are looked at one by one
@@ -108,7 +109,7 @@ class Look:
             SourceUnavailableError: its storage does not say.
             OSError: it cannot be looked at.
         """
-        if is_table(uri):
+        if is_keyed(uri):
             if uri not in self._tables:
                 self._tables[uri] = self._roots.remote.table(uri)
             return FileBlock(uri, 0, 0), self._tables[uri]
@@ -137,8 +138,8 @@ class Look:
             UnsupportedError: it may not be read.
             SourceUnavailableError: its storage does not say.
         """
-        if is_table(uri):
-            return [self.block(uri)]
+        if is_keyed(uri):
+            return [FileBlock(place, 0, 0) for place in self._roots.remote.tables(uri)]
         if is_remote(uri):
             return self._listed_remote(uri)
         path = self.path(uri)

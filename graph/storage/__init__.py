@@ -9,8 +9,10 @@ these. Which module to open:
     protocol    what a store must do: look at a file, list, read a range of the very file that was looked at
     objects     S3, Google Cloud Storage and Azure, by obstore
     hdfs        HDFS, by hdfs-native
-    tables      rows of databases by their key: what a trace may ask, and what it is told
+    keyed       tables of databases and partitions of topics, by their URIs
+    tables      their records by key: what a trace may ask, and what it is told
     postgres    PostgreSQL, by pg8000
+    topics      Kafka, by confluent-kafka
     remote      all roots together: looks, lists and reads, counts requests, remembers ranges by identity
     files       a file to read records from: of this machine, or of a root
     writing     a folder that the service owns: objects are put, brought and deleted there

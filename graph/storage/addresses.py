@@ -21,8 +21,8 @@ _AUTHORITY = {
     "abfss": re.compile(r"[a-z0-9$][a-z0-9-]{2,62}@[a-z0-9][a-z0-9.-]{2,253}"),  # container@account.dfs.core.windows.net
     "hdfs": re.compile(r"[a-z0-9][a-z0-9._-]{0,253}(?::[0-9]{1,5})?"),
 }
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_LONGEST = 4096  # characters; S3 takes keys of 1,024 bytes, HDFS paths of 8,000 characters
+CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+LONGEST = 4096  # characters; S3 takes keys of 1,024 bytes, HDFS paths of 8,000 characters
 
 
 class Address(NamedTuple):
@@ -31,45 +31,6 @@ class Address(NamedTuple):
     scheme: str
     authority: str
     path: str
-
-
-_TABLE = re.compile(r"(postgres)://([a-z0-9][a-z0-9._-]{0,253}:[0-9]{1,5}|\[[0-9a-f:.]{2,64}\]:[0-9]{1,5})/(.+)", re.DOTALL)
-_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
-
-
-def is_table(uri: str) -> bool:
-    """Whether a text is the URI of a table, or of a database."""
-    return uri.startswith("postgres://")
-
-
-def table_address_of(uri: str) -> Address:
-    """The address of a table of a database, `postgres://host:port/database.schema.table`, or of a database; what URIs escape is decoded.
-
-    Raises:
-        UnsupportedError: it has not the plain form.
-    """
-    match = _TABLE.fullmatch(uri) if len(uri) <= _LONGEST else None
-    try:
-        path = unquote(match[3], errors="strict") if match else ""
-    except UnicodeDecodeError:
-        path = ""
-    if match is None or _CONTROL.search(path) or len(table_parts(path)) not in (1, 3):
-        raise UnsupportedError("A table is not readable here: its address has not the form postgres://host:port/database.schema.table.")
-    return Address(match[1], match[2], path)
-
-
-def table_parts(path: str) -> list[str]:
-    """The parts of the path of such an address: database, schema, table. A part that holds a dot or a quote stands in quotes."""
-    parts, at = [], 0
-    while at < len(path) and (part := _PART.match(path, at)):
-        parts.append(part[1].replace('""', '"') if part[1] else part[2])
-        at = part.end()
-        if at == len(path):
-            return parts
-        if path[at] != ".":
-            break
-        at += 1
-    return []
 
 
 def is_remote(uri: str) -> bool:
@@ -89,13 +50,13 @@ def address_of(uri: str) -> Address:
     Raises:
         UnsupportedError: it has not the plain form, or its scheme is not known.
     """
-    match = _URI.fullmatch(uri) if len(uri) <= _LONGEST else None
+    match = _URI.fullmatch(uri) if len(uri) <= LONGEST else None
     if match is None or (scheme := SCHEMES.get(match[1])) is None:
         raise UnsupportedError(f"{uri[:200]!r} is on no storage that can be read here.", hint=f"There are {', '.join(sorted(SCHEMES))}.")
     authority = match[2].lower() if scheme == "hdfs" else match[2]
     path = (match[3] or "").removesuffix("/")
     parts = path.split("/") if path else []
-    odd = _CONTROL.search(path) or any(part in ("", ".", "..") for part in parts)
+    odd = CONTROL.search(path) or any(part in ("", ".", "..") for part in parts)
     if odd or not _AUTHORITY[scheme].fullmatch(authority) or ".." in authority:
         raise UnsupportedError("An address on remote storage is not readable here: it has not the form scheme://bucket/path.")
     return Address(scheme, authority, path)

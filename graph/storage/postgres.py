@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.errors import MissingExtraError, SourceUnavailableError, UnsupportedError
-from headwater.graph.storage.addresses import table_parts
+from headwater.graph.storage.keyed import parts_of
 from headwater.graph.storage.protocol import unavailable
 from headwater.graph.storage.settings import RootSettings
 from headwater.graph.storage.tables import RowsAsked, RowsFound
@@ -55,6 +55,7 @@ class Postgres:
         """See the protocol."""
         import pg8000.exceptions
 
+        parts = parts[1:]  # the database is the root's
         if parts[0].startswith("pg_") or parts[0] == "information_schema":
             raise UnsupportedError(f"{'.'.join(parts)} is not readable here: it is of the database itself")
         try:
@@ -80,7 +81,7 @@ class Postgres:
         try:
             connection = pg8000.native.Connection(
                 str(options.get("user", "")), host=host.strip("[]"), sock=opened, ssl_context=secure, application_name="headwater",
-                password=str(options["password"]) if "password" in options else None, database=table_parts(self._settings.address.path)[0],
+                password=str(options["password"]) if "password" in options else None, database=parts_of(self._settings.address)[0],
             )  # fmt: skip
             connection.run("SET default_transaction_read_only = on")
             connection.run(f"SET statement_timeout = {int(seconds * 1000)}")

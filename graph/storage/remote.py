@@ -15,8 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.errors import ConfigurationError, MissingExtraError, SourceUnavailableError, UnsupportedError
-from headwater.graph.storage.addresses import Address, address_of, spellings_of, table_address_of, table_parts
+from headwater.graph.storage.addresses import Address, address_of, spellings_of
 from headwater.graph.storage.files import RemoteFile
+from headwater.graph.storage.keyed import keyed_address, parts_of
 from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
 from headwater.graph.storage.tables import RowsAsked, RowsFound, StoredTable
@@ -30,6 +31,7 @@ _STORES = {
     "abfss": "objects:Objects",
     "hdfs": "hdfs:Hdfs",
     "postgres": "postgres:Postgres",
+    "kafka": "topics:Topics",
 }
 _REMEMBERED = 128 << 20  # bytes of ranges
 _TAIL = 64 << 10  # bytes at the end of a file that are read at once: most footers lie there
@@ -100,16 +102,35 @@ class Remote:
         return None
 
     def table(self, uri: str) -> StoredTable:
-        """The table of a URI; nothing is asked yet.
+        """The table, or the partition of a topic, of a URI; nothing is asked yet.
 
         Raises:
             UnsupportedError: it lies below no root.
         """
-        address = table_address_of(uri)
-        parts, number = table_parts(address.path), self._root(address)
-        if number is None or len(parts) < 3:
-            raise UnsupportedError(f"the values of {uri} are not readable here: no root states its database", hint=_HINT)
-        return StoredTable(uri, parts[1:], _Asked(self, number))
+        address, number = self._keyed(uri)
+        parts = parts_of(address)
+        if len(parts) != 3:
+            raise UnsupportedError(f"{uri} is not readable here: it is no table, and no partition of a topic")
+        return StoredTable(uri, parts, _Asked(self, number))
+
+    def tables(self, uri: str) -> list[str]:
+        """The URIs of what a dataset is of: the partitions of a topic; a table is one. Raises as `rows` does."""
+        address, number = self._keyed(uri)
+        parts = parts_of(address)
+        if address.scheme != "kafka" or len(parts) != 1:
+            return [uri]
+        with self._asking(number):
+            self._count(1)
+            store: Any = self._store(number)  # of a root of topics
+            topic, partitions = store.topic(parts[0])
+            return [f"{uri.rstrip('/')}/{topic}/{partition}" for partition in range(partitions)]
+
+    def _keyed(self, uri: str) -> tuple[Address, int]:
+        address = keyed_address(uri)
+        number = self._root(address)
+        if number is None:
+            raise UnsupportedError(f"the values of {uri} are not readable here: no root states its database, or its brokers", hint=_HINT)
+        return address, number
 
     def rows(self, number: int, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
         """Rows of a table of a root. Raises as `file` does."""

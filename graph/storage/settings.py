@@ -7,8 +7,9 @@
     access_key_id = "…"
     secret_access_key = "…"
 
-A database is a root, too, of which rows are read by their keys: url = "postgres://db.example:5432/shop", user and password; `endpoint`
-where the service reaches it by another host and port than programs do.
+A database is a root, too, of which rows are read by their keys (url = "postgres://db.example:5432/shop"), and so are the brokers of Kafka
+(url = "kafka://broker.example:9092"): with user and password, and `endpoint`, where the service reaches them by another host and port than
+programs do.
 
 Whatever a root does not state is as the client of its storage finds it in the service's environment (AWS_…, HADOOP_CONF_DIR, …).
 """
@@ -22,7 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headwater.errors import ConfigurationError, UnsupportedError
-from headwater.graph.storage.addresses import SCHEMES, Address, address_of, is_table, table_address_of, table_parts
+from headwater.graph.storage.addresses import SCHEMES, Address, address_of
+from headwater.graph.storage.keyed import SCHEMES as KEYED
+from headwater.graph.storage.keyed import is_below, is_keyed, keyed_address, parts_of
 
 # What a root of each scheme may state, besides its url and the seconds that one request may take.
 OPTIONS = {
@@ -31,9 +34,10 @@ OPTIONS = {
     "abfss": {"account_key", "client_id", "client_secret", "tenant_id", "sas_token"},
     "hdfs": {"conf", "kerberos_principal", "kerberos_keytab"},
     "postgres": {"endpoint", "user", "password", "ssl"},
+    "kafka": {"endpoint", "user", "password", "protocol", "mechanism", "ca"},
 }
 _SECONDS = 8.0
-_DATABASE = "postgres://host:port/database"
+_SERVICES = "postgres://host:port/database or kafka://host:port"
 _HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}")
 
 
@@ -53,8 +57,8 @@ class RootSettings:
     def covers(self, address: Address) -> bool:
         """Whether a place is the root or lies below it."""
         own = self.address
-        if own.scheme == "postgres":  # a root is a database
-            return (own.scheme, own.authority) == (address.scheme, address.authority) and address.path.startswith(f"{own.path}.")
+        if own.scheme in KEYED:
+            return is_below(address, own)
         if (own.scheme, own.authority) != (address.scheme, address.authority):
             return False
         return not own.path or address.path == own.path or address.path.startswith(f"{own.path}/")
@@ -82,11 +86,11 @@ def _root(entry: object, where: str) -> RootSettings:
     if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
         raise ConfigurationError(f"{where} has no url.", hint='A root begins with url = "s3://bucket/folder".')
     try:
-        address = table_address_of(entry["url"]) if is_table(entry["url"]) else address_of(entry["url"])
+        address = keyed_address(entry["url"]) if is_keyed(entry["url"]) else address_of(entry["url"])
     except UnsupportedError:
         raise ConfigurationError(
             f"The url of {where} cannot be used.",
-            hint=f"It reads scheme://bucket/folder or {_DATABASE}; schemes are {', '.join(sorted({*SCHEMES, 'postgres'}))}.",
+            hint=f"It reads scheme://bucket/folder or {_SERVICES}; schemes are {', '.join(sorted({*SCHEMES, *KEYED}))}.",
         ) from None
     options = {name: value for name, value in entry.items() if name not in {"url", "seconds"}}
     if odd := sorted(options.keys() - OPTIONS[address.scheme]):
@@ -95,16 +99,16 @@ def _root(entry: object, where: str) -> RootSettings:
         )
     if odd := sorted(name for name, value in options.items() if not isinstance(value, str | bool)):
         raise ConfigurationError(f"{odd[0]} of {where} is neither a text nor true or false.")
-    if address.scheme == "postgres":
-        _check_database(address, options, where)
+    if address.scheme in KEYED:
+        _check_service(address, options, where)
     seconds = entry.get("seconds", _SECONDS)
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= 600:
         raise ConfigurationError(f"seconds of {where} is no number of seconds up to 600.")
     return RootSettings(address, float(seconds), options)
 
 
-def _check_database(address: Address, options: Mapping[str, str | bool], where: str) -> None:
-    if len(table_parts(address.path)) != 1:
-        raise ConfigurationError(f"The url of {where} is no database.", hint=f"It reads {_DATABASE}: a root is a whole database.")
-    if not _HOST_AND_PORT.fullmatch(str(options.get("endpoint", "host:5432"))):
+def _check_service(address: Address, options: Mapping[str, str | bool], where: str) -> None:
+    if len(parts_of(address)) != (0 if address.scheme == "kafka" else 1):
+        raise ConfigurationError(f"The url of {where} is no database and no broker.", hint=f"It reads {_SERVICES}.")
+    if not _HOST_AND_PORT.fullmatch(str(options.get("endpoint", "host:1"))):
         raise ConfigurationError(f"The endpoint of {where} is no host and port.", hint='It reads endpoint = "host:5432".')

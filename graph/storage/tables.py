@@ -1,4 +1,4 @@
-"""Tables of databases, whose rows are read by their key: what a trace may ask of one, whichever database it is in.
+"""Tables of databases and partitions of topics, whose records are read by their key: what a trace may ask of one.
 
 For the formats of `graph/trace/files/formats`, by way of a root of `settings`. A row has changed since a run read it where the database
 can tell; where it cannot, that is said too, never assumed.
@@ -19,8 +19,8 @@ class RowsAsked:
     """
 
     key: str
-    keys: Sequence[int] | None
-    columns: Sequence[tuple[str, str]]
+    keys: Sequence[int] | None = None
+    columns: Sequence[tuple[str, str]] = ()
     snapshot: str | None = None
     relation: str | None = None
     most: int = 1_000_000
@@ -42,10 +42,10 @@ class RowsFound:
 
 
 class TableStore(Protocol):
-    """One database."""
+    """One database, or the brokers of topics."""
 
     def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
-        """Rows of a table, named by schema and table.
+        """Rows of a table, named by database, schema and table, or of a topic, by its name, id and partition.
 
         Raises:
             SourceUnavailableError: the database does not give them, or not in time.

@@ -17,10 +17,11 @@
                                   relation (joins below) and whole (all of a scan); keep keeps them while their source is
                                   there, or before anyone asks where large says so
     files                         files/: reader, shapes; formats/, what depends on a format: base, parquet, delta, iceberg, orc, avro
-                                  (avroblocks), csv (dialect, multiline), json (objects), text, xml, binary, jdbc, local, located; loaded
-                                  for those that a library reads; lined, lines, unpacked (compressed) and textvalues for those of lines;
-                                  places and scanned for the records that references stand for; footers of Parquet, and excerpts of its
-                                  large columns, by pages, parquetfile and thrift; deltalog and deletions for what a Delta table holds now
+                                  (avroblocks), csv (dialect, multiline), json (objects), text, xml, binary, jdbc and kafka (bykey),
+                                  local, located; loaded for those that a library reads; lined, lines, unpacked (compressed) and textvalues
+                                  for those of lines; places and scanned for the records that references stand for; footers of Parquet, and
+                                  excerpts of its large columns, by pages, parquetfile and thrift; deltalog and deletions for what a
+                                  Delta table holds now
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables
 """
 

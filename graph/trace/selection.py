@@ -70,7 +70,7 @@ def select_at(session: Session, shape: Shape, files: Sequence[KnownFile], rows: 
     found = (_places_only if format_of(shape.format).names_columns and not values else _read)(
         session.database, session, shape, read, places
     )
-    if format_of(shape.format).spans_ordinals:  # a record is there by its number, whatever became of it
+    if format_of(shape.format).has_gaps:  # a record is there by its number, whatever became of it
         _say_doubts(session, read)
         return Read(found.columns, {place: found.records.get(place) or _bare(session, place) for place in places})
     _check_found(session, places, found.records)

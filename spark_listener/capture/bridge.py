@@ -41,9 +41,10 @@ class Bridge:
         budget: float = 0.0,
         readable: Sequence[str] = (),
         keys: Mapping[str, str] = MappingProxyType({}),
+        look: float = 2.0,
     ) -> Bridge:
         """Install into a session and its context: `listen`, then `adopt`."""
-        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget, readable=readable, keys=keys)
+        bridge = cls.listen(spark.sparkContext, mode=mode, segments=segments, budget=budget, readable=readable, keys=keys, look=look)
         bridge.adopt(spark)
         return bridge
 
@@ -57,26 +58,30 @@ class Bridge:
         budget: float = 0.0,
         readable: Sequence[str] = (),
         keys: Mapping[str, str] = MappingProxyType({}),
+        look: float = 2.0,
     ) -> Bridge:
         """Listen to a context, which need not have a session.
 
         `segments` is a path or Hadoop URI that driver and executors reach; each capture makes a folder there. `budget` is the number of
         seconds that a trace may take to find the records of a group again; where it would take longer, they are written, and so
         they are where the source lies neither on a local disk nor below a `readable` URI. `keys` are columns by which rows of a table
-        (as the program names it) are known, where its database states no primary key.
+        (as the program names it) are known, where its database states no primary key. `look` is
+        the number of seconds that a query waits for what a database or a broker says of a table or a topic; 0: none is asked.
 
         Raises:
             CaptureUnavailableError: the JVM is not one that this can be installed in; the message says why.
         """
         try:
-            return cls._listen(context, mode, segments, budget, readable, keys)
+            return cls._listen(context, mode, segments, budget, readable, keys, look)
         except CaptureUnavailableError:
             raise
         except Exception as error:
             raise CaptureUnavailableError(f"Capture cannot be installed in this Spark: {_first_line(error)}.") from error
 
     @classmethod
-    def _listen(cls, context: Any, mode: str, segments: str, budget: float, readable: Sequence[str], keys: Mapping[str, str]) -> Bridge:
+    def _listen(
+        cls, context: Any, mode: str, segments: str, budget: float, readable: Sequence[str], keys: Mapping[str, str], look: float
+    ) -> Bridge:
         jvm = _java_machine(context)
         location = jvm.org.apache.hadoop.fs.Path(segments)
         file_system = location.getFileSystem(_java_context(context).hadoopConfiguration())
@@ -88,7 +93,9 @@ class Bridge:
         declared = jvm.java.util.HashMap()
         for table, column in keys.items():
             declared.put(table, column)
-        java = java_object(context, _ENTRY, _java_context(context).sc(), records, place, float(budget), roots, declared, in_executors=False)
+        java = java_object(
+            context, _ENTRY, _java_context(context).sc(), records, place, float(budget), roots, declared, float(look), in_executors=False
+        )
         return cls(java, context, records=records)
 
     def adopt(self, spark: Any) -> None:

@@ -173,9 +173,15 @@ def _named(described: Mapping[str, Any]) -> dict[str, Any]:
     options = redact_mapping({key: str(value) for key, value in (described.get("options") or {}).items()})
     if described.get("files") and not described.get("path"):  # of a connector: its place is its name, and it has no more than one dataset
         path = address_of((namespace, name))
-        described = {**described, "path": path, "files": [{"path": path, **file} for file in described["files"]]}
+        files = [{"path": "/".join([path, *_within(file)]), **file} for file in described["files"]]
+        described = {**described, "path": path, "files": [{name: file[name] for name in file if name != "within"} for file in files]}
     described = {member: value for member, value in described.items() if member not in TOLD}
     return {**described, "dataset": {"namespace": namespace, "name": name}, "options": options}
+
+
+def _within(file: Mapping[str, Any]) -> list[str]:
+    """What a part of a dataset of a connector is called in it: the number of a partition of a topic."""
+    return [str(file["within"])] if "within" in file else []
 
 
 def _is_nothing(inputs: Sequence[Dataset], output: Dataset | None) -> bool:

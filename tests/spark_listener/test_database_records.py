@@ -276,7 +276,7 @@ def test_a_row_that_changed_since_says_so_and_shows_no_value(shop: Shop) -> None
     values, (reason,) = seen(first, 2)
     assert (values, "has changed since the run read it" in reason) == ({}, True)
     values, (reason,) = seen(first, 3)
-    assert (values, "no row of this key any more" in reason) == ({}, True)
+    assert (values, "no record of this key any more" in reason) == ({}, True)
     assert seen(second, 2) == ({"id": 2, "v": 20}, [])
     shop.server.run("DROP TABLE moving", "CREATE TABLE moving (id int PRIMARY KEY, v int)", "INSERT INTO moving VALUES (1, 100)")
     values, (reason,) = seen(first, 1)
@@ -403,7 +403,7 @@ def test_a_database_that_is_slow_costs_the_query_two_seconds_and_its_records(sho
         out = shop.write(frame)
     assert shop.spark.read.parquet(str(out)).count() == 7
     (problem,) = shop.event["capture"]["problems"]
-    assert "did not say within 2 s" in problem["reason"]
+    assert "no answer within 2.0 s" in problem["reason"]
     assert shop.event["capture"]["cost"]["planning_ms"] < 2_900
 
 

@@ -8,6 +8,7 @@ import headwater.rewrite.core.Captures;
 import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.families.Families;
 import headwater.rewrite.scans.keyed.DeclaredKeys;
+import headwater.rewrite.scans.keyed.ShortQuestion;
 import headwater.rewrite.kept.Checkpoint;
 import headwater.shim.Scala;
 import headwater.source.HadoopFiles;
@@ -38,10 +39,11 @@ public final class CaptureBridge {
     private long describingNanos; // of processor time
 
     /** Listens to the context; the queries of a session are rewritten once it is adopted. */
-    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable, Map keys) {
+    public CaptureBridge(SparkContext context, boolean records, String segments, double budget, List readable, Map keys, double look) {
         this.context = context;
         ReadableRoots.state(new ArrayList(readable));
         DeclaredKeys.state(new HashMap(keys));
+        ShortQuestion.state(look);
         captures = new Captures(context, segments, budget);
         events = new Events(captures);
         rule = records ? new CaptureRule(captures, new Families()) : null;

@@ -22,6 +22,7 @@ _MODULES = {
     "iceberg": "iceberg:Iceberg",
     "jdbc": "jdbc:Jdbc",
     "json": "json:JsonLines",
+    "kafka": "kafka:Kafka",
     "local": "local:Local",
     "orc": "orc:Orc",
     "parquet": "parquet:Parquet",

@@ -2,16 +2,104 @@ package headwater.rewrite.scans.keyed;
 
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Refused;
+import headwater.shim.Scala;
+import headwater.tap.TaskFault;
+import headwater.tap.TopicOffset;
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 
-/** Records of topics of Kafka. */
+/** Records of a topic of Kafka, by partition and offset, which Spark reads with every record. */
 final class KafkaRecords extends KeyedSource {
+    private static final String NAME = "Kafka";
+    private static final int MOST = 1 << 12; // partitions of a topic: each is told in the manifest
+
     boolean is(BaseRelation relation) {
         return relation.getClass().getName().equals("org.apache.spark.sql.kafka010.KafkaRelation");
     }
 
     public Keyed keyed(LogicalRelation scan, Capture capture) {
-        throw new Refused("Kafka", "records of topics are not followed yet");
+        if (scan.isStreaming()) {
+            throw new Refused(NAME, "streams are not captured yet");
+        }
+        Attribute partition = column(scan, "partition");
+        Attribute offset = column(scan, "offset");
+        if (partition == null || offset == null) {
+            throw new Refused(NAME, "partition and offset are none of the columns that are read");
+        }
+        BaseRelation relation = scan.relation();
+        String topic = topic(map(relation, "sourceOptions"));
+        Object look = capture.looks.get(relation);
+        if (look == null) {
+            look = TopicLook.of(relation, map(relation, "specifiedKafkaParams"), topic);
+            capture.looks.put(relation, look);
+        }
+        if (!(look instanceof TopicLook)) {
+            throw new Refused(NAME, "the partitions of the topic are not known (" + look + "): its lineage is by dataset");
+        }
+        TopicLook known = (TopicLook) look;
+        if (known.partitions > MOST) {
+            throw new Refused(NAME, "the topic has more than " + MOST + " partitions: its lineage is by dataset");
+        }
+        TaskFault met = new TaskFault(NAME, "a record is of a partition that was made since, or has an offset beyond 2^40, which no reference holds", capture.reports);
+        List place = new ArrayList();
+        place.add(partition);
+        place.add(offset);
+        Expression reference = new TopicOffset(Scala.seq(place), Integer.valueOf(known.partitions), met);
+        return new Keyed(reference, described(known));
+    }
+
+    /** The one topic that is read. */
+    private static String topic(Map options) {
+        String listed = (String) options.get("subscribe");
+        if (listed == null) {
+            throw new Refused(NAME, "which topics a pattern or an assignment of partitions means is not followed: its lineage is by dataset");
+        }
+        if (listed.indexOf(',') >= 0) {
+            throw new Refused(NAME, "several topics are read at once: their lineage is by dataset");
+        }
+        return listed.trim();
+    }
+
+    private static Map described(TopicLook look) {
+        List files = new ArrayList();
+        for (int partition = 0; partition < look.partitions; partition++) {
+            Map file = new LinkedHashMap();
+            file.put("ordinal", Integer.valueOf(partition));
+            file.put("within", look.id + "/" + partition);
+            file.put("length", Long.valueOf(0L));
+            file.put("modified", Long.valueOf(0L));
+            files.add(file);
+        }
+        Map result = new LinkedHashMap();
+        result.put("options", new LinkedHashMap());
+        result.put("files", files);
+        result.put("splits", new ArrayList());
+        return result;
+    }
+
+    /** Options that a relation of the connector's keeps in a field, by their names in lower case; none where it has no such field. */
+    private static Map map(BaseRelation relation, String name) {
+        Map found = new LinkedHashMap();
+        try {
+            Field field = relation.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            Iterator entries = Scala.map((scala.collection.immutable.Map) field.get(relation)).entrySet().iterator();
+            while (entries.hasNext()) {
+                Map.Entry entry = (Map.Entry) entries.next();
+                found.put(String.valueOf(entry.getKey()).toLowerCase(Locale.ROOT), entry.getValue());
+            }
+        } catch (Exception unreadable) {
+            return new LinkedHashMap();
+        }
+        return found;
     }
 }

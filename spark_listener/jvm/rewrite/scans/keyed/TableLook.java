@@ -6,22 +6,18 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
 import org.apache.spark.sql.jdbc.JdbcDialects;
 import scala.Function1;
 
 /**
  * What the catalog of a database says of a table before it is read: its primary key, and which transactions had ended by then, by which a trace
- * tells rows that have changed since. One short question over a connection of the program's own options, on a thread apart: a database that does not answer
- * soon costs the query no more than `SECONDS`, and is not asked again for a while.
+ * tells rows that have changed since. One short question over a connection of the program's own options.
  */
 final class TableLook {
-    private static final int SECONDS = 2;
-    private static final long SILENCE = 300L * 1000L * 1000L * 1000L; // nanoseconds
-    private static final Map SILENT = new HashMap(); // String url -> Long, until when it is not asked
     private static final String QUESTION = "SELECT c.oid::text, c.relkind::text, c.relhassubclass, n.nspname, c.relname,"
         + " txid_snapshot_xmin(txid_current_snapshot())::text,"
         + " (SELECT string_agg(a.attname, E'\\n') FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
@@ -73,34 +69,12 @@ final class TableLook {
         if (isSet(options, "sessioninitstatement") || isSet(options, "preparequery")) { // either may make the name that of another table
             return without("which table is read depends on a statement of the program's own (sessionInitStatement, prepareQuery)");
         }
-        synchronized (SILENT) {
-            Long until = (Long) SILENT.get(options.url());
-            if (until != null && System.nanoTime() - until.longValue() < 0L) {
-                return without("the database did not answer a little while ago");
+        Object found = ShortQuestion.answer(options.url(), Thread.currentThread().getContextClassLoader(), new Callable() {
+            public Object call() throws Exception {
+                return answer(options, table);
             }
-        }
-        final Object[] found = new Object[1];
-        final ClassLoader loader = Thread.currentThread().getContextClassLoader();
-        Thread asking = new Thread("headwater-table-look") {
-            public void run() {
-                found[0] = answer(options, table);
-            }
-        };
-        asking.setDaemon(true);
-        asking.setContextClassLoader(loader);
-        asking.start();
-        try {
-            asking.join(SECONDS * 1000L);
-        } catch (InterruptedException cancelled) {
-            Thread.currentThread().interrupt(); // the program's query is cancelled: it meets that by itself
-        }
-        if (found[0] != null) {
-            return (TableLook) found[0];
-        }
-        synchronized (SILENT) {
-            SILENT.put(options.url(), Long.valueOf(System.nanoTime() + SILENCE));
-        }
-        return without("the database did not say within " + SECONDS + " s which key the table has");
+        });
+        return found instanceof TableLook ? (TableLook) found : without("which key the table has is not known: " + found);
     }
 
     private static boolean isSet(JDBCOptions options, String name) {
@@ -108,22 +82,18 @@ final class TableLook {
         return value != null && !value.trim().isEmpty();
     }
 
-    private static TableLook answer(JDBCOptions options, String table) {
+    private static TableLook answer(JDBCOptions options, String table) throws Exception {
+        Function1 factory = JdbcDialects.get(options.url()).createConnectionFactory(options);
+        Connection connection = (Connection) factory.apply(Integer.valueOf(-1));
         try {
-            Function1 factory = JdbcDialects.get(options.url()).createConnectionFactory(options);
-            Connection connection = (Connection) factory.apply(Integer.valueOf(-1));
-            try {
-                connection.setReadOnly(true);
-                PreparedStatement statement = connection.prepareStatement(QUESTION);
-                statement.setQueryTimeout(SECONDS);
-                statement.setString(1, table.trim());
-                ResultSet row = statement.executeQuery();
-                return row.next() ? read(row) : without("the database has no table of the name");
-            } finally {
-                connection.close();
-            }
-        } catch (Throwable fault) {
-            return without("which key the table has could not be asked (" + fault.getClass().getSimpleName() + ")"); // its text may hold anything
+            connection.setReadOnly(true);
+            PreparedStatement statement = connection.prepareStatement(QUESTION);
+            statement.setQueryTimeout(1 + ShortQuestion.milliseconds() / 1000);
+            statement.setString(1, table.trim());
+            ResultSet row = statement.executeQuery();
+            return row.next() ? read(row) : without("the database has no table of the name");
+        } finally {
+            connection.close();
         }
     }
 

@@ -1,0 +1,73 @@
+"""Places whose records are read by their key: tables of databases, partitions of topics. What a URI names there.
+
+URIs come from manifests and questions, so from whoever may write to the service. Only a plain form is taken, and nothing is repaired.
+
+    postgres://host:port/database.schema.table     a part of the name that holds a dot or a quote stands in quotes
+    kafka://host:port/topic/id of the topic/partition
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from headwater.errors import UnsupportedError
+from headwater.graph.storage.addresses import CONTROL, LONGEST, Address
+
+SCHEMES = ("kafka", "postgres")
+_URI = re.compile(
+    r"(kafka|postgres)://([A-Za-z0-9][A-Za-z0-9._-]{0,253}:[0-9]{1,5}|\[[0-9A-Fa-f:.]{2,64}\]:[0-9]{1,5})(?:/(.*))?", re.DOTALL
+)
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+_TOPIC = re.compile(r"(?!\.{1,2}(?:/|$))[A-Za-z0-9._-]{1,249}(?:/[A-Za-z0-9_-]{22}/(?:0|[1-9][0-9]{0,6}))?")
+_FORMS = "postgres://host:port/database.schema.table or kafka://host:port/topic"
+
+
+def is_keyed(uri: str) -> bool:
+    """Whether a text is the URI of such a place."""
+    return uri.startswith(("kafka://", "postgres://"))
+
+
+def keyed_address(uri: str) -> Address:
+    """The place that a URI names, or the database or cluster; what URIs escape is decoded.
+
+    Raises:
+        UnsupportedError: it has not the plain form.
+    """
+    match = _URI.fullmatch(uri) if len(uri) <= LONGEST else None
+    try:
+        path = unquote(match[3] or "", errors="strict") if match else ""
+    except UnicodeDecodeError:
+        path = "\x00"
+    if match is None or CONTROL.search(path) or not _is_plain(match[1], path):
+        raise UnsupportedError(f"What lies there is not readable here: its address has not the form {_FORMS}.")
+    return Address(match[1], match[2], path)
+
+
+def parts_of(address: Address) -> list[str]:
+    """The parts of its path: database, schema, table, or topic, id, partition."""
+    if address.scheme == "kafka":
+        return address.path.split("/") if address.path else []
+    parts, at, path = [], 0, address.path
+    while at < len(path) and (part := _PART.match(path, at)):
+        parts.append(part[1].replace('""', '"') if part[1] else part[2])
+        at = part.end()
+        if at == len(path):
+            return parts
+        if path[at] != ".":
+            break
+        at += 1
+    return []
+
+
+def is_below(address: Address, root: Address) -> bool:
+    """Whether a place is of a root: of the database, or of the brokers."""
+    if (address.scheme, address.authority) != (root.scheme, root.authority):
+        return False
+    return root.scheme == "kafka" or address.path.startswith(f"{root.path}.")
+
+
+def _is_plain(scheme: str, path: str) -> bool:
+    if scheme == "kafka":
+        return not path or _TOPIC.fullmatch(path) is not None
+    return len(parts_of(Address(scheme, "", path))) in (1, 3)

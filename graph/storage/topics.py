@@ -1,0 +1,207 @@
+"""Kafka, by confluent-kafka: records of a partition by their offset, while the topic holds them.
+
+A record never changes. Its topic may be deleted and made anew, which its id tells; retention deletes what is old, compaction what was
+overwritten. Nothing is committed, and no group is joined. What librdkafka says is told by its code alone: a text may hold anything.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import MissingExtraError, SourceUnavailableError
+from headwater.graph.storage.protocol import unavailable
+from headwater.graph.storage.settings import RootSettings
+from headwater.graph.storage.tables import RowsAsked, RowsFound
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+_NEAR = 1_000  # offsets that are read on the way to the next one, rather than asked for anew
+_AT_ONCE = 500
+_ANEW = "its topic was made anew since the run read it"
+_OPTIONS = {
+    "protocol": "security.protocol",
+    "mechanism": "sasl.mechanism",
+    "user": "sasl.username",
+    "password": "sasl.password",
+    "ca": "ssl.ca.location",
+}
+_NO_ANSWER = {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE"}
+_SILENT = logging.getLogger("headwater.kafka.client")  # librdkafka tells a broker that is down every few seconds
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+class Topics:
+    """The topics of some brokers, by the settings of a root."""
+
+    def __init__(self, settings: RootSettings) -> None:
+        try:
+            import confluent_kafka  # noqa: F401 - so that its absence is said before anything is asked
+        except ImportError:
+            raise MissingExtraError("Reading records of Kafka", extra="kafka") from None
+        self._settings = settings
+
+    def topic(self, name: str) -> tuple[str, int]:
+        """The id of a topic, and how many partitions it has."""
+        from confluent_kafka import KafkaException, TopicCollection
+        from confluent_kafka.admin import AdminClient
+
+        seconds = self._settings.seconds
+        with self._faults():
+            admin = AdminClient(self._configuration(), logger=_SILENT)  # what it is asked ends with it
+            asked = admin.describe_topics(TopicCollection([name]), request_timeout=seconds)
+            try:
+                found = asked[name].result(seconds + 1)
+            except TimeoutError as error:
+                raise self._silent(error) from error
+            except KafkaException as error:
+                raise unavailable(self._settings.url, f"there is no topic {name}: {_code(error)}") from error
+            return _id(found.topic_id), len(found.partitions)
+
+    def rows(self, parts: Sequence[str], asked: RowsAsked) -> RowsFound:
+        """See the protocol."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        topic, partition = parts[0], int(parts[2])
+        if self.topic(topic)[0] != parts[1]:
+            return RowsFound(
+                asked.keys or (), [[None] * len(asked.keys or ()) for _ in asked.columns], dict.fromkeys(asked.keys or (), _ANEW), None
+            )
+        with self._faults():
+            consumer = Consumer(self._configuration() | _READING, logger=_SILENT)
+            try:
+                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=self._settings.seconds, cached=False)
+                if asked.keys is None and high - low > asked.most:
+                    raise unavailable(self._settings.url, f"{topic} has more than {asked.most:,} records: name records by their offset")
+                offsets = range(low, high) if asked.keys is None else sorted(key for key in asked.keys if low <= key < high)
+                found = self._messages(consumer, topic, partition, offsets)
+            finally:
+                consumer.close()
+        values = [[_value(message, name) for message in found] for name, _ in asked.columns]
+        uncertain = {name for name, _ in asked.columns if name not in _CERTAIN}
+        return RowsFound([_offset(message) for message in found], values, {}, None, frozenset(uncertain))
+
+    def _messages(self, consumer: Consumer, topic: str, partition: int, offsets: Sequence[int]) -> list[Message]:
+        """The records of some offsets, ascending, that are there."""
+        from confluent_kafka import TopicPartition
+
+        found: dict[int, Message] = {}
+        wanted, first = set(offsets), 0
+        while first < len(offsets):
+            last = first
+            while last + 1 < len(offsets) and offsets[last + 1] - offsets[last] <= _NEAR:
+                last += 1
+            consumer.assign([TopicPartition(topic, partition, offsets[first])])
+            for message in self._from(consumer, offsets[last]):
+                if _offset(message) in wanted:
+                    found[_offset(message)] = message
+            first = last + 1
+        return [found[offset] for offset in sorted(found)]
+
+    def _from(self, consumer: Consumer, last: int) -> Iterator[Message]:
+        """Records from where the consumer stands to an offset, or the end of the partition."""
+        from confluent_kafka import KafkaException
+
+        heard = time.monotonic()
+        while True:
+            batch = consumer.consume(_AT_ONCE, timeout=0.5)
+            if not batch and time.monotonic() - heard > self._settings.seconds:
+                raise self._silent(None)
+            heard = time.monotonic() if batch else heard
+            for message in batch:
+                error = message.error()
+                if error is not None and error.name() == "_PARTITION_EOF":
+                    return
+                if error is not None:
+                    raise KafkaException(error)
+                yield message
+                if _offset(message) >= last:
+                    return
+
+    def _configuration(self) -> dict[str, Any]:
+        options, milliseconds = self._settings.options, max(10, int(self._settings.seconds * 1000))
+        brokers = str(options.get("endpoint") or self._settings.address.authority)
+        stated = {known: options[name] for name, known in _OPTIONS.items() if name in options}
+        return {"bootstrap.servers": brokers, "socket.timeout.ms": milliseconds, "client.id": "headwater", **stated}
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        from confluent_kafka import KafkaException
+
+        try:
+            yield
+        except SourceUnavailableError:
+            raise
+        except KafkaException as error:
+            if _code(error) in _NO_ANSWER:
+                raise self._silent(error) from error
+            raise unavailable(self._settings.url, f"the brokers refused: {_code(error)}") from error
+
+    def _silent(self, error: Exception | None) -> SourceUnavailableError:
+        del error
+        return unavailable(self._settings.url, f"it did not answer within {self._settings.seconds:g} s", transient=True)
+
+
+_READING = {
+    "group.id": "headwater", "enable.auto.commit": False, "enable.auto.offset.store": False, "auto.offset.reset": "error",
+    "enable.partition.eof": True, "isolation.level": "read_uncommitted",  # an offset is an offset, whoever may see it
+}  # fmt: skip
+_CERTAIN = ("topic", "partition", "offset")
+
+
+def _offset(message: Message) -> int:
+    offset = message.offset()
+    assert offset is not None  # noqa: S101 - a record that was read has one
+    return offset
+
+
+def _id(given: Any) -> str:
+    """The id of a topic as Kafka writes it: 128 bits in base64, as URLs have it."""
+    from base64 import urlsafe_b64encode
+
+    halves = (given.get_most_significant_bits(), given.get_least_significant_bits())
+    return urlsafe_b64encode(b"".join((half & (1 << 64) - 1).to_bytes(8) for half in halves)).decode().rstrip("=")
+
+
+def _value(message: Message, column: str) -> Any:
+    """A column as Spark's source of Kafka has it; bytes as text where they are UTF-8."""
+    kind, milliseconds = message.timestamp()
+    match column:
+        case "key" | "value":
+            return _text(message.key() if column == "key" else message.value())
+        case "topic":
+            return message.topic()
+        case "partition":
+            return message.partition()
+        case "offset":
+            return message.offset()
+        case "timestamp":
+            return None if kind == 0 else (_EPOCH + dt.timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds")
+        case "timestampType":
+            return kind - 1
+        case "headers":
+            return str([(pair[0], _text(pair[1])) for pair in message.headers() or ()])
+    return None
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return bytes(value).decode()
+    except UnicodeDecodeError:
+        return bytes(value).hex()
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def _code(error: Exception) -> str:
+    code = getattr(error.args[0], "name", None) if error.args else None
+    return str(code()) if callable(code) else type(error).__name__

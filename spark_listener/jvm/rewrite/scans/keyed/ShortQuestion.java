@@ -1,0 +1,65 @@
+package headwater.rewrite.scans.keyed;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+
+/**
+ * A question to a database or a broker while a query is planned, on a thread apart: whoever does not answer soon costs the query no more than the program's settings allow,
+ * and is not asked again for a while.
+ */
+public final class ShortQuestion {
+    private static final long SILENCE = 300L * 1000L * 1000L * 1000L; // nanoseconds
+    private static final Map SILENT = new HashMap(); // String address -> Long, until when it is not asked
+
+    private static volatile int milliseconds = 2000;
+
+    private ShortQuestion() {}
+
+    /** How long a question may take; 0: none is asked. An application has one such setting. */
+    public static void state(double seconds) {
+        milliseconds = (int) Math.min(60000.0, seconds * 1000.0);
+    }
+
+    static int milliseconds() {
+        return milliseconds;
+    }
+
+    /** What the question gives; else a String, the reason why not, without what others' errors say: their text may hold anything. */
+    static Object answer(String address, final ClassLoader loader, final Callable question) {
+        if (milliseconds <= 0) {
+            return "the settings ask nobody (HEADWATER_LOOK_SECONDS)";
+        }
+        synchronized (SILENT) {
+            Long until = (Long) SILENT.get(address);
+            if (until != null && System.nanoTime() - until.longValue() < 0L) {
+                return "there was no answer a little while ago";
+            }
+        }
+        final Object[] found = new Object[1];
+        Thread asking = new Thread("headwater-short-question") {
+            public void run() {
+                try {
+                    found[0] = question.call();
+                } catch (Throwable fault) {
+                    found[0] = "the question failed (" + fault.getClass().getSimpleName() + ")";
+                }
+            }
+        };
+        asking.setDaemon(true);
+        asking.setContextClassLoader(loader);
+        asking.start();
+        try {
+            asking.join(milliseconds);
+        } catch (InterruptedException cancelled) {
+            Thread.currentThread().interrupt(); // the program's query is cancelled: it meets that by itself
+        }
+        if (found[0] != null) {
+            return found[0];
+        }
+        synchronized (SILENT) {
+            SILENT.put(address, Long.valueOf(System.nanoTime() + SILENCE));
+        }
+        return "there was no answer within " + milliseconds / 1000.0 + " s";
+    }
+}

@@ -1,0 +1,65 @@
+package headwater.rewrite.scans.keyed;
+
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.sources.BaseRelation;
+
+/**
+ * What the brokers say of a topic before it is read: how many partitions it has, and its id, by which a trace tells whether it is the same topic still.
+ * The client is that of the program's connector, and known by its methods alone.
+ */
+final class TopicLook {
+    private static final String NO_ID = "AAAAAAAAAAAAAAAAAAAAAA";
+
+    final int partitions;
+    final String id;
+
+    private TopicLook(int partitions, String id) {
+        this.partitions = partitions;
+        this.id = id;
+    }
+
+    /** A TopicLook; else a String, why there is none. */
+    static Object of(BaseRelation relation, final Map parameters, final String topic) {
+        final ClassLoader loader = relation.getClass().getClassLoader();
+        return ShortQuestion.answer(String.valueOf(parameters.get("bootstrap.servers")), loader, new Callable() {
+            public Object call() throws Exception {
+                return asked(loader, parameters, topic);
+            }
+        });
+    }
+
+    private static Object asked(ClassLoader loader, Map parameters, String topic) throws Exception {
+        Class client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
+        Map given = new HashMap(parameters);
+        given.put("request.timeout.ms", Integer.valueOf(ShortQuestion.milliseconds()));
+        given.put("default.api.timeout.ms", Integer.valueOf(ShortQuestion.milliseconds()));
+        Object admin = client.getMethod("create", new Class[] {Map.class}).invoke(null, new Object[] {given});
+        try {
+            Object result = client.getMethod("describeTopics", new Class[] {Collection.class}).invoke(admin, new Object[] {Arrays.asList(new Object[] {topic})});
+            Object all = call(result, "allTopicNames");
+            Method get = method(all, "get", new Class[] {long.class, TimeUnit.class});
+            Object found = ((Map) get.invoke(all, new Object[] {Long.valueOf(ShortQuestion.milliseconds()), TimeUnit.MILLISECONDS})).get(topic);
+            String id = String.valueOf(call(found, "topicId"));
+            return id.equals(NO_ID) ? (Object) "the brokers state no ids of topics" : new TopicLook(((Collection) call(found, "partitions")).size(), id);
+        } finally {
+            client.getMethod("close", new Class[] {Duration.class}).invoke(admin, new Object[] {Duration.ZERO});
+        }
+    }
+
+    private static Object call(Object of, String name) throws Exception {
+        return method(of, name, new Class[0]).invoke(of, new Object[0]);
+    }
+
+    private static Method method(Object of, String name, Class[] taken) throws Exception {
+        Method found = of.getClass().getMethod(name, taken);
+        found.setAccessible(true);
+        return found;
+    }
+}

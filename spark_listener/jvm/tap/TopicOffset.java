@@ -1,0 +1,75 @@
+package headwater.tap;
+
+import headwater.shim.OwnExpression;
+import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.Block;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * The reference to a record of a topic; its children are the partition, an INT, which is the ordinal, and the offset, a BIGINT. What no
+ * reference holds (a partition from `partitions` on, an offset from 2^40 on) is the reference "none", and the driver is told.
+ */
+public final class TopicOffset extends OwnExpression {
+    private final scala.collection.immutable.Seq children;
+    private final Integer partitions;
+    private final TaskFault met;
+
+    public TopicOffset(scala.collection.immutable.Seq children, Integer partitions, TaskFault met) {
+        this.children = children;
+        this.partitions = partitions;
+        this.met = met;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return children;
+    }
+
+    public DataType dataType() {
+        return DataTypes.LongType;
+    }
+
+    public Object eval(InternalRow input) {
+        Object partition = ((Expression) children.apply(0)).eval(input);
+        Object offset = ((Expression) children.apply(1)).eval(input);
+        if (partition == null || offset == null || ((Integer) partition).intValue() < 0 || ((Integer) partition).intValue() >= partitions.intValue()
+            || ((Long) offset).longValue() >>> 40 != 0L) {
+            met.run();
+            return Long.valueOf(Long.MIN_VALUE);
+        }
+        return Long.valueOf(((Integer) partition).longValue() << 40 | ((Long) offset).longValue());
+    }
+
+    public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+        ExprCode partition = ((Expression) children.apply(0)).genCode(context);
+        ExprCode offset = ((Expression) children.apply(1)).genCode(context);
+        String told = context.addReferenceObj("unreferable", met, "java.lang.Runnable");
+        String at = partition.value().toString();
+        String text = "long " + code.value() + " = " + partition.isNull() + " || " + offset.isNull() + " || " + at + " < 0 || " + at + " >= " + partitions
+            + " || " + offset.value() + " >>> 40 != 0L ? " + Long.class.getName() + ".MIN_VALUE : (long) " + at + " << 40 | " + offset.value() + ";\n"
+            + "if (" + code.value() + " == " + Long.class.getName() + ".MIN_VALUE) {\n  " + told + ".run();\n}\n";
+        Block all = partition.code().$plus(offset.code()).$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
+        return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
+    }
+
+    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+        return new TopicOffset(renewed, partitions, met);
+    }
+
+    public Object productElement(int index) {
+        return children;
+    }
+
+    public scala.collection.immutable.Seq otherCopyArgs() {
+        java.util.List more = new java.util.ArrayList();
+        more.add(partitions);
+        more.add(met);
+        return Scala.seq(more);
+    }
+}
