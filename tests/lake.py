@@ -30,6 +30,7 @@ from tests.ports import free_port
 
 _TOOLS = Path(__file__).parent.parent / ".tools"
 _GATEWAY = "1.8.0"
+_HELM = "3.22.0"
 _ISSUER = "3.51.17"
 _HADOOP = "3.4.2"
 _SDK = "2.29.52"  # the light set of it: the bundle that hadoop-aws asks for has 640 MB
@@ -101,6 +102,11 @@ def gateway() -> Path:
 def issuer_program() -> Path:
     """The program of an OpenID Connect issuer: the example server of Zitadel's certified library, built if it is not there yet."""
     return _built(f"zitadel-oidc-{_ISSUER}", f"github.com/zitadel/oidc/v3/example/server@v{_ISSUER}") / "server"
+
+
+def helm() -> Path:
+    """Helm, built if it is not there yet."""
+    return _built(f"helm-{_HELM}", f"helm.sh/helm/v3/cmd/helm@v{_HELM}") / "helm"
 
 
 def _built(folder_name: str, package: str) -> Path:
@@ -243,3 +249,4 @@ if __name__ == "__main__":
     table_jars()
     avro_jars()
     issuer_program()
+    helm()
