@@ -19,6 +19,7 @@ import headwater
 from headwater.backend.api import (
     audit_log,
     captures,
+    cdap,
     columns,
     declarations,
     errors,
@@ -104,7 +105,7 @@ def create_app(
     )
     for part in (lineage, impact, columns, declarations, captures, provenance, audit_log, sessions, login, health):
         app.include_router(part.router)
-    for router in marquez.ROUTERS:
+    for router in (*marquez.ROUTERS, *cdap.ROUTERS):
         app.include_router(router)
     app.include_router(build_router(_graphql_context, _read_query))
     app.include_router(page.build_router(built_page))

@@ -48,6 +48,12 @@ _MARQUEZ = tuple(
     )
 )  # fmt: skip
 
+# CDAP's lineage API (headwater.backend.api.cdap).
+_CDAP = tuple(
+    ("GET", f"/v3/namespaces/{{namespace}}/datasets/{{dataset}}/lineage{path}")
+    for path in ("", "/fields", "/fields/{field}", "/fields/{field}/operations")
+)
+
 PAGE = Rule(None, "page", linked=True)  # the page's files, which hold no data; the page itself asks for a session
 
 RULES: Mapping[tuple[str, str], Rule] = {
@@ -72,10 +78,11 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
     **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez")),
+    **dict.fromkeys(_CDAP, Rule(Scope.READ, "cdap")),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
     ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket"),
 }
-_DATA = ("/api", "/graphql")
+_DATA = ("/api", "/graphql", "/v3")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (compile_path(path)[0], path) for path in dict.fromkeys(path for _, path in RULES) if "{" in path
 )

@@ -1,7 +1,7 @@
 """Questions end when nobody waits for them: at their deadline, and when the client goes.
 
-Starlette lets a handler run on after its client has gone. What asks (GraphQL, and every GET below `/api`) is cancelled instead, and has
-until the deadline to begin its answer. What brings data is left alone: its acknowledgement is the sender's to ask for again.
+Starlette lets a handler run on after its client has gone. What asks (GraphQL, and every GET below `/api` and `/v3`) is cancelled instead,
+and has until the deadline to begin its answer. What brings data is left alone: its acknowledgement is the sender's to ask for again.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class _Client:
 
 
 def _asks(method: str, path: str) -> bool:
-    return path == "/graphql" or (method == "GET" and path.startswith("/api/"))
+    return path == "/graphql" or (method == "GET" and path.startswith(("/api/", "/v3/")))
 
 
 async def _ended(work: asyncio.Future[None]) -> None:

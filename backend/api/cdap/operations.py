@@ -1,0 +1,93 @@
+"""`…/lineage/fields/{field}/operations`: by which operations of which programs a field was made, and others were made of it.
+
+Each program reads datasets, transforms fields, and writes a dataset. The transformation is named as OpenLineage has it (IDENTITY,
+AGGREGATION, FILTER, …); where nobody states one, it is UNKNOWN. Programs that do the same are told together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from headwater.backend.api.cdap.asking import Ask, Asked, Directions, subject_router
+from headwater.backend.api.cdap.entities import endpoint, pipelines_of, program_entity
+from headwater.backend.api.cdap.fields import Field, Way, column_of, steps
+from headwater.graph.model import Edge, NodeKind, node_id, parse_id
+from headwater.graph.stores import Direction
+from headwater.graph.views.fields import operations_of
+
+router = subject_router()
+
+_Made = tuple[str, str, str]  # a transformation: its name, its description, and the column that it makes
+
+
+@router.get("/fields/{field}/operations")
+async def get_operations(ask: Ask, field: Field, direction: Way = Directions.BOTH) -> dict[str, Any]:
+    """For `incoming` and `outgoing` a list of `{programs, operations}`."""
+    column = await column_of(ask, field)
+    told: dict[str, Any] = {}
+    if direction is not Directions.OUTGOING:
+        told["incoming"] = await _programs(ask, await steps(ask, [column], Direction.UPSTREAM))
+    if direction is not Directions.INCOMING:
+        told["outgoing"] = await _programs(ask, await steps(ask, [column], Direction.DOWNSTREAM))
+    return told
+
+
+async def _programs(ask: Asked, edges: Sequence[Edge]) -> list[dict[str, Any]]:
+    by_job: dict[str | None, dict[_Made, set[str]]] = {}
+    for edge in edges:
+        for operation in operations_of(edge):
+            made = (operation.subtype or operation.type, operation.description or "", edge.dst)
+            by_job.setdefault(operation.job, {}).setdefault(made, set()).add(edge.src)
+    jobs = sorted(job for job in by_job if job)
+    pipelines, executed = await pipelines_of(ask.graph, ask.tenant, jobs), await _executed(ask, jobs)
+    same: dict[str, list[dict[str, Any]]] = {}
+    for job, done in sorted(by_job.items(), key=lambda each: each[0] or ""):
+        program = [{"program": program_entity(job, pipelines.get(job)), "lastExecutedTimeInSeconds": executed.get(job, 0)}] if job else []
+        same.setdefault(json.dumps(_operations(done)), []).extend(program)
+    return [{"programs": programs, "operations": json.loads(operations)} for operations, programs in same.items()]
+
+
+async def _executed(ask: Asked, jobs: Sequence[str]) -> dict[str, int]:
+    """When the last run of each job began, in seconds since 1970."""
+    last = {job.id: str(job.properties["lastRun"]) for job in await ask.graph.get(ask.tenant, jobs) if "lastRun" in job.properties}
+    runs = {run.id: run.properties for run in await ask.graph.get(ask.tenant, sorted(set(last.values())))}
+    began = {job: runs.get(run, {}).get("startedAt") or runs.get(run, {}).get("updatedAt") for job, run in last.items()}
+    return {job: int(datetime.fromisoformat(at).timestamp()) for job, at in began.items() if isinstance(at, str)}
+
+
+def _operations(made: dict[_Made, set[str]]) -> list[dict[str, Any]]:
+    """The operations of a program, so that each comes after those that it takes fields from."""
+    sources = sorted({column for columns in made.values() for column in columns})
+    read: dict[str, list[str]] = {}
+    for column in sources:
+        read.setdefault(_dataset(column), []).append(parse_id(column)[1][2])
+    told: list[dict[str, Any]] = [
+        {"name": _reading(dataset), "description": "", "inputs": {"endPoint": endpoint(dataset)}, "outputs": {"fields": fields}}
+        for dataset, fields in sorted(read.items())
+    ]
+    written: dict[str, list[dict[str, str]]] = {}
+    for number, ((name, description, target), columns) in enumerate(sorted(made.items()), start=1):
+        unique, field = f"{name} {number}", parse_id(target)[1][2]
+        inputs = [{"origin": _reading(_dataset(column)), "name": parse_id(column)[1][2]} for column in sorted(columns)]
+        told.append({"name": unique, "description": description, "inputs": {"fields": inputs}, "outputs": {"fields": [field]}})
+        written.setdefault(_dataset(target), []).append({"origin": unique, "name": field})
+    told += [
+        {"name": f"Write {_name(dataset)}", "description": "", "inputs": {"fields": fields}, "outputs": {"endPoint": endpoint(dataset)}}
+        for dataset, fields in sorted(written.items())
+    ]
+    return told
+
+
+def _reading(dataset: str) -> str:
+    return f"Read {_name(dataset)}"
+
+
+def _name(dataset: str) -> str:
+    return ":".join(parse_id(dataset)[1])
+
+
+def _dataset(column: str) -> str:
+    return node_id(NodeKind.DATASET, *parse_id(column)[1][:2])

@@ -1,0 +1,209 @@
+"""CDAP's lineage API, against a graph that is made of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID, uuid4, uuid5
+
+import httpx
+import pytest
+
+from headwater.backend.api.access import RULES
+from headwater.backend.keys import KeyRing
+from headwater.graphql.access import Scope
+from tests.backend.events import facet
+from tests.backend.service import ServiceProcess
+
+LAKE = "s3://lake"
+_NAMES = UUID("0f7f6d8c-30d7-4a53-8a2f-6f0a5d0b6c9e")
+FIRST, SECOND = 1_769_904_000, 1_769_990_400  # 2026-02-01 and 2026-02-02, at midnight
+ALL = {"start": "0", "end": "now"}
+SOURCE = {"namespace": LAKE, "dataset": "raw", "entity": "DATASET"}
+
+
+def run_id(name: str) -> str:
+    return str(uuid5(_NAMES, name))
+
+
+def lineage(**fields: tuple[str, str, str]) -> dict[str, Any]:
+    return facet(
+        fields={
+            field: {
+                "inputFields": [
+                    {"namespace": LAKE, "name": dataset, "field": source, "transformations": [{"type": "DIRECT", "subtype": how}]}
+                ]
+            }
+            for field, (dataset, source, how) in fields.items()
+        }
+    )
+
+
+def event(run: str, job: str, day: int, reads: str, writes: str, **fields: tuple[str, str, str]) -> dict[str, Any]:
+    schema = facet(fields=[{"name": name, "type": "string"} for name in (*fields, "note")])
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": f"2026-02-0{day}T00:00:00Z",
+        "producer": "https://example.org/producer",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {
+            "runId": run_id(run),
+            "facets": {"parent": facet(run={"runId": run_id(f"nightly-{day}")}, job={"namespace": "jobs", "name": "nightly"})},
+        },
+        "job": {"namespace": "jobs", "name": job},
+        "inputs": [{"namespace": LAKE, "name": reads}],
+        "outputs": [{"namespace": LAKE, "name": writes, "facets": {"schema": schema, "columnLineage": lineage(**fields)}}],
+    }
+
+
+EVENTS = [
+    event("clean-1", "clean", 1, "raw", "people/all", name=("raw", "first", "IDENTITY"), age=("raw", "born", "TRANSFORMATION")),
+    event("clean-2", "clean", 2, "raw", "people/all", name=("raw", "first", "IDENTITY"), age=("raw", "born", "TRANSFORMATION")),
+    event("report-2", "report", 2, "people/all", "report", oldest=("people/all", "age", "AGGREGATION")),
+]
+
+
+@pytest.fixture(scope="module")
+def told(service: ServiceProcess) -> ServiceProcess:
+    with _client(service, "cdap", Scope.INTAKE) as client:
+        assert client.post("/api/v1/lineage", json=EVENTS).status_code == 201
+    service.settled()
+    return service
+
+
+@pytest.fixture
+def reader(told: ServiceProcess) -> Iterator[httpx.Client]:
+    with _client(told, "cdap", Scope.READ) as client:
+        yield client
+
+
+def _client(service: ServiceProcess, tenant: str, *scopes: Scope) -> httpx.Client:
+    ring = KeyRing(service.home.named_keys)
+    _, key = ring.create(f"c-{uuid4().hex}", frozenset(scopes), tenant=tenant)
+    ring.close()
+    return service.client(key=False, headers={"Authorization": f"Bearer {key}"})
+
+
+def ask(reader: httpx.Client, dataset: str, rest: str = "", **parameters: Any) -> Any:
+    path = f"/v3/namespaces/{quote(LAKE, safe='')}/datasets/{quote(dataset, safe='')}/lineage{rest}"
+    answer = reader.get(path, params=ALL | parameters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_fields_are_those_that_a_program_made(reader: httpx.Client) -> None:
+    assert ask(reader, "people/all", "/fields") == ["age", "name"]
+    assert ask(reader, "people/all", "/fields", prefix="na") == ["name"]
+    assert ask(reader, "people/all", "/fields", includeCurrent="true") == [
+        {"name": "age", "lineage": True}, {"name": "name", "lineage": True}, {"name": "note", "lineage": False},
+    ]  # fmt: skip
+    assert ask(reader, "raw", "/fields") == []
+
+
+def test_the_end_of_a_time_is_not_within_it(reader: httpx.Client) -> None:
+    assert ask(reader, "report", "/fields", start=FIRST, end=SECOND) == []
+    assert ask(reader, "report", "/fields", start=SECOND, end=SECOND + 1) == ["oldest"]
+    assert ask(reader, "people/all", "/fields", start=FIRST, end=FIRST + 1) == ["age", "name"]
+    assert ask(reader, "people/all", "/fields", start=SECOND + 1, end="now") == []
+    assert ask(reader, "people/all", "/fields", start=f"now-{10_000}d+1h", end="NOW-1s") == ["age", "name"]
+
+
+def test_a_field_comes_from_fields_one_program_away_and_goes_into_others(reader: httpx.Client) -> None:
+    incoming, outgoing = [{"dataset": SOURCE, "fields": ["born"]}], [{"dataset": SOURCE | {"dataset": "report"}, "fields": ["oldest"]}]
+    assert ask(reader, "people/all", "/fields/age", direction="both") == {"incoming": incoming, "outgoing": outgoing}
+    assert ask(reader, "people/all", "/fields/age", direction="incoming") == {"incoming": incoming}
+    assert ask(reader, "people/all", "/fields/age", direction="outgoing") == {"outgoing": outgoing}
+    assert ask(reader, "report", "/fields/oldest", direction="incoming", end=SECOND) == {"incoming": []}
+
+
+def test_operations_lead_from_reading_to_writing(reader: httpx.Client) -> None:
+    (made,) = ask(reader, "people/all", "/fields/age/operations", direction="incoming")["incoming"]
+    program = {
+        "namespace": "jobs",
+        "application": "nightly",
+        "version": "-SNAPSHOT",
+        "type": "SPARK",
+        "program": "clean",
+        "entity": "PROGRAM",
+    }
+    assert made["programs"] == [{"program": program, "lastExecutedTimeInSeconds": SECOND}]
+    read, write = f"Read {LAKE}:raw", f"Write {LAKE}:people/all"
+    assert made["operations"] == [
+        {"name": read, "description": "", "inputs": {"endPoint": {"namespace": LAKE, "name": "raw"}}, "outputs": {"fields": ["born"]}},
+        {
+            "name": "TRANSFORMATION 1", "description": "",
+            "inputs": {"fields": [{"origin": read, "name": "born"}]}, "outputs": {"fields": ["age"]},
+        },
+        {
+            "name": write, "description": "",
+            "inputs": {"fields": [{"origin": "TRANSFORMATION 1", "name": "age"}]},
+            "outputs": {"endPoint": {"namespace": LAKE, "name": "people/all"}},
+        },
+    ]  # fmt: skip
+    both = ask(reader, "people/all", "/fields/age/operations")
+    assert both["incoming"] == [made]
+    assert [operation["name"] for operation in both["outgoing"][0]["operations"]][1] == "AGGREGATION 1"
+
+
+def relations(told: dict[str, Any]) -> list[tuple[str, str, list[str], list[str]]]:
+    return [(one["data"], one["program"], one["accesses"], one["runs"]) for one in told["relations"]]
+
+
+def test_datasets_are_told_with_the_runs_that_read_and_wrote_them(reader: httpx.Client) -> None:
+    cleaning, reporting = "spark.jobs.nightly.clean", "spark.jobs.nightly.report"
+    raw, people, report = f"dataset.{LAKE}.raw", f"dataset.{LAKE}.people/all", f"dataset.{LAKE}.report"
+    told = ask(reader, "report", start=FIRST, end=SECOND + 1)
+    assert (told["start"], told["end"], set(told["data"]), set(told["programs"])) == (
+        FIRST, SECOND + 1, {raw, people, report}, {cleaning, reporting},
+    )  # fmt: skip
+    assert told["data"][people] == {"entityId": SOURCE | {"dataset": "people/all"}}
+    both = sorted([run_id("clean-1"), run_id("clean-2")])
+    assert relations(told) == [
+        *((people, cleaning, ["write"], [run]) for run in both),
+        (people, reporting, ["read"], [run_id("report-2")]),
+        *((raw, cleaning, ["read"], [run]) for run in both),
+        (report, reporting, ["write"], [run_id("report-2")]),
+    ]
+    told = ask(reader, "people/all", start=FIRST, end=SECOND, collapse=["run", "access"])
+    assert relations(told) == [(people, cleaning, ["write"], [run_id("clean-1")]), (raw, cleaning, ["read"], [run_id("clean-1")])]
+    assert set(ask(reader, "report", levels=1)["data"]) == {people, report}
+    assert relations(ask(reader, "report", end=FIRST)) == []
+
+
+def test_pipelines_stand_for_their_jobs(reader: httpx.Client) -> None:
+    told = ask(reader, "people/all", rollup="workflow", collapse="access", start=FIRST, end=SECOND)
+    (program,) = told["programs"]
+    assert program == "workflows.jobs.nightly.nightly"
+    assert told["programs"][program]["entityId"]["type"] == "WORKFLOW"
+    assert {tuple(one["runs"]) for one in told["relations"]} == {(run_id("nightly-1"),)}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("raw/lineage?start=0", 400),
+        ("raw/lineage?start=now&end=0", 400),
+        ("raw/lineage?start=yesterday&end=now", 400),
+        ("raw/lineage?start=0&end=99999999999999", 400),
+        ("raw/lineage?start=0&end=now%2B999999999d", 400),
+        ("raw/lineage?start=0&end=now&levels=0", 400),
+        ("raw/lineage?start=0&end=now&collapse=x", 400),
+        ("raw/lineage?start=0&end=now&rollup=x", 400),
+        ("raw/lineage/fields/first?start=0&end=now", 400),
+        ("raw/lineage/fields/first?start=0&end=now&direction=up", 400),
+        ("raw/lineage/fields/nothing?start=0&end=now&direction=both", 404),
+        ("nothing/lineage?start=0&end=now", 404),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(reader: httpx.Client, path: str, status: int) -> None:
+    assert reader.get(f"/v3/namespaces/{quote(LAKE, safe='')}/datasets/{path}").status_code == status
+
+
+def test_it_needs_the_scope_to_read_and_tells_each_tenant_of_its_own(told: ServiceProcess, stranger: httpx.Client) -> None:
+    values = {"namespace": quote(LAKE, safe=""), "dataset": "raw", "field": "first"}
+    with _client(told, "cdap", Scope.EXPORT) as exporter, _client(told, "cdap-other", Scope.READ) as other:
+        for path in (path.format(**values) for (_, path), rule in RULES.items() if rule.operation == "cdap"):
+            asked = ALL | {"direction": "both"}
+            assert [who.get(path, params=asked).status_code for who in (stranger, exporter, other)] == [401, 403, 404], path
+    assert stranger.get("/v3/anything").status_code == 401
