@@ -11,6 +11,7 @@ from typing import Any
 
 from headwater.backend.settings import load_settings
 from headwater.backend.workspace import Workspace, deliver_spool
+from headwater.graph.dataflow import Dataflow, reconstruct
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest
 
 
@@ -59,6 +60,17 @@ def traced(
                     semantics=Semantics.WITNESS if witness else Semantics.INFLUENCE,
                 ),
             )  # fmt: skip
+
+    taken(home)
+    return asyncio.run(ask())
+
+
+def reconstructed(home: Path, container: str) -> Dataflow:
+    """The dataflow inside a container."""
+
+    async def ask() -> Dataflow:
+        async with await Workspace.open(load_settings(home=home)) as workspace:
+            return await reconstruct(workspace.graph, "default", container)
 
     taken(home)
     return asyncio.run(ask())
