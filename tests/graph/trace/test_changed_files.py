@@ -90,3 +90,27 @@ async def test_records_that_a_known_run_wrote_over_others_are_known_to_be_read_b
     copy(store, raw, tmp_path / "out", 3)
     answer = await ask(dataset=str(tmp_path / "out"), rows=[(file, 0)], forward=True)
     assert (answer.exact, answer.total, answer.incomplete) == (True, 0, [])
+
+
+class _OnS3(Job):
+    """A job whose output is told as of an object store."""
+
+    def _segment(self, number, attempt, columns, footer=None) -> None:
+        for file in (footer or {}).get("files", ()):
+            file["path"] = "s3a://lake/" + file["path"].rpartition("/")[2]
+        super()._segment(number, attempt, columns, footer)
+
+
+async def test_a_file_that_was_written_by_another_scheme_is_said(store, ask, raw, tmp_path) -> None:
+    first = _OnS3(store, "first", 1)
+    first.write(first.scan(raw, "csv", COLUMNS, RAW), tmp_path / "middle", "parquet", list(COLUMNS), files=1)
+    second = Job(store, "second", 2)
+    scan = second.scan(tmp_path / "middle", "parquet", COLUMNS)
+    for file in second.sources[0]["files"]:
+        file["path"] = "s3://lake/" + file["path"].rpartition("/")[2]
+        file["modified"] -= file["modified"] % 1000
+    second.write(scan, tmp_path / "out", "parquet", list(COLUMNS))
+    answer = await ask(dataset=str(tmp_path / "out"), where="v = 5", values=False)
+    assert not answer.exact
+    (entry,) = [entry for entry in answer.incomplete if entry.effect == "missing"]
+    assert "wrote it as s3a://" in entry.reason
