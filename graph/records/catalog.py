@@ -184,9 +184,9 @@ class Catalog:
         """For each block the capture that wrote it; where several say so, the last."""
         return {block: captures[-1] for block, captures in self._linked("written", tenant, blocks).items()}
 
-    def all_writers(self, tenant: str, block: FileBlock) -> list[str]:
-        """The captures that wrote a block, or records in it, in the order in which they ended."""
-        return self._linked("written", tenant, [block]).get(block, [])
+    def all_writers(self, tenant: str, blocks: Iterable[FileBlock]) -> dict[FileBlock, list[str]]:
+        """For each block the captures that wrote it, or records in it, in the order in which they ended."""
+        return self._linked("written", tenant, blocks)
 
     def readers(self, tenant: str, blocks: Iterable[FileBlock], towards: Collection[str] | None = None) -> dict[FileBlock, list[str]]:
         """For each block the captures that read it, in the order in which they ended; `towards`: those that wrote one of these datasets."""

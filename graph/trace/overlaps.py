@@ -1,9 +1,9 @@
 """Which records of a file its writers and readers share, where they name places in it themselves.
 
-For the walks, at files (streams, tables) of which several captures may have written records, and at files in which one side counts ranges
-of bytes: there records are the same as far as their bytes overlap (*ghost* associations). An answer is exact where every record that was
-read consists of whole records that were written; else it says that it is a superset, or what is missing. Lengths and offsets come from
-strangers: they are compared and nothing else.
+For the walks, at files of which several captures may have written records that they number in different ways, and at files in which one
+side counts ranges of bytes: there records are the same as far as their bytes overlap (*ghost* associations). An answer is exact where every
+record that was read consists of whole records that were written; else it says that it is a superset, or what is missing. Lengths and
+offsets come from strangers: they are compared and nothing else.
 """
 
 from __future__ import annotations
@@ -29,20 +29,13 @@ class Parts:
     rest: str
 
 
-def is_shared(session: Session, file: KnownFile, writer: str | None, source: Source | None) -> bool:
-    """Whether records of a file are found by this module: its formats share files, or its writer states places."""
-    sink = session.capture(writer).plan.sink if writer else None
-    formats = {file.shape.format, *([source.format] if source else [])}
-    return (sink is not None and sink.is_placed) or any(format_of(name).shares_files for name in formats)
-
-
 def by_writers(session: Session, table: str, file: KnownFile, reader: Capture | None, source: Source | None) -> Parts:
     """The records of a file in a table `origin, file, row`, as those who wrote them number them."""
     own = session.table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number} AND row IS NOT NULL")
     shape = Shape.of_source(source) if source else file.shape
     found: list[tuple[str, str]] = []
     matched: list[str] = []
-    everyone = session.store.catalog.all_writers(session.tenant, file.block)
+    everyone = session.store.catalog.all_writers(session.tenant, [file.block]).get(file.block, [])
     pruned = session.pruned(everyone)
     writers = [name for name in everyone if name not in pruned]
     for name in writers:
@@ -52,9 +45,9 @@ def by_writers(session: Session, table: str, file: KnownFile, reader: Capture | 
             continue
         theirs = Shape.of_sink(sink)
         counted = {_counts_bytes(shape), _counts_bytes(theirs)}
-        if counted == {False} or (reader is None and counted == {True}):  # who asks names ranges as they were written
-            pairs = _equal(session, own, file, writer, shape, theirs)
-        else:
+        by_number = counted == {False} or (reader is None and counted == {True})  # who asks names ranges as they were written
+        pairs = _equal(session, own, file, writer, shape, theirs) if by_number else None
+        if pairs is None and _may_overlap(shape, theirs):
             ours = _read_ranges(session, file, reader, source) if reader and source else _line_ranges(session, file, shape)
             written = _written_ranges(session, file, writer)
             pairs = _overlapping(session, own, ours, written) if ours and written else None
@@ -80,7 +73,7 @@ def as_read(session: Session, table: str, file: KnownFile, reader: Capture, sour
     own = session.table(f"SELECT DISTINCT origin, row FROM {table} WHERE file = {file.number}")
     read = _read_ranges(session, file, reader, source)
     if _counts_bytes(file.shape):
-        names = session.store.catalog.all_writers(session.tenant, file.block)
+        names = session.store.catalog.all_writers(session.tenant, [file.block]).get(file.block, [])
         writers = [session.capture(name) for name in names if name not in session.pruned(names)]
         written = [query for writer in writers if (query := _written_ranges(session, file, writer))]
         ours = f"({' UNION '.join(f'FROM {query}' for query in written)})" if written else None
@@ -151,6 +144,11 @@ def _say_rewritten(session: Session, file: KnownFile, found: Sequence[tuple[str,
         session.say(file.block.path, f"{twice[0]} of its records were written more than once; all who wrote them are given", "superset")
 
 
+def _may_overlap(ours: Shape, theirs: Shape) -> bool:
+    """Whether both name places in a file: ranges of its bytes, or lines. Positions of a stream and keys of a table are none."""
+    return all(format_of(shape.format).in_files for shape in (ours, theirs))
+
+
 def _counts_bytes(shape: Shape) -> bool:
     return format_of(shape.format).counts_bytes
 
@@ -185,7 +183,10 @@ def _written_ranges(session: Session, file: KnownFile, writer: Capture) -> str |
         return None
     shape = Shape.of_sink(writer.manifest.sink)
     if not _counts_bytes(shape):
-        return _line_ranges(session, file, shape)
+        lines = _line_ranges(session, file, shape)
+        if lines is None or not sink.is_placed:
+            return lines
+        return f"(FROM {lines} SEMI JOIN (SELECT row FROM {session.rows(writer, sink)} WHERE file = {place}) USING (row))"
     if not any(column.role == "length" for column in sink.columns):
         return None
     return f"(SELECT DISTINCT row, row AS begin, row + length AS finish FROM {session.rows(writer, sink)} WHERE file = {place})"

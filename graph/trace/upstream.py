@@ -27,7 +27,8 @@ from headwater.graph.trace.links import (
     say_overwritten,
     writers,
 )
-from headwater.graph.trace.overlaps import by_writers, is_shared
+from headwater.graph.trace.numbered import by_numbers, is_shared
+from headwater.graph.trace.overlaps import by_writers
 from headwater.graph.trace.session import Capture, KnownFile, Session, places_among
 from headwater.graph.trace.step.backward import Backward
 
@@ -144,10 +145,10 @@ class Upstream:
             self.reached.append(self._only(table, here, not vague and len(here) == len(numbers)))
         onward = [session.files[number] for number in numbers if number not in here]
         wrote = writers(session, onward)
-        shared = [file for file in onward if is_shared(session, file, wrote.get(file.number), source)]
-        for file in shared:
-            self._sort_shared(table, file, names, reader, source)
-        onward = [file for file in onward if file not in shared]
+        shared = {file.number: file for file in onward if file.number in wrote and is_shared(session, file, wrote[file.number], source)}
+        if shared:
+            self._sort_shared(table, list(shared.values()), names, reader, source)
+        onward = [file for file in onward if file.number not in shared]
         found = self._followed({file.number: wrote[file.number] for file in onward if file.number in wrote}, reader, source)
         if pruned := session.pruned(set(found.values())):
             found = {number: writer for number, writer in found.items() if writer not in pruned}
@@ -165,18 +166,19 @@ class Upstream:
                 say_overwritten(session, session.files[number], reader)  # type: ignore[arg-type]
 
     def _sort_shared(
-        self, table: str, file: KnownFile, names: Callable[[Capture], Names], reader: Capture | None, source: Source | None
+        self, table: str, files: Sequence[KnownFile], names: Callable[[Capture], Names], reader: Capture | None, source: Source | None
     ) -> None:
-        """Hand on the records of a file that several captures may have written."""
-        parts = by_writers(self._session, table, file, reader, source)
-        for writer, records in parts.by_writer:
-            needed = names(self._session.capture(writer)) if self._witness else None
+        """Hand on the records of files that several captures may have written."""
+        session = self._session
+        together = by_numbers(session, table, files, source)
+        one_by_one = [by_writers(session, table, file, reader, source) for file in together.left]
+        for writer, records in [*together.by_writer, *(found for parts in one_by_one for found in parts.by_writer)]:
+            needed = names(session.capture(writer)) if self._witness else None
             self._waiting.setdefault((writer, needed), []).append(records)
-        if self._session.count(parts.rest):
-            self.end_files.add(file.number)
-            self.ends.append(parts.rest)
-            if reader and not parts.by_writer:
-                say_overwritten(self._session, file, reader)
+        for rest in [together.rest, *(parts.rest for parts in one_by_one)]:
+            if rest is not None and session.count(rest):
+                self.end_files |= {row[0] for row in session.database.execute(f"SELECT DISTINCT file FROM {rest}").fetchall()}
+                self.ends.append(rest)
 
     def _followed(self, found: dict[int, str], reader: Capture | None, source: Source | None) -> dict[int, str]:
         """Those writers whose n-th record of the file is the reader's n-th."""

@@ -116,6 +116,48 @@ def test_lines_that_one_wrote_are_ranges_to_another(tmp_path: Path, forward: boo
             assert places(traced(home, "out", [("stream:out", place)])) == {("stream:in", line) for line in of}
 
 
+@pytest.mark.parametrize("by_bytes", [False, True])
+def test_lines_of_which_their_writer_said_nothing_are_missing(tmp_path: Path, by_bytes: bool):
+    home, path = tmp_path / "home", tmp_path / "lines.txt"
+    with Session("lines", home=home) as session:
+        actor = session.register("write", "writer")
+        actor.capture(session.stream("in")[0], session.rows(path)[0])
+        path.write_text("alpha\nbeta\n")
+        actor.commit()
+    with Session("ranges", home=home) as session:
+        blob, lines, target = session.bytes(path), session.rows(path), session.stream("out")
+        actor = session.register("read", "reader")
+        actor.capture(blob.at(0, 6) if by_bytes else lines[0], target[0])
+        actor.capture(blob.at(6, 5) if by_bytes else lines[1], target[1])
+        actor.capture_all([blob.at(3, 8)] if by_bytes else [lines[0], lines[1]], target[2])
+        actor.commit()
+    said, unsaid, half = (traced(home, "out", [("stream:out", place)]) for place in range(3))
+    assert (places(said), said.exact) == ({("stream:in", 0)}, True)
+    assert ("stream:in", 0) not in places(unsaid)
+    assert "missing" in [one.effect for one in unsaid.incomplete]
+    assert ("stream:in", 0) in places(half)
+    assert "missing" in [one.effect for one in half.incomplete]
+
+
+def test_lines_with_a_header_and_without_are_the_same_bytes(tmp_path: Path):
+    home, path = tmp_path / "home", tmp_path / "a.csv"
+    with Session("write", home=home) as session:
+        actor, target = session.register("write", "writer"), session.rows(path, options={"header": True})
+        for row in range(3):
+            actor.capture(session.stream("in")[row], target[row])
+        path.write_text("id\n1\n2\n3\n")
+        actor.commit()
+    with Session("read", home=home) as session:
+        actor, source = session.register("read", "reader"), session.rows(path, format="text")
+        for row in range(4):
+            actor.capture(source[row], session.stream("out")[row])
+        actor.commit()
+    answers = [traced(home, "out", [("stream:out", row)]) for row in range(4)]
+    assert [places(answer) for answer in answers[1:]] == [{("stream:in", row)} for row in range(3)]
+    assert [answer.exact for answer in answers] == [False, True, True, True]
+    assert ("stream:in", 0) not in places(answers[0])
+
+
 def test_ranges_that_one_wrote_are_lines_to_another(tmp_path: Path):
     home, path = tmp_path / "home", tmp_path / "lines.txt"
     with Session("ranges", home=home) as session:

@@ -135,6 +135,37 @@ def test_a_key_that_was_written_twice_is_a_superset_unless_versions_tell(home: P
     assert places(traced(home, "out", [("stream:out", 1)])) == {("stream:in", 3)}
 
 
+def test_many_files_and_keys_are_found_at_once(tmp_path: Path, home: Path):
+    parts, count = tmp_path / "parts", 30
+    parts.mkdir()
+    with Session("etl", home=home) as session:
+        source, keys, out = session.stream("in"), session.table("t"), session.stream("out")
+        first, second, reader = (session.register(name, "mapper") for name in ("first", "second", "reader"))
+        files = [session.rows(parts / f"{number}.txt", dataset=parts) for number in range(count)]
+        for number in range(count):
+            first.capture(source[number], keys[f"k{number}"])
+            first.capture(source[100 + number], files[number][0])
+            (parts / f"{number}.txt").write_text("a\nb\n")
+            if number % 3 == 0:
+                second.capture(source[200 + number], keys[f"k{number}"])
+        first.commit()
+        second.commit()
+        for number in range(count):
+            reader.capture(keys[f"k{number}"], out[0])
+            reader.capture_all([files[number][0], files[number][1]], out[1])
+            reader.capture(keys[f"k{number}"], out[100 + number])
+        reader.commit()
+    of_keys, of_files = (traced(home, "out", [("stream:out", place)]) for place in (0, 1))
+    twice = range(0, count, 3)
+    assert places(of_keys) == {("stream:in", number) for number in [*range(count), *(200 + number for number in twice)]}
+    assert sorted(one.what for one in of_keys.incomplete if "more than once" in one.reason) == sorted(f"table:t/k{n}" for n in twice)
+    assert {("stream:in", 100 + number) for number in range(count)} <= places(of_files)
+    assert any("no run that is known" in one.reason for one in of_files.incomplete)
+    once, both = (traced(home, "out", [("stream:out", 100 + number)]) for number in (1, 3))
+    assert (places(once), once.exact) == ({("stream:in", 1)}, True)
+    assert (places(both), both.exact) == ({("stream:in", 3), ("stream:in", 203)}, False)
+
+
 def test_a_file_that_changed_after_it_was_named_is_said(tmp_path: Path, home: Path):
     (tmp_path / "in.txt").write_text("a\n")
     with Session("etl", home=home) as session:
