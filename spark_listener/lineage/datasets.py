@@ -13,6 +13,7 @@ from headwater.spark_listener.lineage.naming import Name, address_of, dataset_na
 from headwater.spark_listener.lineage.nested import fields_of
 from headwater.spark_listener.lineage.sqltext import Read
 from headwater.spark_listener.redact import redact_address
+from headwater.spark_listener.secrets import name_without_secrets
 
 
 @dataclass(slots=True)
@@ -128,8 +129,8 @@ def bare_input(path: str) -> Dataset:
 
 
 def named_dataset(namespace: str, name: str) -> Dataset:
-    """A dataset of which only the name is known."""
-    namespace, name = redact_address(namespace), redact_address(name)
+    """A dataset of which only the name is known. Its author may have taken an address with a token for one."""
+    namespace, name = (name_without_secrets(redact_address(part)) for part in (namespace, name))
     return Dataset(namespace=namespace, name=name, facets=_common(namespace, name, {}))
 
 

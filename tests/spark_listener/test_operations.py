@@ -188,3 +188,10 @@ def test_those_of_the_configuration_are_json(caplog: pytest.LogCaptureFixture) -
     (facets,) = [each.job_facets() for each in found]
     assert facets["headwater_operation"]["declaredIn"] == "configuration"
     assert facets["documentation"]["description"] == "by cron"
+
+
+def test_a_name_that_is_an_address_keeps_no_secret() -> None:
+    (operation,) = of_configuration({"operation.x": '{"outputs": [["https://me:hunter2@h", "https://h/a?token=hunter2&b=1"]]}'})
+    (written,) = operation.written()
+    assert "hunter2" not in str(written)
+    assert written.name == "https://h/a?token=[redacted]&b=1"
