@@ -58,11 +58,15 @@ def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
     operators = list(plan.get("operators") or ())
     known: dict[int, _Dependencies] = {}
     whole: _Dependencies = {}
+    known_only: _Dependencies = {}
     by_id = {operator["id"]: operator for operator in operators}
     for operator in _children_first(operators):
         if operator.get("op") == "CTERelationRef":
             _refer(operator, by_id, known)
-        _visit(operator, known, whole, sources)
+        _visit(operator, known, whole, known_only, sources)
+    for field, steps in known_only.items():
+        if field not in whole:
+            whole[field] = steps
     columns: dict[str, Mapping[Field, frozenset[Step]]] = {}
     for column in (plan.get("sink") or {}).get("columns") or ():
         columns[column["name"]] = _frozen(known.get(column.get("attr"), {}))
@@ -92,7 +96,10 @@ def _refer(reference: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]],
                 known.setdefault(column["attr"], known[there["attr"]])
 
 
-def _visit(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, sources: Sources) -> None:
+def _visit(
+    operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, known_only: _Dependencies, sources: Sources
+) -> None:
+    """`known_only`: fields of which a filter asks nothing but whether they are null, as Spark adds for the columns of joins and filters."""
     if operator.get("op") == "Scan":
         _scan(operator, known, whole, sources.get(operator.get("source"), ()))
         return
@@ -112,8 +119,9 @@ def _visit(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: 
     subtype = _ROW_SUBTYPES.get(str(operator.get("op")))
     if subtype:
         read = {*(operator.get("reads") or ()), *_attributes(operator.get("condition") or {})}  # what it reads of subqueries is no `reads`
+        about_null = _not_null(operator.get("condition") or {}) if subtype == "FILTER" else frozenset()
         for attribute in sorted(read):
-            _add(known.get(attribute, {}), "IDENTITY", False, subtype, whole)
+            _add(known.get(attribute, {}), "IDENTITY", False, subtype, known_only if attribute in about_null else whole)
 
 
 def _scan(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, read: _Read) -> None:
@@ -160,6 +168,22 @@ def _attributes(expression: Mapping[str, Any]) -> Iterator[int]:
         yield expression["attr"]
     for argument in _arguments(expression):
         yield from _attributes(argument)
+
+
+def _not_null(condition: Mapping[str, Any]) -> frozenset[int]:
+    """The attributes of which a conjunction asks nothing but that they are not null."""
+    parts = [condition]
+    asked: set[int] = set()
+    others: set[int] = set()
+    while parts:
+        part = parts.pop()
+        if part.get("fn") == "and":
+            parts += _arguments(part)
+        else:
+            read = set(_attributes(part))
+            is_bare = part.get("fn") == "isnotnull" and [argument.get("fn") for argument in _arguments(part)] == ["attr"]
+            (asked if is_bare else others).update(read)
+    return frozenset(asked - others)
 
 
 def _is_condition(function: str, position: int, count: int) -> bool:

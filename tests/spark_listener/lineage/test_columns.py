@@ -182,3 +182,31 @@ def test_a_query_for_the_driver_says_which_columns_it_reads_and_how() -> None:
         (*FLIGHTS, "delay"): {"TRANSFORMATION", "FILTER"},
         (*FLIGHTS, "month"): {"FILTER"},
     }
+
+
+def test_that_a_column_of_a_join_is_not_null_is_no_filter_of_its_own() -> None:
+    def steps(*conjuncts: dict[str, Any]) -> dict[str, set[str]]:
+        condition = conjuncts[0]
+        for conjunct in conjuncts[1:]:
+            condition = call("and", condition, conjunct)
+        plan = {
+            "operators": [
+                {"id": 0, "op": "Write", "children": [1]},
+                {"id": 1, "op": "Join", "children": [2, 4], "condition": call("=", attr(1), attr(3))},
+                {"id": 2, "op": "Filter", "children": [3], "condition": condition},
+                scan(3, 0, key=1, wind=2),
+                scan(4, 1, key=3),
+            ],
+            "sink": {"columns": []},
+        }
+        found = column_lineage(plan, SOURCES).dataset
+        return {f"{field[1]}.{field[2]}": {step.subtype for step in steps} for field, steps in found.items()}
+
+    joined = {"/flights.key": {"JOIN"}, "/weather.key": {"JOIN"}}
+    assert steps(call("isnotnull", attr(1))) == joined
+    assert steps(call("isnotnull", attr(1)), call("isnotnull", attr(2))) == {**joined, "/flights.wind": {"FILTER"}}
+    assert steps(call("isnotnull", attr(1)), call(">", attr(1), call("literal"))) == {**joined, "/flights.key": {"FILTER", "JOIN"}}
+    assert steps(call("isnotnull", call("f", attr(1)))) == {**joined, "/flights.key": {"FILTER", "JOIN"}}
+    assert steps(call("or", call("isnotnull", attr(1)), call("isnotnull", attr(2)))) == {
+        **joined, "/flights.key": {"FILTER", "JOIN"}, "/flights.wind": {"FILTER"},
+    }  # fmt: skip
