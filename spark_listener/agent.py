@@ -10,7 +10,7 @@ import contextlib
 import logging
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from headwater.spark_listener.application import Application
@@ -21,11 +21,13 @@ from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs
-from headwater.spark_listener.rdd_records.program import Program
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.rdd_records.program import Program
 
 _log = logging.getLogger("headwater")
 _MOST_EARLY = 1000  # operations that the program declares before it has a SparkContext
@@ -117,7 +119,11 @@ class Agent:
         """The RDDs of a context of the program; None while their records are not captured."""
         if not self.watching or self._current is None or self._current.context is not context:
             return None
-        return self._current.program
+        try:
+            return self._current.program
+        except Exception as error:  # noqa: BLE001  # the program goes on without records of its RDDs
+            self._breaker.fault("loading what follows records of RDDs", error)
+            return None
 
     def rdd_fault(self, doing: str, error: Exception) -> None:
         """What makes an RDD could not be followed; the program goes on without it."""

@@ -11,6 +11,7 @@ import os
 import re
 import time
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -24,14 +25,13 @@ from headwater.spark_listener.listener import Listener
 from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins, SavedRDD
-from headwater.spark_listener.rdd_records.program import Program
-from headwater.spark_listener.rdd_records.saves import begin_save, end_save
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
 
 if TYPE_CHECKING:
+    from headwater.spark_listener.rdd_records.program import Program
     from headwater.spark_listener.scribe import Scribe
 
 _log = logging.getLogger("headwater.application")
@@ -63,6 +63,7 @@ class Application:
         self._bridge: Any = None
         self._tried = False
         self._program: Program | None = None
+        self._program_lock = RLock()
         shared = urlsplit(settings.segments or "")
         self._recorded_in = Path(shared.path) if settings.segments else self.folder.segments
         self._records_rdds = settings.records_rdds and self._obstacle is None and shared.scheme in ("", "file")  # workers write files
@@ -111,18 +112,29 @@ class Application:
 
     @property
     def program(self) -> Program | None:
-        """What is known of the application's RDDs; None where their records are not captured."""
-        if self._program is None and self._records_rdds:
-            self._program = Program(self.context, self._recorded_in, self._settings.spool_bytes, self._files_read)
+        """What is known of the application's RDDs; None where their records are not captured. Loaded when the first RDD is made."""
+        with self._program_lock:
+            if self._program is None and self._records_rdds:
+                from headwater.spark_listener.rdd_records.program import Program
+
+                self._program = Program(self.context, self._recorded_in, self._settings.spool_bytes, self._files_read)
         return self._program
 
     def recorded(self, saved: SavedRDD, rdd: Any) -> SavedRDD:
         """A save that begins, with what is to be saved in the place of `rdd` so that its records can be followed."""
-        return saved if self.program is None else begin_save(self.program, saved, rdd)
+        if self.program is None:
+            return saved
+        from headwater.spark_listener.rdd_records.saves import begin_save
+
+        return begin_save(self.program, saved, rdd)
 
     def capture(self, saved: SavedRDD) -> dict[str, Any] | None:
         """What was captured of a save that ended."""
-        return None if self._program is None or self._bridge is None else end_save(self._program, saved, self._bridge.files_written)
+        if self._program is None or self._bridge is None:
+            return None
+        from headwater.spark_listener.rdd_records.saves import end_save
+
+        return end_save(self._program, saved, self._bridge.files_written)
 
     def _files_read(self, rdd: Any) -> dict[str, Any]:
         self.listen()

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from headwater.spark_listener.rdd_records.operators import Hooks
-from headwater.spark_listener.rdd_records.program import Program
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.rdd_records.program import Program
 
 
 class Watcher(Protocol):

@@ -1,6 +1,7 @@
 """Record lineage of RDD programs, in PySpark.
 
-    in the driver     operators (what PySpark's methods become), program (what is known of each RDD), saves (what a save wrote)
+    in the driver     operators (what PySpark's methods become), known (what is known of an RDD), program (how that is found out), saves
+                      (what a save wrote), calls (which method the program called); program and saves load with the first RDD
     in workers        starts (which record was pulled), taps (what is written or carried), keys (hashes), blocks (segments); shipped by
                       value, so that workers need nothing of ours
 

@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headwater.spark_listener.rdd_records.program import Program, Refused, Step, call_site
-from headwater.spark_listener.rdd_records.taps import OfKey
+from headwater.spark_listener.rdd_records.calls import call_site
+from headwater.spark_listener.rdd_records.known import Refused, Step
+
+if TYPE_CHECKING:
+    from headwater.spark_listener.rdd_records.program import Program
 
 # One result, or some, of one record after the other.
 _ROW_WISE = ("map", "flatMap", "filter", "sample", "sampleByKey", "zipWithIndex", "zipWithUniqueId")
@@ -33,8 +36,8 @@ _REFUSED_SOURCES = (
 )  # fmt: skip
 _inside = threading.local()
 
-Begin = Callable[[Program, Sequence[Any], tuple[Any, ...]], Step | Refused]
-ProgramOf = Callable[[Any], Program | None]
+Begin = Callable[["Program", Sequence[Any], tuple[Any, ...]], Step | Refused]
+ProgramOf = Callable[[Any], "Program | None"]
 Fault = Callable[[str, Exception], None]
 Called = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
@@ -264,6 +267,8 @@ def _sorted(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> St
         partitions = rdds[0]._defaultReducePartitions()  # noqa: SLF001  # what sortByKey itself asks
     if partitions != 1:
         return program.carried(rdds, "pair")
+    from headwater.spark_listener.rdd_records.taps import OfKey
+
     step = program.carried(rdds, "record")
     key = OfKey(asked["keyfunc"]) if "keyfunc" in asked else itemgetter(0)
     return replace(step, more={**asked, "keyfunc": key}) if isinstance(step, Step) else step

@@ -9,54 +9,18 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted, Start
+from headwater.spark_listener.rdd_records.calls import call_site
+from headwater.spark_listener.rdd_records.known import Known, Refused, Step
+from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted
 from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
 from headwater.spark_listener.recording import Recording, SegmentReport
 
 _KNOWN = "_headwater_known"
 _PERSISTED = "_headwater_persisted"
 _MOST_REFERENCES = 32  # a record that joins more relations than that
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Nothing is known of the records of an RDD, and why."""
-
-    operator: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """An RDD whose records have references to records of `operators`, one each. `top` made it.
-
-    `start` gives them; it stands before the functions of the stage (`reads`) or among them.
-    """
-
-    operators: tuple[int, ...]
-    start: Start
-    reads: bool
-    top: int
-
-    @property
-    def width(self) -> int:
-        return len(self.operators)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What to give PySpark in the place of the program's RDDs, and what to make of its result.
-
-    `more`: all other arguments by name, in the place of the program's; empty: those are left.
-    """
-
-    sides: Sequence[Any]
-    finish: Callable[[Any], Any]
-    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 _ATTR = 0  # the one column that a record of any RDD has, for whoever asks for columns
@@ -301,22 +265,6 @@ class Program:
     def _text() -> str:
         name, file, line = call_site()
         return f"{name} at {Path(file).name}:{line}"
-
-
-def call_site() -> tuple[str, str, int]:
-    """The method of PySpark's that the program called, and from where: file and line."""
-    frame: Any = sys._getframe(1)  # noqa: SLF001  # traceback reads every source on the way
-    name = "RDD"
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith("pyspark."):
-            name = frame.f_code.co_name
-        elif not module.startswith(("headwater.spark_listener", "functools", "contextlib")):
-            break
-        elif module.endswith(".operators") and "original" in frame.f_locals:  # the hook around a method
-            name = frame.f_locals.get("name", frame.f_code.co_name)
-        frame = frame.f_back
-    return (name, frame.f_code.co_filename, frame.f_lineno) if frame is not None else (name, "?", 0)
 
 
 def _is_pipelined(rdd: Any) -> bool:

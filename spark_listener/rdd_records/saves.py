@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from headwater.spark_listener.rdd import SavedRDD
-from headwater.spark_listener.rdd_records.program import Program, Refused
+from headwater.spark_listener.rdd_records.known import Refused
+from headwater.spark_listener.rdd_records.program import Program
 from headwater.spark_listener.recording import Written
 
 _PART = re.compile(r"/part-(\d+)(\.\w+)?$")

@@ -132,3 +132,10 @@ def test_what_runs_in_every_job_loads_little(root: Path):
     )
     done = subprocess.run([sys.executable, "-c", asked], cwd=root, check=False, capture_output=True, text=True)
     assert not done.stderr.strip()
+
+
+def test_what_follows_records_of_rdds_loads_with_the_first(root: Path):
+    hooked = "import sys, headwater.spark_listener.agent, headwater.spark_listener.hooks; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", hooked], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+    ours = {name.rpartition(".")[2] for name in loaded if name.startswith("headwater.spark_listener.rdd_records.")}
+    assert ours == {"operators", "known", "calls"}

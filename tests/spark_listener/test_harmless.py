@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,8 @@ def test_a_full_spool_drops_what_does_not_fit_and_the_ledger_and_the_summary_say
 
 
 ATTACHES = """
+    import os
+    import sys
     import headwater
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -65,7 +68,10 @@ ATTACHES = """
 
     headwater.attach(Session, mod="off")
     sc = Session.sparkContext
-    print("went on")
+    print("went on", os.path.exists("home"))
+    headwater.attach(SparkSession.builder.getOrCreate(), mode="active")
+    sys.modules["headwater.spark_listener.rdd_records.program"] = None  # as where its file cannot be read
+    print(sc.parallelize([1, 2]).map(lambda x: x + 1).collect())
     sc.stop()
 """
 
@@ -73,12 +79,13 @@ ATTACHES = """
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_a_wrong_option_of_attach_is_said_and_the_program_goes_on(folder: Path, root: Path) -> None:
+def test_a_wrong_option_of_attach_is_said_and_so_is_a_part_that_cannot_be_loaded_and_the_program_goes_on(folder: Path, root: Path) -> None:
     script(folder, "attaches.py", ATTACHES)
     done = run(["attaches.py"], folder, environment(root, HEADWATER_HOME=str(folder / "home")))
-    assert (done.returncode, done.stdout) == (0, "went on\n")
+    assert (done.returncode, done.stdout) == (0, "went on False\n[2, 3]\n")
     assert "There is no option mod" in done.stderr
-    assert not (folder / "home").exists()
+    faults = json.dumps([event["run"]["facets"].get("headwater_capture") for event in logged(folder / "home")])
+    assert "loading what follows records of RDDs: ModuleNotFoundError" in faults
 
 
 class Context:
