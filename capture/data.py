@@ -65,6 +65,11 @@ class Data:
         """How long the range of each reference is; None where places are no ranges of bytes."""
         return None
 
+    @property
+    def described(self) -> tuple[object, ...]:
+        """What a manifest says of it. Data of one description are one source there, with a file or key each."""
+        return self.namespace, self.name, self.path, self.format, *sorted(self.options.items()), *self.columns
+
 
 class Rows(Data):
     """The records of one file, by number from 0, as Spark counts them (without a header). `data[n]` refers to one."""
@@ -98,14 +103,18 @@ class Rows(Data):
 class Bytes(Rows):
     """Ranges of bytes of one file. `data.at(offset, length)` refers to one."""
 
-    __slots__ = ("_lengths", "is_ambiguous")
+    __slots__ = ("_lengths", "ambiguous")
 
     def open(self, path: Path) -> Bytes:
         """Number the file."""
         Rows.open(self, path)
         self._lengths: dict[int, int] = {}
-        self.is_ambiguous = False  # whether two ranges begin at the same byte
+        self.ambiguous: set[int] = set()  # references to those of several ranges that begin at the same byte
         return self
+
+    def join(self, other: Bytes) -> None:
+        """Keep the ranges with those of data of the same description."""
+        self._lengths, self.ambiguous = other._lengths, other.ambiguous
 
     def at(self, offset: int, length: int) -> int:
         """A range. Of two that begin at the same byte the longer one is meant by both, and the run says that it is a superset."""
@@ -114,7 +123,7 @@ class Bytes(Rows):
         reference = self._base | offset
         known = self._lengths.setdefault(reference, length)
         if known != length:
-            self.is_ambiguous = True
+            self.ambiguous.add(reference)
             self._lengths[reference] = max(known, length)
         return reference
 

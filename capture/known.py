@@ -34,7 +34,8 @@ class Known:
     def __init__(self, order: ReplayOrder | None) -> None:
         self.left_out: set[int] = set()  # references to the records that a replay leaves out
         self._lock = RLock()
-        self._containers: list[tuple[Data, Container]] = []
+        self._containers: list[tuple[Data, Container]] = []  # each with the first data of its description
+        self._alike: dict[tuple[object, ...], Data] = {}
         self._seen: dict[int, Stated] = {}  # files as they were when they were named, or when an actor had written them
         self._data: dict[tuple[str, ...], Data] = {}
         self.order = order
@@ -99,7 +100,7 @@ class Known:
                     f"A session has {MOST_CONTAINERS} files and keys at most.", field="key", hint="Begin another session."
                 )
             container = Container(ordinal, path, local, version)
-            self._containers.append((data, container))
+            self._containers.append((self._alike.setdefault(data.described, data), container))
             if local is not None:
                 with suppress(OSError):  # it is not there yet
                     self._seen[ordinal] = container.stated()
@@ -125,8 +126,8 @@ class Known:
             if container.local is None:
                 continue
             paths.append(str(container.local))
-            if isinstance(data, Bytes) and data.is_ambiguous:
-                said.append((f"of ranges of {data.name} that begin at the same byte the longest is given", "superset"))
+            if isinstance(data, Bytes) and any(reference >> POSITION_BITS == ordinal for reference in data.ambiguous):
+                said.append((f"of ranges of {container.path} that begin at the same byte the longest is given", "superset"))
             try:
                 found = container.stated()
             except OSError as error:
@@ -154,10 +155,16 @@ class Known:
         def make() -> R:
             made = kind(namespace, name, f"file:{whole}", format_, self.number, options, columns, self.shadow)
             made.open(local)
+            if isinstance(made, Bytes):
+                made.join(self._bytes_alike(made))
             return made
 
         asked = (format_, *(f"{name}={value}" for name, value in sorted(options.items())))
         return self._once(("file", str(local), str(whole), *asked), kind, make)
+
+    def _bytes_alike(self, data: Bytes) -> Bytes:
+        first = self._alike[data.described]
+        return first if isinstance(first, Bytes) else data
 
     def _once(self, key: tuple[str, ...], kind: type[D], make: Callable[[], D]) -> D:
         """The data of a key: named again, it is the same."""

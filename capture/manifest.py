@@ -54,16 +54,18 @@ def capture_of(made: Committed) -> dict[str, Any]:
     boundaries: list[dict[str, Any]] = [{
         "boundary": _SINK, "kind": "sink", "operator": _ACTOR, "columns": [*columns, *([{"role": "length"}] if ranged else [])],
     }]  # fmt: skip
-    segments = [
-        _keep(folder, capture, _SINK, number, *_sink(made, sources, inputs, outputs))
-        for number, (inputs, outputs) in enumerate(_batches_of(made))
-    ]
+    segments = []
+    ranges: dict[Data, list[pa.Array]] = {source: [] for source in sources if source.lengths is not None}
+    for number, (inputs, outputs) in enumerate(_batches_of(made)):
+        segments.append(_keep(folder, capture, _SINK, number, *_sink(made, sources, inputs, outputs)))
+        for source, read in ranges.items():
+            read.append(pc.unique(inputs.filter(pc.is_in(pc.shift_right(inputs, POSITION_BITS), value_set=_ordinals(made.inputs[source])))))
     for place, source in enumerate(sources):
-        if source.lengths is not None:
+        if source in ranges:
             number = _EXTENTS + place
             described = {"boundary": number, "kind": "extent", "operator": _SCANS + place}
             boundaries.append({**described, "columns": [{"role": "place"}, {"role": "length"}]})
-            segments += [_keep(folder, capture, number, 0, _extents(source), {})]
+            segments += [_keep(folder, capture, number, 0, _extents(source, ranges[source]), {})]
     return {
         "format": 3,
         "capture": capture,
@@ -90,7 +92,7 @@ def ordinals_of(references: pa.Array) -> list[int]:
 
 def _batches_of(made: Committed) -> Iterable[tuple[pa.Array, pa.Array]]:
     """The pairs whose output is in this capture's dataset."""
-    own = pa.array([container.ordinal for container in made.outputs], pa.int64())
+    own = _ordinals(made.outputs)
     for inputs, outputs in made.batches:
         kept = pc.is_in(pc.shift_right(outputs, POSITION_BITS), value_set=own)
         if not pc.all(kept).as_py():
@@ -115,16 +117,22 @@ def _sink(made: Committed, sources: Sequence[Data], inputs: pa.Array, outputs: p
     else:
         read = pc.shift_right(inputs, POSITION_BITS)
         for source in sources:
-            own = pa.array([container.ordinal for container in made.inputs[source]], pa.int64())
+            own = _ordinals(made.inputs[source])
             columns.append(pc.if_else(pc.is_in(read, value_set=own), inputs, NONE))
     if (lengths := made.output.lengths) is not None:
         columns.append(pa.array([lengths[reference] for reference in outputs.to_pylist()], pa.int64()))
     return columns, {"files": files, "runs": runs}
 
 
-def _extents(source: Data) -> list[pa.Array]:
+def _ordinals(containers: Sequence[Container]) -> pa.Array:
+    return pa.array([container.ordinal for container in containers], pa.int64())
+
+
+def _extents(source: Data, read: Sequence[pa.Array]) -> list[pa.Array]:
+    """The ranges of a source that were read, each once."""
     lengths = source.lengths or {}
-    return [pa.array(list(lengths), pa.int64()), pa.array(list(lengths.values()), pa.int64())]
+    references = pc.unique(pa.chunked_array(read, pa.int64()))
+    return [references, pa.array([lengths[reference] for reference in references.to_pylist()], pa.int64())]
 
 
 def _keep(folder: Path, capture: str, boundary: int, number: int, columns: list[pa.Array], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 
 from headwater.capture import AsyncSession, Session
 from headwater.errors import ConfigurationError, InvalidInputError
-from tests.capture.captured import places, taken, traced
+from tests.capture.captured import places, spooled, taken, traced
 
 
 @pytest.fixture
@@ -160,10 +160,28 @@ def test_many_files_and_keys_are_found_at_once(tmp_path: Path, home: Path):
     assert places(of_keys) == {("stream:in", number) for number in [*range(count), *(200 + number for number in twice)]}
     assert sorted(one.what for one in of_keys.incomplete if "more than once" in one.reason) == sorted(f"table:t/k{n}" for n in twice)
     assert {("stream:in", 100 + number) for number in range(count)} <= places(of_files)
-    assert any("no run that is known" in one.reason for one in of_files.incomplete)
+    unknown = [(one.what, one.reason) for one in of_files.incomplete if "no run that is known" in one.reason]
+    assert unknown == [(f"dataset:file:{parts}", f"{count} of its records were written by no run that is known")]
     once, both = (traced(home, "out", [("stream:out", 100 + number)]) for number in (1, 3))
     assert (places(once), once.exact) == ({("stream:in", 1)}, True)
     assert (places(both), both.exact) == ({("stream:in", 3), ("stream:in", 203)}, False)
+
+
+def test_more_files_than_a_segment_has_columns_are_one_source(tmp_path: Path, home: Path):
+    (tmp_path / "parts").mkdir()
+    with Session("etl", home=home) as session:
+        actor, out = session.register("sum", "reducer"), session.stream("out")
+        for number in range(1_100):
+            path = tmp_path / "parts" / f"{number}.txt"
+            path.write_text("a\n")
+            actor.capture(session.rows(path, dataset=path.parent)[0], out[0])
+            actor.capture(session.bytes(path, dataset=path.parent).at(0, 1), out[number])
+        actor.commit()
+    (manifest,) = spooled(home).manifests
+    assert [len(source["files"]) for source in manifest["sources"]] == [1_100, 1_100]
+    answer = traced(home, "out", [("stream:out", 1_099), ("stream:out", 0)])
+    assert places(answer) == {(f"{number}.txt", 0) for number in range(1_100)}
+    assert places(traced(home, "out", [("stream:out", 700)])) == {("700.txt", 0)}
 
 
 def test_a_file_that_changed_after_it_was_named_is_said(tmp_path: Path, home: Path):
