@@ -4,15 +4,19 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /**
  * Puts other relations in place of the scans of one query, scan by scan: the n-th that is met in the order in which a capture numbers them.
@@ -50,6 +54,9 @@ public final class Restrict extends Rule {
             HadoopFsRelation other = (HadoopFsRelation) relations.get(met++);
             return scan.copy(other, scan.output(), scan.catalogTable(), scan.isStreaming(), scan.stream());
         }
+        if (node instanceof DataSourceV2ScanRelation) {
+            return files((DataSourceV2ScanRelation) node, (HadoopFsRelation) relations.get(met++));
+        }
         Map plans = new HashMap();
         List subqueries = Inputs.subqueries(node);
         for (int i = 0; i < subqueries.size(); i++) {
@@ -67,6 +74,25 @@ public final class Restrict extends Rule {
             renewed[i] = renewed[i] != null ? renewed[i] : restricted((LogicalPlan) children.get(i));
         }
         return renewed.length == 0 ? own : (LogicalPlan) own.withNewChildren(Scala.seq(java.util.Arrays.asList(renewed)));
+    }
+
+    /** Files in the place of a table of a connector. The columns that its scan gives are those of the files by their names. */
+    private static LogicalPlan files(DataSourceV2ScanRelation scan, HadoopFsRelation other) {
+        Map given = new HashMap();
+        List output = Scala.list(scan.output());
+        for (int i = 0; i < output.size(); i++) {
+            given.put(((Attribute) output.get(i)).name(), output.get(i));
+        }
+        LogicalRelation whole = LogicalRelation$.MODULE$.apply(other, false);
+        List columns = Scala.list(whole.output());
+        for (int i = 0; i < columns.size(); i++) {
+            Object known = given.remove(((Attribute) columns.get(i)).name());
+            columns.set(i, known == null ? columns.get(i) : known);
+        }
+        if (!given.isEmpty()) {
+            throw new IllegalStateException("the files have no columns " + given.keySet());
+        }
+        return new Project(scan.output(), whole.copy(other, Scala.seq(columns), whole.catalogTable(), false, whole.stream()));
     }
 
     private static final class Put extends scala.runtime.AbstractFunction1 {

@@ -58,8 +58,9 @@ class Laboratory:
 
     def run(self, session: SparkSession, text: str, name: str) -> Ran:
         """Run a query and write its answer."""
-        self._drain()
         frame = named(session.sql(text))
+        self.layout.make_room(frame, name)
+        self._drain()
         out = self.layout.write(frame, name)
         ends = [event for event in self._drain() if event["event"] == "query_end" and (event.get("plan") or {}).get("sink")]
         if len(ends) != 1:

@@ -73,6 +73,9 @@ class Files:
         for name, uri in self.tables.uris.items():
             spark.read.schema(self._schemas[name]).format(self._kind).load(uri).createOrReplaceTempView(name)
 
+    def make_room(self, frame: DataFrame, name: str) -> None:
+        """Do what is to be done before an answer is written and is no part of that."""
+
     def write(self, frame: DataFrame, name: str) -> str:
         """Write an answer in place of an earlier one of the name; the URI of its folder."""
         out = self._folder / name
@@ -180,6 +183,52 @@ class S3Files(Files):
         obstore.put(bucket, key, file)
 
 
+class IcebergTables(Files):
+    """Tables of Iceberg in a catalog of their own, over Parquet, and answers that are such tables."""
+
+    def __init__(self, folder: Path, kind: str, conf: Mapping[str, str], *, version: int) -> None:
+        super().__init__(folder, kind, conf)
+        self._version = version
+        self.conf = {
+            **self.conf, "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+            "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type": "hadoop",
+            "spark.sql.catalog.lake.warehouse": f"file:{folder}/lake",
+        }  # fmt: skip
+
+    def prepared(self, spark: SparkSession, parquet: Mapping[str, Path]) -> Tables:
+        whole = _session(spark, _WHOLE_FILES)
+        for name, path in parquet.items():
+            self._create(whole, f"lake.db.{name}", whole.read.parquet(str(path)))
+            self.tables.uris[name] = f"file:{self._folder}/lake/db/{name}"
+            for part in sorted(path.glob("*.parquet")):
+                whole.read.parquet(str(part)).coalesce(1).writeTo(f"lake.db.{name}").append()
+                for (file,) in whole.sql(f"SELECT file_path FROM lake.db.{name}.files").collect():
+                    self.tables.originals.setdefault(file, part)  # those of the parts before are known
+        return self.tables
+
+    def register(self, spark: SparkSession) -> None:
+        for name in self.tables.uris:
+            spark.table(f"lake.db.{name}").createOrReplaceTempView(name)
+
+    def make_room(self, frame: DataFrame, name: str) -> None:
+        frame.sparkSession.sql(f"DROP TABLE IF EXISTS lake.out.{name} PURGE")
+        self._create(frame.sparkSession, f"lake.out.{name}", frame)
+
+    def write(self, frame: DataFrame, name: str) -> str:
+        frame.writeTo(f"lake.out.{name}").append()
+        return f"file:{self._folder}/lake/out/{name}"
+
+    def answer(self, spark: SparkSession, uri: str, frame: DataFrame) -> Iterator[Written]:
+        name = f"lake.out.{uri.rsplit('/', 1)[1]}"
+        spark.sql(f"REFRESH TABLE {name}")
+        for *values, file, row in spark.table(name).select(*(f"`{column}`" for column in frame.columns), "_file", "_pos").collect():
+            yield Written(file, row, comparable(values))
+
+    def _create(self, spark: SparkSession, name: str, like: DataFrame) -> None:
+        columns = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in like.schema)
+        spark.sql(f"CREATE TABLE {name} ({columns}) USING iceberg TBLPROPERTIES ('format-version' = '{self._version}')")
+
+
 def named(frame: DataFrame) -> DataFrame:
     """The frame, its columns named c0, c1, … unless every format takes their names."""
     names = [name.lower() for name in frame.columns]
@@ -200,6 +249,13 @@ def _avro(folder: Path) -> Files:
     return Files(folder, "avro", {"spark.jars": ",".join(map(str, avro_jars().glob("*.jar")))})
 
 
+def _iceberg(folder: Path, version: int) -> Files:
+    from tests.lake import table_jars
+
+    (jar,) = table_jars().glob("iceberg-*.jar")
+    return IcebergTables(folder, "iceberg", {"spark.jars": str(jar)}, version=version)
+
+
 def _s3_server(folder: Path) -> AbstractContextManager[Any]:
     from tests.lake import s3
 
@@ -213,6 +269,8 @@ LAYOUTS: Mapping[str, Callable[[Path, Any], Files]] = {
     "csv": lambda folder, _: Files(folder, "csv", {}),
     "avro": lambda folder, _: _avro(folder),
     "hive-orc": lambda folder, _: HiveTables(folder, "orc", {}),
+    "iceberg-v2": lambda folder, _: _iceberg(folder, 2),
+    "iceberg-v3": lambda folder, _: _iceberg(folder, 3),
     "s3": lambda folder, server: S3Files(folder, "parquet", {}, server),
 }
 

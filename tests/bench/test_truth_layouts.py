@@ -28,6 +28,7 @@ _DISK = (pytest.mark.slow, pytest.mark.timeout(1200))
         pytest.param("csv", marks=_DISK),
         pytest.param("hive-orc", marks=_DISK),
         pytest.param("avro", marks=_LAKE),
+        pytest.param("iceberg-v3", marks=_LAKE),
         pytest.param("s3", marks=_LAKE),
     ],
 )
