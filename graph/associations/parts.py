@@ -166,7 +166,10 @@ class WrittenFile(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Sink(Wire):
-    """What was written, and how. `committed` are its files as the commit left them, where that changed their times (on object stores)."""
+    """What was written, and how. `committed` are its files as the commit left them, where that changed their times (on object stores).
+
+    `merge`: the command was MERGE, `plain` or with clauses for rows that the source does not match (`by_source`).
+    """
 
     boundary: int
     dataset: DatasetName
@@ -177,6 +180,7 @@ class Sink(Wire):
     columns: tuple[SinkColumn, ...] = ()
     partition_columns: tuple[str, ...] = ()
     committed: tuple[WrittenFile, ...] = ()
+    merge: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

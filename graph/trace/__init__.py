@@ -6,8 +6,8 @@
                                   predicate for those that are meant, with the functions that a predicate may use;
                                   datasets for the files of one, versions for those that it had; pairs for which record came from which
     what stays between traces     tracer, session
-    from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way); numbered and
-                                  overlaps for records that name places; lift where only datasets are known
+    from capture to capture       upstream, downstream, ways (to a target), links, hops, path, expressions (on the way), merged (what MERGE
+                                  did to a row); numbered and overlaps for records that name places; lift where only datasets are known
     a captured plan               plan
     within one capture            step/: backward, forward; frames and windows, matches (semi-joins, subqueries), sets (EXCEPT ALL),
                                   collisions (keys of one hash); choose and order for the rows that a function took; values that references

@@ -20,6 +20,7 @@ class Visit:
     capture: Capture
     records: list[str] = field(default_factory=list)
     scans: set[int] = field(default_factory=set)
+    done: list[str | None] = field(default_factory=list)  # what the command did to the records of each table; None: not known
 
 
 class Hops:
@@ -28,9 +29,10 @@ class Hops:
     def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
 
-    def add(self, capture: Capture, records: str, scans: Iterable[int]) -> None:
+    def add(self, capture: Capture, records: str, scans: Iterable[int], done: str | None = None) -> None:
         """Add a capture to the path, for the records of a table with columns `file` and `row`."""
         visit = self._visits.setdefault(capture.id, Visit(capture))
+        visit.done.append(done)
         visit.records.append(records)
         visit.scans.update(scans)
 
@@ -58,6 +60,11 @@ def say_problems(session: Session, capture: Capture) -> None:
             session.say(operator.label, "which rows of its input a row is made of is not told; all that may be are given", "superset")
 
 
+def _done(visit: Visit) -> list[str]:
+    """What a command did to the records, if it did the same to all."""
+    return [text for text in visit.done[:1] if text is not None and len(set(visit.done)) == 1]
+
+
 def _is_end(capture: Capture, operator: Operator) -> bool:
     """Whether an operator only reads a source or writes the output: the root of a plan that writes."""
     return operator.behaviour is Behaviour.SOURCE or (operator is capture.manifest.operators[0] and capture.manifest.sink is not None)
@@ -73,7 +80,7 @@ def _hop(session: Session, visit: Visit, names: Names) -> Hop:
         run=node_id(NodeKind.RUN, manifest.run.run_id.lower()),
         output=output or "",
         inputs=sorted({inputs[scan] for scan in visit.scans}),
-        operations=[readable(operator.label) for operator in operators if not _is_end(visit.capture, operator)],
+        operations=[*_done(visit), *(readable(operator.label) for operator in operators if not _is_end(visit.capture, operator))],
         records=session.count(session.united(visit.records, ["file", "row"])),
         grain=Grain.RECORD,
         expressions=steps_of(visit.capture, operators, names),

@@ -90,7 +90,8 @@ class KnownFile:
         except (UnsupportedError, SourceUnavailableError) as error:
             return str(error).removesuffix(".")
         except OSError as error:
-            return f"it cannot be read any more ({error.strerror})"
+            gone = format_of(self.shape.format).gone if isinstance(error, FileNotFoundError) else None
+            return f"it cannot be read any more ({error.strerror}{f': {gone}' if gone else ''})"
 
     @cached_property
     def _file(self) -> tuple[FileBlock, StoredFile]:

@@ -27,6 +27,7 @@ from headwater.graph.trace.links import (
     say_overwritten,
     writers,
 )
+from headwater.graph.trace.merged import merged
 from headwater.graph.trace.numbered import by_numbers, is_shared
 from headwater.graph.trace.overlaps import by_writers
 from headwater.graph.trace.session import Capture, KnownFile, Session, places_among
@@ -86,7 +87,9 @@ class Upstream:
         reached = step.run(begin, places_among(session, capture, sorted(session.files_of([begin]))))
         sources = {scan: capture.source(capture.plan.operators[scan].source) for scan, _ in reached.scans}
         located = [placed(session, capture, sources[scan], self._one(parts)) for (scan, _), parts in reached.scans.items()]
-        self.hops.add(capture, begin, {scan for (scan, _), table in zip(reached.scans, located, strict=True) if session.count(table)})
+        found = dict(zip((scan for scan, _ in reached.scans), located, strict=True))
+        done = merged(session, capture, begin, found) if len(wanted) == len(datasets) and len(found) == len(located) else None
+        self.hops.add(capture, begin, {scan for (scan, _), table in zip(reached.scans, located, strict=True) if session.count(table)}, done)
         kept = [self._wanted(table) for table in located]
         for (scan, given), table, met in zip(reached.scans, kept, self._met(kept), strict=True):
             needed = needed_names(capture.plan.operators[scan], given) if self._witness else None

@@ -1,4 +1,4 @@
-"""Random histories of a Delta table, partitioned or not, with or without deletion vectors and mapped columns, which is vacuumed too."""
+"""Random histories of a Delta table, with or without partitions, deletion vectors and mapped columns; compacted and vacuumed, too."""
 
 from __future__ import annotations
 
@@ -46,7 +46,19 @@ class DeltaHistory(History):
 
     def steps(self) -> Sequence[Callable[[], None]]:
         """Delta has no subqueries in UPDATE and DELETE."""
-        return [*[self.append] * 2, *[self.update] * 2, *[self.delete] * 2, *[self.merge] * 4, self.overwrite, self.vacuum]
+        return [
+            *[self.append] * 2,
+            *[self.update] * 2,
+            *[self.delete] * 2,
+            *[self.merge] * 4,
+            *[self.compact] * 2,
+            self.overwrite,
+            self.vacuum,
+        ]
+
+    def compact(self) -> None:
+        """Put small files together."""
+        self.run(f"OPTIMIZE {self.table}")
 
     def vacuum(self) -> None:
         """Remove the files that no version holds."""

@@ -164,6 +164,38 @@ def test_a_table_that_is_changed_knows_where_each_row_is_from(laboratory: Labora
     assert behind(laboratory, table, there) == {
         **carried, 1: {("raw", 1), (f"{name}_changes", 1)}, 40: {(f"{name}_changes", 40)},
     }  # fmt: skip
+    done = {number: merged(asked(laboratory, table, f"id = {number}")) for number in there}
+    assert (done.pop(1), done.pop(40)) == (["MERGE: matched and updated"], ["MERGE: inserted"])
+    rewritten = [found for found in done.values() if found]
+    assert rewritten == [["MERGE: carried over"]] * len(rewritten)
+    assert bool(rewritten) == (vectors == "false")  # with vectors the other rows stay in their files
+
+
+def merged(answer: Any) -> list[str]:
+    """What a trace says that MERGE did."""
+    return [operation for hop in answer.path for operation in hop.operations if operation.startswith("MERGE")]
+
+
+def test_a_clause_that_need_not_take_a_row_makes_a_superset(laboratory: Laboratory, table: str) -> None:
+    sql = laboratory.spark.sql
+    sql(f"CREATE TABLE delta.`{table}` (id int, k int, s string) USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
+    written(laboratory, lambda: sql(f"INSERT INTO delta.`{table}` SELECT * FROM raw WHERE id < 6"))
+    change = "WHEN MATCHED AND c.k = 1 THEN UPDATE SET s = 'taken' WHEN NOT MATCHED BY SOURCE AND t.id = 5 THEN UPDATE SET s = 'alone'"
+    source = "(SELECT * FROM raw WHERE id IN (1, 2))"
+    capture = written(laboratory, lambda: sql(f"MERGE INTO delta.`{table}` t USING {source} c ON t.id = c.id {change}"))
+    assert capture["status"] == "complete"
+    request = {"semantics": Semantics.INFLUENCE, "limit": 100}
+    for number, text in ((1, "MERGE: matched, and updated or carried over"), (2, "MERGE: matched, and updated or carried over")):
+        answer = asyncio.run(trace(None, laboratory.store, TENANT, TraceRequest(dataset=table, where=f"id = {number}", **request)))
+        assert not answer.exact
+        assert [(entry.what, entry.effect) for entry in answer.incomplete] == [("MergeIntoCommand", "superset")]
+        assert merged(answer) == [text]
+    for number in (4, 5):
+        answer = asyncio.run(trace(None, laboratory.store, TENANT, TraceRequest(dataset=table, where=f"id = {number}", **request)))
+        assert {record.values["id"] for record in answer.records} == {number}
+        assert merged(answer) == ["MERGE: carried over or changed, as no row of the source matched"]
+    many = asyncio.run(trace(None, laboratory.store, TENANT, TraceRequest(dataset=table, where="id > 0", **request)))
+    assert merged(many) == []  # not the same for all
 
 
 def test_two_jobs_are_linked_by_a_table(laboratory: Laboratory, table: str) -> None:

@@ -1,7 +1,7 @@
 package headwater.describe;
 
 import headwater.rewrite.core.Capture;
-import headwater.rewrite.delta.DeltaCommit;
+import headwater.rewrite.delta.TableCommit;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -16,7 +16,7 @@ import java.util.Set;
 final class AddedFiles {
     private AddedFiles() {}
 
-    static List place(List segments, DeltaCommit commit, List problems) {
+    static List place(List segments, TableCommit commit, List problems) {
         Map files = commit.files();
         List result = new ArrayList();
         Set placed = new HashSet();

@@ -12,6 +12,15 @@ import scala.collection.Iterable;
 final class MergeClauses {
     private MergeClauses() {}
 
+    /** What the sink says that a MERGE did; null of other commands. */
+    static String kind(LogicalPlan command) {
+        if (command == null || !command.nodeName().equals("MergeIntoCommand")) {
+            return null;
+        }
+        Object clauses = Accessors.get(command, "notMatchedBySourceClauses");
+        return clauses instanceof Iterable && ((Iterable) clauses).isEmpty() ? "plain" : "by_source";
+    }
+
     /**
      * Where no clause need take a row that matched, such a row is carried over beside the row of the source: it was joined with it all the same, and
      * which of the two it is, only values would tell.

@@ -1,6 +1,6 @@
 package headwater.describe;
 
-import headwater.rewrite.delta.DeltaCommit;
+import headwater.rewrite.delta.TableCommit;
 import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
@@ -73,12 +73,16 @@ final class TableSinks {
             sink.put("mode", "change");
         }
         Map options = new LinkedHashMap();
-        DeltaCommit.addNames(options, write.commit.mapping(), write.commit.schema());
+        TableCommit.addNames(options, write.commit.mapping(), write.commit.schema());
         sink.put("options", options);
         sink.put("partition_columns", write.commit.partitionColumns());
         Object version = write.commit.version();
         if (version != null) {
             sink.put("version", String.valueOf(version));
+        }
+        String merge = MergeClauses.kind(write.command);
+        if (merge != null) {
+            sink.put("merge", merge);
         }
         Object table = write.commit.catalogTable();
         if (table instanceof CatalogTable && !sink.containsKey("table")) {

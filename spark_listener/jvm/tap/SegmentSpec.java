@@ -19,12 +19,14 @@ public final class SegmentSpec implements Serializable {
     public final int columns;
     public final String columnsJson; // for the footer: the columns' roles
     public final boolean placed; // where the rows went is known elsewhere
+    public final int firstPartition; // what is added to the number of a task's partition
     public final Reports reports;
     private final transient Object capturing; // on the driver the capture is kept for as long as a plan that writes it
 
-    public SegmentSpec(String capture, String folder, int boundary, String kind, int columns, String columnsJson, boolean placed, Reports reports,
-        Object capturing) {
+    public SegmentSpec(String capture, String folder, int boundary, String kind, int columns, String columnsJson, boolean placed, int firstPartition,
+        Reports reports, Object capturing) {
         this.placed = placed;
+        this.firstPartition = firstPartition;
         this.capturing = capturing;
         this.capture = capture;
         this.folder = folder;

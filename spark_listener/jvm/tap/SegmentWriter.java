@@ -38,7 +38,7 @@ final class SegmentWriter {
         report.boundary = spec.boundary;
         report.stage = context.stageId();
         report.stageAttempt = context.stageAttemptNumber();
-        report.partition = context.partitionId();
+        report.partition = spec.firstPartition + context.partitionId();
         report.attempt = context.taskAttemptId();
     }
 

@@ -44,6 +44,7 @@ class Format:
     counts_bytes = False  # records are ranges of bytes, which others may take otherwise
     shares_files = False  # several captures may have written records of one file as it is
     has_snapshots = False  # a dataset is a table, whose folder also holds files and records that are not the table's any more
+    gone: str | None = None  # why a file of a dataset may be gone though the dataset is there
     spark_gives_places = False  # Spark's reader gives the number of each row in its file
 
     def __init__(self, name: str) -> None:

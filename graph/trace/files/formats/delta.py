@@ -24,6 +24,8 @@ _MODE, _NAME = "columnmapping", "physicalname."  # options that a capture states
 class Delta(Parquet):
     """Columns by the names that the table's metadata has for them in files, rows by their index in the file."""
 
+    gone = "VACUUM deletes files that the table does not hold any more"
+
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         del options
         return "parquet"

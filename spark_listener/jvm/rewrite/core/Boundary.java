@@ -17,6 +17,7 @@ public final class Boundary {
     public LogicalPlan original; // for the comparison of subplans that Spark may run once for several places
     public final List columns = new ArrayList(); // of Map: role, operator, frame, attr
     public boolean placed; // of a sink: its rows' files are known when the write has been committed, and not to its tasks
+    public int firstPartition; // what is added to the numbers of its tasks' partitions, where several queries write it
     public Map derived; // null: its rows are written; else what is known of finding them again
     public List keys; // of derived matches and rows of semi-joins: of Expression, over the columns of their side
     public List left; // of matches below derived groups: the key of the left side, of Expression

@@ -41,6 +41,7 @@ public final class Capture implements SessionOptions {
     public final List problems = new ArrayList(); // of Map
     public final Reports reports;
     public boolean rewritten;
+    public boolean inParts; // one table is rewritten by several queries: what they read is one source
     public long planningNanos;
     public long execution = -1L; // of Spark SQL
     public TableCommit table; // an Iceberg table that is written; null: none is
@@ -125,12 +126,19 @@ public final class Capture implements SessionOptions {
         return boundary;
     }
 
+    /** A boundary that another query of the capture writes, too: the same, with columns that are to be stated again. */
+    public Boundary again(int number) {
+        Boundary first = (Boundary) boundaries.get(number);
+        return new Boundary(number, first.kind, first.operator, first.original);
+    }
+
     /** Where the rows of a boundary go. Its columns must be complete. */
     public TapSink sink(Boundary boundary) {
         try {
             String columns = JSON.writeValueAsString(boundary.columns);
             return new TapSink(new SegmentSpec(
-                id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, boundary.placed, reports, this));
+                id, folder, boundary.number, boundary.kind, boundary.columns.size(), columns, boundary.placed,
+                boundary.firstPartition, reports, this));
         } catch (java.io.IOException impossible) {
             throw new IllegalStateException(impossible);
         }
@@ -145,8 +153,10 @@ public final class Capture implements SessionOptions {
     public SourceFiles source(List key, long unit) {
         SourceFiles files = (SourceFiles) shared.get(key);
         if (files == null) {
-            files = new SourceFiles(sources.size(), unit);
-            sources.add(files);
+            files = inParts && !sources.isEmpty() ? (SourceFiles) sources.get(0) : new SourceFiles(sources.size(), unit);
+            if (files.number == sources.size()) {
+                sources.add(files);
+            }
             shared.put(key, files);
         }
         return files;

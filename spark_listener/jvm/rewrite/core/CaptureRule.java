@@ -3,10 +3,6 @@ package headwater.rewrite.core;
 import headwater.rewrite.kept.CacheRewrite;
 import headwater.rewrite.kept.Caches;
 import headwater.rewrite.kept.Checkpoint;
-import headwater.rewrite.delta.DeltaCommit;
-import headwater.rewrite.delta.DeltaWrite;
-import headwater.rewrite.delta.MergeSource;
-import headwater.rewrite.delta.TableWrite;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -20,14 +16,16 @@ import org.apache.spark.sql.execution.command.ExplainCommand;
  * batch "User Provided Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
  */
 public final class CaptureRule extends Rule {
-    private static final TreeNodeTag SEEN = new TreeNodeTag("headwater.seen"); // the batch runs to a fixed point
+    static final TreeNodeTag SEEN = new TreeNodeTag("headwater.seen"); // the batch runs to a fixed point
 
     private final Captures captures;
     private final FamilyList families;
+    private final TableCommands commands;
 
     public CaptureRule(Captures captures, FamilyList families) {
         this.captures = captures;
         this.families = families;
+        this.commands = new TableCommands(captures, families);
     }
 
     public String ruleName() {
@@ -46,12 +44,9 @@ public final class CaptureRule extends Rule {
     private LogicalPlan captured(LogicalPlan optimized) {
         LogicalPlan plan = Caches.sized(optimized); // first, so that what is refused or not followed has it too
         if (!WriteRewrite.takes(plan)) {
-            DeltaCommit commit = DeltaWrite.underWay(plan);
-            if (commit != null) {
-                return captures.inStream() ? plan : written(plan, commit);
-            }
-            if (MergeSource.isUnderWay(plan)) {
-                return captures.inStream() ? plan : source(plan);
+            LogicalPlan own = commands.captured(plan);
+            if (own != null) {
+                return own;
             }
             return CacheRewrite.takes(plan) ? kept(plan) : plan;
         }
@@ -82,76 +77,6 @@ public final class CaptureRule extends Rule {
         }
         capture.planningNanos = System.nanoTime() - began;
         return captures.remember(execution, capture) ? result : plan;
-    }
-
-    /** What a command of a table writes by a query of its own is the capture of the command's query. */
-    private LogicalPlan written(LogicalPlan plan, DeltaCommit commit) {
-        String own = captures.execution();
-        String root = captures.rootExecution();
-        if (own == null || root == null || plan.getTagValue(SEEN).isDefined()) {
-            return plan;
-        }
-        plan.setTagValue(SEEN, Boolean.TRUE);
-        Capture earlier = captures.of(Long.parseLong(root));
-        if (earlier != null) { // its rows would be told, and those of this one would not
-            earlier.rewritten = false;
-            earlier.problem("Write Delta", "the command writes more than once", "refused");
-            return plan;
-        }
-        long began = System.nanoTime();
-        QueryExecution query = SQLExecution.getQueryExecution(Long.parseLong(own));
-        LogicalPlan asked = query == null ? null : query.analyzed();
-        Capture capture = new Capture(new TableWrite(plan, commit), captures, families, asked, false);
-        capture.execution = Long.parseLong(root);
-        LogicalPlan result = plan;
-        try {
-            if (asked == null || asked.output().size() != plan.output().size()) {
-                throw new Refused("Write Delta", "which query is written is not known");
-            }
-            Object source = captures.source(root);
-            MergeSource.find(plan, source instanceof Capture ? (Capture) source : null, String.valueOf(source));
-            LogicalPlan rewritten = DeltaWrite.rewrite(plan, commit, capture);
-            PlanCheck.complete(rewritten);
-            capture.register(captures.context());
-            rewritten.setTagValue(SEEN, Boolean.TRUE);
-            capture.rewritten = true;
-            result = rewritten;
-        } catch (Refused refused) {
-            capture.problem(refused.operator, refused.getMessage(), "refused");
-        } catch (Throwable fault) {
-            capture.problem("capture", String.valueOf(fault), "fault");
-            captures.fault(fault);
-        }
-        capture.planningNanos = System.nanoTime() - began;
-        return captures.remember(root, capture) ? result : plan;
-    }
-
-    /** What a MERGE reads, and checkpoints first, is captured by itself. */
-    private LogicalPlan source(LogicalPlan plan) {
-        String own = captures.execution();
-        String root = captures.rootExecution();
-        if (own == null || root == null || plan.getTagValue(SEEN).isDefined()) {
-            return plan;
-        }
-        plan.setTagValue(SEEN, Boolean.TRUE);
-        QueryExecution query = SQLExecution.getQueryExecution(Long.parseLong(own));
-        Capture capture = new Capture(plan, captures, families, query == null ? null : query.analyzed(), true);
-        try {
-            LogicalPlan rewritten = MergeSource.rewrite(plan, capture);
-            PlanCheck.complete(rewritten);
-            capture.release();
-            capture.register(captures.context());
-            capture.rewritten = true;
-            rewritten.setTagValue(SEEN, Boolean.TRUE);
-            captures.source(root, capture);
-            return rewritten;
-        } catch (Refused refused) {
-            captures.source(root, refused.operator + ", " + refused.getMessage());
-        } catch (Throwable fault) {
-            captures.source(root, String.valueOf(fault));
-            captures.fault(fault);
-        }
-        return plan;
     }
 
     /** Whether a query is one that explains the plan of another (EXPLAIN): it runs in an execution, too. */

@@ -35,12 +35,13 @@ import org.apache.spark.sql.types.StructField;
 public final class DeltaWrite {
     private static final String DELTA = "org.apache.spark.sql.delta.";
     private static final String WRITER = DELTA + "files.TransactionalWrite";
+    private static final String COMPACTION = DELTA + "commands.OptimizeExecutor";
     private static final String NAME = "Write Delta";
 
     private DeltaWrite() {}
 
     /** The transaction for which this thread optimises the query that is to be written; null where it optimises another. Spark does not tell it otherwise. */
-    public static DeltaCommit underWay(LogicalPlan plan) {
+    public static TableCommit underWay(LogicalPlan plan) {
         if (plan instanceof Subquery || !DeltaCommit.isThere()) {
             return null; // of a subquery the root comes later
         }
@@ -48,24 +49,41 @@ public final class DeltaWrite {
         for (int i = 0; i < calls.length; i++) {
             if (calls[i].getClassName().startsWith(DELTA)) { // the innermost of them: Delta asks its own log on the way, too
                 boolean writes = calls[i].getClassName().startsWith(WRITER) && calls[i].getMethodName().indexOf("writeFiles") >= 0;
-                return writes ? DeltaCommit.active() : null;
+                return !writes ? null : compacts(calls, i) ? Compaction.of(plan) : DeltaCommit.active();
             }
         }
         return null;
     }
 
-    public static LogicalPlan rewrite(LogicalPlan plan, DeltaCommit commit, Capture capture) {
+    private static boolean compacts(StackTraceElement[] calls, int from) {
+        for (int i = from; i < calls.length; i++) {
+            if (calls[i].getClassName().startsWith(COMPACTION)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** With the sink's tap. `part`: the number of the query, where a command rewrites a table by several. */
+    public static LogicalPlan rewrite(LogicalPlan plan, TableCommit commit, Capture capture, int part) {
         List partition = partition(plan, commit);
         check(plan, commit, partition);
         Rewriter rewriter = new Rewriter(capture, 1);
-        Boundary boundary = capture.boundary(SegmentSpec.SINK, 0, plan);
+        Boundary boundary = part == 0 ? capture.boundary(SegmentSpec.SINK, 0, plan) : capture.again(0);
         boundary.placed = true;
+        boundary.firstPartition = Compaction.firstPartition(part);
         Rewritten child = rewriter.rewrite(plan);
         List values = new ArrayList();
         boundary.hidden(child, values);
         if (values.isEmpty()) { // what is written comes from no record, which is its lineage
             values.add(new Literal(null, DataTypes.LongType));
             boundary.column(HiddenColumn.REF, "operator", 1);
+        }
+        if (capture.inParts && capture.boundaries.size() > 1) {
+            throw new Refused(NAME, "more than a scan is recorded of a table that is rewritten by several queries");
+        }
+        if (!boundary.columns.equals(((Boundary) capture.boundaries.get(0)).columns)) {
+            throw new Refused(NAME, "the queries that rewrite the table are not alike");
         }
         LogicalPlan tapped = Rewriter.tapped(sorted(child.plan, partition), values, capture.sink(boundary));
         return new HiddenProject(plan.output(), tapped, plan);
@@ -93,7 +111,7 @@ public final class DeltaWrite {
         return new Sort(Scala.seq(orders), false, texts ? new Project(Scala.seq(columns), rows) : rows, Scala.none());
     }
 
-    private static List partition(LogicalPlan plan, DeltaCommit commit) {
+    private static List partition(LogicalPlan plan, TableCommit commit) {
         List result = new ArrayList();
         List names = commit.partitionColumns();
         List output = Scala.list(plan.output());
@@ -110,7 +128,7 @@ public final class DeltaWrite {
         return result;
     }
 
-    private static void check(LogicalPlan plan, DeltaCommit commit, List partition) {
+    private static void check(LogicalPlan plan, TableCommit commit, List partition) {
         SQLConf conf = SQLConf.get();
         Map properties = commit.properties();
         if (commit.path() == null) {
@@ -140,7 +158,7 @@ public final class DeltaWrite {
         }
     }
 
-    private static boolean isConstrained(DeltaCommit commit, Map properties) {
+    private static boolean isConstrained(TableCommit commit, Map properties) {
         Iterator names = properties.keySet().iterator();
         while (names.hasNext()) {
             if (String.valueOf(names.next()).startsWith("delta.constraints.")) {

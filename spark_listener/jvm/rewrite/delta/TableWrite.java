@@ -8,10 +8,10 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
  * and never run.
  */
 public final class TableWrite extends Project {
-    public final DeltaCommit commit;
+    public final TableCommit commit;
     public LogicalPlan command; // that the program gave; null until its query has ended
 
-    public TableWrite(LogicalPlan query, DeltaCommit commit) {
+    public TableWrite(LogicalPlan query, TableCommit commit) {
         super(query.output(), query);
         this.commit = commit;
     }

@@ -1,7 +1,7 @@
 package headwater.rewrite.scans.formats;
 
 import headwater.rewrite.core.Refused;
-import headwater.rewrite.delta.DeltaCommit;
+import headwater.rewrite.delta.TableCommit;
 import headwater.shim.Scala;
 import headwater.source.NumberedDelta;
 import headwater.source.NumberedParquet;
@@ -112,7 +112,7 @@ final class DeltaRecords extends RecordFormat {
         Object mode = accessor(relation.fileFormat(), "columnMappingMode");
         Object name = mode == null ? null : accessor(mode, "name");
         Object schema = accessor(relation.fileFormat(), "referenceSchema");
-        DeltaCommit.addNames(options, String.valueOf(name), schema instanceof StructType ? (StructType) schema : null);
+        TableCommit.addNames(options, String.valueOf(name), schema instanceof StructType ? (StructType) schema : null);
     }
 
     private static Object accessor(Object of, String name) {
