@@ -1,26 +1,20 @@
 package headwater.source.iceberg;
 
+import headwater.shim.ForwardedReader;
 import headwater.source.LongColumn;
-import java.io.IOException;
-import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /** Batches of columns, each with the references of its rows behind the columns that the query reads. A batch is of one data file. */
-final class NumberedTableColumns implements PartitionReader {
-    private final PartitionReader original;
+final class NumberedTableColumns extends ForwardedReader {
     private final int columns; // that the query reads
     private final RowPlaces places;
 
     NumberedTableColumns(PartitionReader original, int columns, RowPlaces places) {
-        this.original = original;
+        super(original);
         this.columns = columns;
         this.places = places;
-    }
-
-    public boolean next() throws IOException {
-        return original.next();
     }
 
     public Object get() {
@@ -50,18 +44,6 @@ final class NumberedTableColumns implements PartitionReader {
             places.lost(String.valueOf(fault));
         }
         return new References(batch, RowPlaces.NONE, places, columns);
-    }
-
-    public CustomTaskMetric[] currentMetricsValues() {
-        return original.currentMetricsValues();
-    }
-
-    public void initMetricsValues(CustomTaskMetric[] metrics) {
-        original.initMetricsValues(metrics);
-    }
-
-    public void close() throws IOException {
-        original.close();
     }
 
     /** References of a batch's rows. Closed in the place of the columns that it hides. */

@@ -1,20 +1,18 @@
 package headwater.source.iceberg;
 
+import headwater.shim.ForwardedReader;
 import headwater.shim.Scala;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.ProjectingInternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
-import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.types.StructType;
 
 /** Rows one by one, each with its reference behind the columns that the query reads. The reader uses one row again and again, and so do we. */
-final class NumberedTableRows implements PartitionReader {
-    private final PartitionReader original;
+final class NumberedTableRows extends ForwardedReader {
     private final RowPlaces places;
     private final ProjectingInternalRow visible;
     private final Object[] reference = new Object[1];
@@ -22,17 +20,13 @@ final class NumberedTableRows implements PartitionReader {
     private final InternalRow tail = new GenericInternalRow(reference);
 
     NumberedTableRows(PartitionReader original, StructType columns, RowPlaces places) {
-        this.original = original;
+        super(original);
         this.places = places;
         List ordinals = new ArrayList();
         for (int i = 0; i < columns.length(); i++) {
             ordinals.add(Integer.valueOf(i));
         }
         this.visible = new ProjectingInternalRow(columns, Scala.seq(ordinals).toIndexedSeq());
-    }
-
-    public boolean next() throws IOException {
-        return original.next();
     }
 
     public Object get() {
@@ -52,17 +46,5 @@ final class NumberedTableRows implements PartitionReader {
             places.lost(String.valueOf(fault));
             return RowPlaces.NONE;
         }
-    }
-
-    public CustomTaskMetric[] currentMetricsValues() {
-        return original.currentMetricsValues();
-    }
-
-    public void initMetricsValues(CustomTaskMetric[] metrics) {
-        original.initMetricsValues(metrics);
-    }
-
-    public void close() throws IOException {
-        original.close();
     }
 }

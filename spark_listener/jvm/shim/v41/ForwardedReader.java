@@ -1,0 +1,30 @@
+package headwater.shim;
+
+import java.io.IOException;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
+import org.apache.spark.sql.connector.read.PartitionReader;
+
+/** A connector's reader of a task's rows, of which something else is given. */
+public abstract class ForwardedReader implements PartitionReader {
+    protected final PartitionReader original;
+
+    protected ForwardedReader(PartitionReader original) {
+        this.original = original;
+    }
+
+    public boolean next() throws IOException {
+        return original.next();
+    }
+
+    public CustomTaskMetric[] currentMetricsValues() {
+        return original.currentMetricsValues();
+    }
+
+    public void initMetricsValues(CustomTaskMetric[] metrics) {
+        original.initMetricsValues(metrics);
+    }
+
+    public void close() throws IOException {
+        original.close();
+    }
+}
