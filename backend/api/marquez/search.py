@@ -6,7 +6,7 @@ day, another order), at most so many are: beyond, the question is refused rather
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections.abc import AsyncIterator
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
@@ -16,6 +16,7 @@ from fastapi import Query
 from headwater.backend.api.marquez.asking import Ask, Asked, subject_router
 from headwater.backend.api.marquez.facts import NEVER, when_stated
 from headwater.backend.api.marquez.nodes import node_name
+from headwater.backend.api.marquez.wildcards import Wildcards, literals
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind, parse_id
 from headwater.graph.stores.paging import fold
@@ -25,6 +26,7 @@ router = subject_router()
 T = TypeVar("T", bound=StrEnum)
 
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
+_LONGEST = 200  # letters of what is searched
 _LOOKED_AT = 5_000
 _PORTION = 1_000
 
@@ -46,7 +48,7 @@ class Sort(StrEnum):
 @router.get("/search")
 async def get_search(
     ask: Ask,
-    query: Annotated[str, Query(alias="q", min_length=1, description="A part of the name.")],
+    query: Annotated[str, Query(alias="q", min_length=1, max_length=_LONGEST, description="A part of the name.")],
     kind: Annotated[str | None, Query(alias="filter", description="`dataset` or `job`, in any case; both where it is left out.")] = None,
     sort: Annotated[str, Query(description="`name`, or `updated_at` for the latest first, in any case.")] = "name",
     limit: Annotated[int, Query(ge=0, le=1_000, description="Of the answers.")] = 10,
@@ -57,10 +59,12 @@ async def get_search(
     """Datasets and jobs whose name fits: `{"totalCount", "results": […]}`; `totalCount` is how many are told, as by Marquez."""
     kinds = _KINDS[_one_of(Filter, kind, "filter")] if kind else (NodeKind.DATASET, NodeKind.JOB)
     by_name = _one_of(Sort, sort, "sort") is Sort.NAME
-    pattern = re.compile(_regular(fold(query)), re.DOTALL)
+    pattern = Wildcards(fold(query))
     found: list[dict[str, Any]] = []
     async for nodes in _holding(ask, _longest(query), kinds):
-        fitting = [node for node in nodes if pattern.search(fold(node.name)) and namespace in (None, parse_id(node.id)[1][0])]
+        # Apart from the loop, on which all other callers wait: a thousand long names take a tenth of a second.
+        fits = await asyncio.to_thread(pattern.fitting, [fold(node.name) for node in nodes])
+        fitting = [node for node, fit in zip(nodes, fits, strict=True) if fit and namespace in (None, parse_id(node.id)[1][0])]
         stated = await when_stated(ask, [node.id for node in fitting])
         told = [_told(node, stated.get(node.id, NEVER).updated) for node in fitting]
         found += [one for one in told if (before or "~") > (one["updatedAt"] or "") >= (after or "")]
@@ -91,11 +95,7 @@ async def _holding(ask: Asked, part: str, kinds: tuple[NodeKind, ...]) -> AsyncI
 
 
 def _longest(query: str) -> str:
-    return max(re.split("[%_]", query), key=len)
-
-
-def _regular(query: str) -> str:
-    return "".join({"%": ".*", "_": "."}.get(letter, re.escape(letter)) for letter in query)
+    return max(literals(query), key=len)
 
 
 def _one_of(kinds: type[T], stated: str, field: str) -> T:

@@ -256,6 +256,7 @@ def test_what_is_not_there_is_told_as_marquez_tells_it(reader: httpx.Client, pat
         ("column-lineage?nodeId=run:file:x", 400),
         (f"column-lineage?nodeId=dataset:{LAKE}:{CLEAN}&depth=-1", 400),
         ("search?q=", 400),
+        (f"search?q={'x' * 201}", 400),
         ("search?q=x&sort=size", 400),
         ("search?q=x&before=soon", 400),
         ("jobs/runs/x/facets?type=dataset", 400),
