@@ -10,6 +10,11 @@ from headwater.errors import NotFoundError
 from headwater.graph.model import EdgeKind, Node, NodeKind, kind_of
 from headwater.graph.stores import Direction, GraphStore
 
+# Facets that tell values of columns: the least and the greatest, those that were expected and found.
+OF_VALUES = frozenset({"dataQualityMetrics", "dataQualityAssertions", "test"})
+_NO_VALUES = frozenset({"success", "severity", "rowCount", "bytes", "fileCount"})  # what of a result tells no value of a column
+_INPUT = "input:"  # a run's properties of what it read
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -48,6 +53,20 @@ async def quality_of(graph: GraphStore, tenant: str, identifier: str) -> list[Ch
     for edge in await graph.neighbours(tenant, list(found), direction=Direction.UPSTREAM, kinds=[EdgeKind.CHECKS]) if found else []:
         found[edge.dst].append(Result(edge.src, edge.last.partition(" ")[0], edge.properties))
     return sorted((_check(check, found[check.id]) for check in checks), key=lambda check: (check.column or "", check.assertion))
+
+
+def without_values(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties of a node without the facets that tell values of columns, those of a run's inputs among them."""
+    kept = {name: value for name, value in properties.items() if name not in OF_VALUES}
+    for name, value in kept.items():
+        if name.startswith(_INPUT) and isinstance(value, Mapping) and isinstance(facets := value.get("inputFacets"), Mapping):
+            kept[name] = {**value, "inputFacets": {facet: of for facet, of in facets.items() if facet not in OF_VALUES}}
+    return kept
+
+
+def outcome_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a result tells no value of a column: whether it was as expected, and how much there was."""
+    return {name: value for name, value in values.items() if name in _NO_VALUES}
 
 
 def _check(node: Node, results: list[Result]) -> Check:

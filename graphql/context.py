@@ -5,12 +5,15 @@ Made anew for every request by the service, from the credential; the schema must
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 from strawberry.fastapi import BaseContext
 
+from headwater.graph.model import Edge, EdgeKind, Node
+from headwater.graph.quality import outcome_of, without_values
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.questions import DirectQuestions, Questions
@@ -26,6 +29,7 @@ class Context(BaseContext):
     """`questions` answers what is asked of records, in this process unless it is given. `require` raises where the caller has not a scope.
 
     `pending` counts log entries that the graph has not taken in yet; `store` names the graph store.
+    `tells_values`: whether the caller may know what any column holds, as reports of data quality tell it.
     """
 
     tenant: str
@@ -34,6 +38,7 @@ class Context(BaseContext):
     require: Callable[[Scope], None]
     store: str
     pending: Callable[[], Awaitable[int]]
+    tells_values: bool = True
     questions: Questions | None = None
     auditor: Auditor = field(default_factory=Unaudited)
     replays: ReplayService | None = None
@@ -43,6 +48,18 @@ class Context(BaseContext):
     def audited(self, operation: str, *subjects: str, changes: bool = False) -> AbstractAsyncContextManager[Act]:
         """Audit what is done within, for who asks: every resolver that tells of records or changes something goes through here."""
         return audited(self.auditor, operation, *subjects, changes=changes)
+
+    def told(self, node: Node) -> dict[str, Any]:
+        """The properties of a node that the caller may know."""
+        return dict(node.properties) if self.tells_values else without_values(node.properties)
+
+    def told_of(self, edge: Edge) -> dict[str, Any]:
+        """The same of an edge: of a run and a check it holds the result."""
+        return self.result(edge.properties) if edge.kind is EdgeKind.CHECKS else dict(edge.properties)
+
+    def result(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What the caller may know of the result of a check."""
+        return dict(values) if self.tells_values else outcome_of(values)
 
     def __post_init__(self) -> None:
         super().__init__()

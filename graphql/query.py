@@ -104,7 +104,7 @@ class Query(ViewQuery):
         """One check each."""
         checks = await quality_of(info.context.graph, info.context.tenant, node)
         info.context.loaders.budget.spend(sum(len(check.results) for check in checks))
-        return [QualityCheck.of(check) for check in checks]
+        return [QualityCheck.of(check, info.context.result) for check in checks]
 
     @strawberry.field(description="Rows of a dataset, read from its current files. `where` is DuckDB SQL over its columns.")
     async def rows(

@@ -39,9 +39,9 @@ class Node:
         return cls(id=strawberry.ID(node.id), kind=node.kind, name=node.name, node=node)
 
     @strawberry.field
-    def properties(self) -> JSON:
+    def properties(self, info: Info) -> JSON:
         """Read only when asked for: a dataset's are a kilobyte of JSON."""
-        return JSON(dict(self.node.properties))
+        return JSON(info.context.told(self.node))
 
     @strawberry.field(description="Owners, tags, terms and other descriptions that users and producers stated.")
     def descriptions(self) -> Descriptions:
@@ -60,8 +60,8 @@ class Node:
         return NodePage.of(await info.context.loaders.children.load(key))
 
 
-def _stated(root: Edge) -> JSON:
-    return JSON(dict(root.edge.properties))
+def _stated(root: Edge, info: Info) -> JSON:
+    return JSON(info.context.told_of(root.edge))
 
 
 @strawberry.type(description="A link, in the direction in which data flows. `first` and `last` are when it was stated, and by which run.")

@@ -27,6 +27,11 @@ def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
     return PermittedQuestions(parts.questions.of(who.name, masks), who)
 
 
+def tells_values(parts: Service, who: Principal) -> bool:
+    """Whether a caller may know what any column holds: for what tells values and does not say of which columns."""
+    return Scope.RECORDS in who.scopes and (Scope.UNMASKED in who.scopes or not parts.masks.of(who.tenant))
+
+
 class PermittedQuestions:
     """The `Questions` of one caller. All methods raise `ForbiddenError` where they need a scope that the caller has not."""
 

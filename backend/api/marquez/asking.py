@@ -14,21 +14,21 @@ from starlette.responses import JSONResponse, Response
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import error_response
+from headwater.backend.api.permitted import tells_values
 from headwater.errors import InvalidInputError, NotFoundError
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.protocol import Listing
-from headwater.graphql.access import Scope
 
 _MOST = 1_000  # of a page: each entry brings its neighbours
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The graph, whose it is, and whether the caller may know what columns hold that are masked."""
+    """The graph, whose it is, and whether the caller may know what any column holds."""
 
     graph: GraphStore
     tenant: str
-    is_masked: bool
+    tells_values: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Place:
 
 
 async def _asked(who: Annotated[Principal, Depends(principal)], parts: Annotated[Service, Depends(service)]) -> Asked:
-    return Asked(parts.workspace.graph, who.tenant, Scope.UNMASKED not in who.scopes and bool(parts.masks.of(who.tenant)))
+    return Asked(parts.workspace.graph, who.tenant, tells_values(parts, who))
 
 
 async def _place(

@@ -9,10 +9,8 @@ from typing import Any
 from headwater.backend.api.marquez.asking import Asked
 from headwater.backend.projection.facets import facets_of
 from headwater.graph.model import Edge, EdgeKind, Node
+from headwater.graph.quality import OF_VALUES
 from headwater.graph.stores import Direction
-
-# What tells of values: least and greatest of a column, expected and found ones.
-_OF_VALUES = frozenset({"dataQualityMetrics", "dataQualityAssertions"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,8 @@ async def when_stated(ask: Asked, ids: Sequence[str]) -> Mapping[str, Stated]:
 
 
 def facets(ask: Asked, properties: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The facets of a node. Who may not see masked columns is not told those that hold values of columns."""
-    return {name: facet for name, facet in facets_of(properties).items() if not (ask.is_masked and name in _OF_VALUES)}
+    """The facets of a node. Who may not know what any column holds is not told those that say it."""
+    return {name: facet for name, facet in facets_of(properties).items() if ask.tells_values or name not in OF_VALUES}
 
 
 def by_id(nodes: Iterable[Node]) -> dict[str, Node]:

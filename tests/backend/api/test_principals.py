@@ -371,3 +371,37 @@ def test_a_damaged_file_of_keys_shuts_out_their_holders_alone(company: _Company)
             assert owner.post("/graphql", json=ask).status_code == 200
     finally:
         company.service.home.named_keys.write_bytes(kept)
+
+
+def test_reports_of_data_quality_tell_their_values_to_those_alone_who_may_see_the_columns(company: _Company) -> None:
+    facet = {"_producer": "https://example.org/p", "_schemaURL": "https://openlineage.io/spec/facets/1-0-2/DataQualityMetrics.json"}
+    metrics = facet | {"rowCount": 3, "columnMetrics": {"salary": {"min": 1, "max": 987654, "quantiles": {"0.5": 987654}}}}
+    found = {"assertion": "max_is", "success": False, "column": "salary", "expected": "987654", "actual": "987654"}
+    event = run_event(4711)
+    read = {"namespace": "file", "name": "/hr/reported"}
+    event["inputs"] = [read | {"inputFacets": {"dataQualityMetrics": metrics, "dataQualityAssertions": facet | {"assertions": [found]}}}]
+    dataset, run = "dataset:file:/hr/reported", f"run:{event['run']['runId']}"
+    with company.service.client() as owner:
+        assert owner.post("/api/v1/lineage", json=event).status_code == 201
+        company.service.settled()
+    node = "query ($i: ID!) { node(id: $i) { properties } }"
+    quality = "query ($i: ID!) { quality(node: $i) { column results { values } } }"
+    edges = "query ($i: ID!) { lineage(focus: [$i], kinds: [CHECKS]) { edges { properties } } }"
+    asked = [_asked(node, i=dataset), _asked(node, i=run), _asked(quality, i=dataset), _asked(edges, i=run)]
+
+    def told(*scopes: Scope) -> list[bool]:
+        with company.client(*scopes) as client:
+            answers = [client.post("/graphql", json=body) for body in asked]
+            answers.append(client.get("/api/v1/namespaces/file/datasets/%2Fhr%2Freported"))
+            assert all(answer.status_code == 200 and "errors" not in answer.json() for answer in answers), [a.text for a in answers]
+            assert '"success":false' in answers[2].text, "whether it was as expected is no value"
+            return ["987654" in answer.text for answer in answers]
+
+    assert told(Scope.READ) == [False] * 5
+    assert told(Scope.READ, Scope.RECORDS) == [True] * 5
+    company.service.home.masks.write_text('[[mask]]\ncolumns = ["salary"]\n')
+    try:
+        assert told(*ROLES["engineer"]) == [False] * 5
+        assert told(*ROLES["investigator"]) == [True] * 5
+    finally:
+        company.service.home.masks.unlink()
