@@ -33,13 +33,13 @@ class RequestAuditor:
             "request": scope.get("state", {}).get("request_id"),
         }
 
-    async def write(self, act: Act) -> None:
+    async def write(self, act: Act, reason: str = "") -> None:
         """Write what was allowed.
 
         Raises:
             UnavailableError: it cannot be written.
         """
-        await self._log.write(self._entry(act, Decision.ALLOWED))
+        await self._log.write(self._entry(act, Decision.ALLOWED) | ({"reason": reason[:_LONGEST]} if reason else {}))
 
     def note(self, act: Act, decision: Decision, reason: str) -> None:
         """Write what was refused or failed."""

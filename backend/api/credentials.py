@@ -39,7 +39,7 @@ _KEY_SCOPES = frozenset(Scope)
 _PERSON = "@"  # what no key's id begins with
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
-_MOST_TICKETS = 256
+_MOST_TICKETS = 64  # of one key
 _PERSON_SECONDS = 8 * 3600  # after which somebody signs in once more
 _SIGN_IN_SECONDS = 600
 
@@ -49,7 +49,8 @@ class Principal:
     """Whom a request is from: `tenant` owns what it sees and writes; `method` is `key` or `session`.
 
     `name` stands for the caller in logs and gives nothing away. `key` is the id of the named key that was shown, or that the session was
-    opened with; empty for the home's, `@…` for a person. `token` is what a session must show to change anything; `confirmed`: this
+    opened with; empty for the home's, `@…` for a person. `holder` is the same for all that one key or person
+    does, by whichever session: who takes turns with others. `token` is what a session must show to change anything; `confirmed`: this
     request shows it.
     """
 
@@ -60,6 +61,7 @@ class Principal:
     key: str = ""
     token: str | None = None
     confirmed: bool = True
+    holder: str = "home"
 
     @property
     def is_person(self) -> bool:
@@ -123,7 +125,7 @@ class Credentials:
             if issuer.wants_keys(shown):
                 await asyncio.to_thread(issuer.learn)
             person = granted(issuer.rules, issuer.claims(shown, audiences=issuer.rules.audiences))
-            return Principal(person.tenant, "key", person.name, scopes=person.scopes, key=_PERSON)
+            return Principal(person.tenant, "key", person.name, scopes=person.scopes, key=_PERSON, holder=person.name)
         return self.principal(headers)
 
     def principal(self, headers: Mapping[str, str]) -> Principal | None:
@@ -175,8 +177,9 @@ class Credentials:
         with self._lock:
             now = self._clock()
             self._tickets = {t: stated for t, stated in self._tickets.items() if stated[0] > now}
-            while len(self._tickets) >= _MOST_TICKETS:
-                self._tickets.pop(next(iter(self._tickets)))
+            own = [known for known, stated in self._tickets.items() if stated[2] == owner.key]
+            for known in own[: max(0, len(own) - _MOST_TICKETS + 1)]:
+                del self._tickets[known]
             self._tickets[ticket] = now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes) & owner.scopes, owner.key
         return ticket
 
@@ -225,19 +228,21 @@ class Credentials:
         if int(end) <= self._clock():
             return None
         scopes, tenant, name = frozenset(Scope(scope) for scope in stated_scopes.split("-")), self._tenant, "session"
+        holder = "home"
         if key.startswith(_PERSON):
             digest, tenant, person = json.loads(urlsafe_b64decode(key.removeprefix(_PERSON) + "=="))
             if self._people is None or not self._people.are_rules(digest):
                 return None
-            name = f"session:{person}"
+            name, holder = f"session:{person}", person
         elif key:
             owner = self._named.valid(key) if self._named is not None else None
             if owner is None:
                 return None
             scopes, tenant, name = scopes & owner.scopes, owner.tenant, f"session:{owner.name}"
+            holder = f"key:{owner.id}"
         token = self._sign("token", stated)
         return Principal(
-            tenant, "session", f"{name}:{sha256(nonce.encode()).hexdigest()[:12]}", scopes=scopes, key=key, token=token,
+            tenant, "session", f"{name}:{sha256(nonce.encode()).hexdigest()[:12]}", scopes=scopes, key=key, token=token, holder=holder,
             confirmed=hmac.compare_digest(shown.encode("utf-8", "replace"), token.encode("ascii")),
         )  # fmt: skip
 
@@ -261,7 +266,7 @@ def granted(rules: Rules, claims: Mapping[str, Any]) -> Person:
 
 
 def _of_key(key: NamedKey) -> Principal:
-    return Principal(key.tenant, "key", f"key:{key.name}:{key.id}", scopes=key.scopes, key=key.id)
+    return Principal(key.tenant, "key", f"key:{key.name}:{key.id}", scopes=key.scopes, key=key.id, holder=f"key:{key.id}")
 
 
 def _shown_key(headers: Mapping[str, str]) -> str | None:

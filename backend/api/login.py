@@ -10,9 +10,13 @@ import asyncio
 import hmac
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from hashlib import sha256
 from html import escape
-from typing import Annotated
+from typing import Annotated, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
@@ -28,8 +32,12 @@ from headwater.errors import HeadwaterError, InvalidInputError, UnavailableError
 from headwater.graphql.audit import Act, Decision
 
 router = APIRouter(include_in_schema=False)
+Answer = TypeVar("Answer")
 
-_AT_ONCE = asyncio.Semaphore(8)  # sign-ins for which the issuer is asked
+_AT_ONCE = 32  # sign-ins for which the issuer is asked
+_OF_ONE = 4  # of them, from one address
+_asking: Counter[str] = Counter()  # by address
+_threads = ThreadPoolExecutor(_AT_ONCE, "headwater-sign-in")
 _LONGEST = 2_000  # of where somebody wants to go
 _ONCE_MORE = '<a href="/login">Sign in once more.</a>'
 
@@ -39,7 +47,7 @@ async def login(request: Request, parts: Annotated[Service, Depends(service)]) -
     """Send the browser to the issuer. `next` is where it goes afterwards, on this service."""
     try:
         issuer = parts.credentials.issuer()
-        address = await asyncio.to_thread(issuer.address, "authorization_endpoint")
+        address = await _asked(request, partial(issuer.address, "authorization_endpoint"))
     except HeadwaterError as error:
         return _refused(request, parts, error)
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
@@ -71,12 +79,8 @@ async def callback(request: Request, parts: Annotated[Service, Depends(service)]
             raise InvalidInputError(f"The issuer refused: {given['error'][:100]}.", field="error")
         _, nonce, verifier, wanted = began
         issuer = parts.credentials.issuer()
-        if _AT_ONCE.locked():
-            raise UnavailableError("Too many people sign in at once.", hint="Try again in a moment.")
-        async with _AT_ONCE:
-            claims = await asyncio.to_thread(
-                issuer.exchange, given.get("code", ""), verifier=verifier, nonce=nonce, redirect=_back(request, issuer.rules)
-            )
+        exchange = partial(issuer.exchange, given.get("code", ""), verifier=verifier, nonce=nonce, redirect=_back(request, issuer.rules))
+        claims = await _asked(request, exchange)
         person = granted(issuer.rules, claims)
         cookie = parts.credentials.sign_in(issuer.rules, person, secure=by_tls(request))
         opened = parts.credentials.principal({"cookie": cookie.partition(";")[0]})
@@ -92,6 +96,20 @@ async def callback(request: Request, parts: Annotated[Service, Depends(service)]
     response.headers.append("Set-Cookie", cookie)
     response.headers.append("Set-Cookie", f"{parts.credentials.cookie}_login=; Path=/login; Max-Age=0; HttpOnly; SameSite=Lax")
     return response
+
+
+async def _asked(request: Request, ask: Callable[[], Answer]) -> Answer:
+    """What the issuer says, asked on a thread of its own kind. One address takes no more than its share of them."""
+    client = request.client.host if request.client else ""
+    if _asking[client] >= _OF_ONE or _asking.total() >= _AT_ONCE:
+        raise UnavailableError("Too many people sign in at once.", hint="Try again in a moment.")
+    _asking[client] += 1
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_threads, ask)
+    finally:
+        _asking[client] -= 1
+        if not _asking[client]:
+            del _asking[client]
 
 
 def _refused(request: Request, parts: Service, error: HeadwaterError) -> Response:

@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 
 from headwater.backend.api.audit import RequestAuditor
 from headwater.backend.api.context import Service
-from headwater.graphql.audit import Act, Decision
+from headwater.graphql.audit import Act
 
 PAGE = Path(__file__).resolve().parent.parent / "page"
 
@@ -36,7 +36,7 @@ def build_router(page: Path = PAGE) -> APIRouter:
 
     @router.api_route("/{path:path}", methods=["GET", "HEAD"])
     async def show(path: str, request: Request) -> Response:
-        if path.split("/", maxsplit=1)[0] in ("api", "graphql"):
+        if path.split("/", maxsplit=1)[0] in ("api", "graphql") or "\0" in path:
             raise HTTPException(404, f"There is no /{path}.")
         asset = (root / path).resolve()
         if path and asset.is_file() and asset.is_relative_to(root) and asset != root / "index.html":
@@ -45,12 +45,12 @@ def build_router(page: Path = PAGE) -> APIRouter:
             )
         if "." in path.rsplit("/", 1)[-1] and path.startswith("assets/"):
             raise HTTPException(404, f"There is no /{path}.")
-        return _index(root, request)
+        return await _index(root, request)
 
     return router
 
 
-def _index(root: Path, request: Request) -> Response:
+async def _index(root: Path, request: Request) -> Response:
     service: Service = request.app.state.service
     ticket = request.query_params.get("ticket")
     if ticket is not None and request.method == "GET":
@@ -58,7 +58,7 @@ def _index(root: Path, request: Request) -> Response:
         if cookie is not None:
             opened = service.credentials.principal({"cookie": cookie.partition(";")[0]})
             scopes = sorted(opened.scopes) if opened else []
-            RequestAuditor(service.audit, request.scope, opened).note(Act("session.open"), Decision.ALLOWED, f"it may {', '.join(scopes)}")
+            await RequestAuditor(service.audit, request.scope, opened).write(Act("session.open"), f"it may {', '.join(scopes)}")
         if cookie is not None or request.state.principal is not None:
             return _without_ticket(request, cookie)
     if request.state.principal is None:

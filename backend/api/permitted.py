@@ -24,7 +24,7 @@ from headwater.graphql.replays import ReplayService, ReplayView
 def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
     """The questions that a caller may ask."""
     masks = () if Scope.UNMASKED in who.scopes else parts.masks.of(who.tenant)
-    return PermittedQuestions(parts.questions.of(who.name, masks), who)
+    return PermittedQuestions(parts.questions.of(who.holder, masks), who)
 
 
 def tells_values(parts: Service, who: Principal) -> bool:

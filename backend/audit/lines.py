@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 _BLOCK = 1 << 16
 Entry = dict[str, Any]
@@ -63,18 +63,21 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
     found: list[Entry] = []
     damaged = looked_at = 0
     earliest: datetime | None = None
-    for line in _lines(path):
-        if len(found) >= most or (within is not None and looked_at > within):
+    for line in _lines(path, wanted.until):
+        if len(found) >= most or (within is not None and looked_at > within and earliest is not None):
             return Found(tuple(reversed(found)), damaged, left_at=earliest)
-        looked_at += len(line)
         try:
             entry = json.loads(line)
             at = datetime.fromisoformat(entry["at"])
+            if wanted.until is not None and at > wanted.until:
+                continue  # few: where they end was sought first
+            looked_at += len(line)
             if wanted.since is not None and at < wanted.since:
                 break  # lines are in the order of their times
             fits = wanted.fits(entry)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             damaged += 1
+            looked_at += len(line)
             continue
         earliest = at
         if fits:
@@ -82,16 +85,16 @@ def latest(path: Path, wanted: Wanted, most: int, *, within: int | None = None) 
     return Found(tuple(reversed(found)), damaged)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of all files, last first."""
+def _lines(path: Path, until: datetime | None) -> Iterator[bytes]:
+    """The lines of all files, last first; without most of those that are later than `until`."""
     read: set[int] = set()
-    yield from backward(path, read)
+    yield from backward(path, read, until)
     # Listed afterwards: the file that was written when this began may be full and have another name by now.
     for file in reversed(earlier_files(path)):
-        yield from backward(file, read)
+        yield from backward(file, read, until)
 
 
-def backward(path: Path, read: set[int]) -> Iterator[bytes]:
+def backward(path: Path, read: set[int], until: datetime | None = None) -> Iterator[bytes]:
     """The lines of a file, last first, without the empty ones; none where there is no file, or one that was read under another name."""
     try:
         file = path.open("rb")
@@ -102,7 +105,7 @@ def backward(path: Path, read: set[int]) -> Iterator[bytes]:
         if number in read:
             return
         read.add(number)
-        place = file.seek(0, os.SEEK_END)
+        place = file.seek(0, os.SEEK_END) if until is None else _end_of(file, until)
         rest = b""
         while place > 0:
             size = min(_BLOCK, place)
@@ -112,3 +115,28 @@ def backward(path: Path, read: set[int]) -> Iterator[bytes]:
             yield from filter(None, reversed(lines))
         if rest:
             yield rest
+
+
+def _end_of(file: BinaryIO, until: datetime) -> int:
+    """A place in a file at the end of a line, behind which all lines are later than `until`: lines are in the order of their times."""
+    first, end = 0, file.seek(0, os.SEEK_END)
+    while end - first > _BLOCK:
+        middle = (first + end) // 2
+        file.seek(middle)
+        file.readline()  # the rest of a line
+        place = file.tell()
+        at = _time(file.readline())
+        if at is None or place >= end:
+            break  # a damaged line: all from here to the end is looked at
+        if at > until:
+            end = place
+        else:
+            first = place
+    return end
+
+
+def _time(line: bytes) -> datetime | None:
+    try:
+        return datetime.fromisoformat(json.loads(line)["at"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -14,6 +14,7 @@ import json
 import logging
 import queue
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ VERSION = 1
 _SYNC_SECONDS = 1.0
 _REFUSALS_AT_ONCE = 100
 _REFUSALS_A_SECOND = 5.0
+_MOST_BUCKETS = 1_000  # callers that are counted apart
 _log = logging.getLogger("headwater.audit")
 
 _Waiting = tuple[bytes, "Future[None]"]
@@ -47,10 +49,11 @@ class AuditLog:
         self._kept = kept
         self._clock = clock
         self._size = 0
+        self._lock = Lock()
         self._file: WrittenFile | None = None
         self._unsynced_since: float | None = None
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._refusals = {known: _Bucket(clock) for known in (False, True)}
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()  # by caller, the latest last
         self.state = "ok"  # for /readyz
         self._thread = Thread(target=self._run, name="headwater-audit", daemon=True)
 
@@ -70,11 +73,19 @@ class AuditLog:
     def note(self, entry: Mapping[str, Any], *, known: bool) -> None:
         """Append a line without waiting. Too many at once are counted, and the next line that is written says how many.
 
-        Callers that are not `known` are counted apart, so that they hide nothing of those that are.
+        Each caller who is `known` is counted apart, and all others together: nobody hides anything of another's.
         """
-        left_out = self._refusals[known].take()
+        left_out = self._bucket(f"known {entry.get('who')}" if known else "").take()
         if left_out is not None:
             self._append({**entry, "left_out": left_out} if left_out else entry)
+
+    def _bucket(self, who: str) -> _Bucket:
+        with self._lock:
+            found = self._buckets.pop(who, None) or _Bucket(self._clock)
+            self._buckets[who] = found
+            while len(self._buckets) > _MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+            return found
 
     def close(self) -> None:
         """Write what waits and that the service ended, and put it on the disk."""

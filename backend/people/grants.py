@@ -74,6 +74,7 @@ class Rules:
     grants: tuple[Grant, ...]
     digest: str
     secret: str | None = None
+    secret_file: Path | None = None
     url: str | None = None
     scopes: tuple[str, ...] = _SCOPES
 
@@ -132,6 +133,7 @@ def read_rules(path: Path) -> Rules | None:
         grants=tuple(_grant(grant, f"{path}, grant {number}") for number, grant in enumerate(grants, start=1)),
         digest=sha256(content + b"\0" + (secret or "").encode()).hexdigest()[:16],
         secret=secret,
+        secret_file=path.parent / str(stated["secret_file"]) if secret is not None else None,
         url=_url(stated["url"], f"url of {path}").rstrip("/") if "url" in stated else None,
         scopes=tuple(dict.fromkeys(("openid", *_texts(stated.get("scopes", list(_SCOPES)), f"scopes of {path}")))),
     )

@@ -64,8 +64,13 @@ class Issuer:
         return (is_stale or _key_id(token) not in self._known.keys) and now - self._tried > _PAUSE_SECONDS
 
     def learn(self) -> None:
-        """Ask the issuer for its addresses and keys. Blocks for some seconds at most. What goes wrong is kept for `claims` to tell."""
-        with self._lock:
+        """Ask the issuer for its addresses and keys. Blocks for some seconds at most, or not at all where another asks already.
+
+        What goes wrong is kept for `claims` to tell.
+        """
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             if self._clock() - self._tried <= _PAUSE_SECONDS:
                 return
             self._tried = self._clock()
@@ -76,6 +81,8 @@ class Issuer:
                 self._known = _Known(document, keys, self._clock())
             except (httpx.HTTPError, ValueError) as error:
                 self._fault = str(error) or type(error).__name__
+        finally:
+            self._lock.release()
 
     def claims(self, token: str, *, audiences: tuple[str, ...]) -> dict[str, Any]:
         """What a token says, once its signature, issuer, audience and times are checked.
@@ -156,7 +163,13 @@ class Issuer:
         more = _json(client, self.address("userinfo_endpoint"), headers={"Authorization": f"Bearer {access}"})
         if not isinstance(more, dict) or more.get("sub") != claims["sub"]:
             return claims  # Core 5.3.2: of somebody else
-        return {**more, **claims}
+        return together(claims, more)
+
+
+def together(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """What a token says, and what else is told of the same subject. Whether an address is verified says who tells the address."""
+    teller = claims if "email" in claims else more
+    return {**more, **claims, "email_verified": teller.get("email_verified")}
 
 
 def _key_id(token: str) -> str:

@@ -27,7 +27,7 @@ class People:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: list[tuple[int, int, int] | None] = []
         self._rules: Rules | None = None
         self._issuer: Issuer | None = None
         self._fault: ConfigurationError | None = None
@@ -54,9 +54,10 @@ class People:
             ConfigurationError: they cannot be used.
         """
         with self._lock:
-            if (seen := self._look()) != self._seen:
-                self._seen = seen
+            if self._look() != self._seen:
+                before = _state(self._path)
                 self._read()
+                self._seen = [before, *self._look()[1:]]
             if self._fault is not None:
                 raise self._fault
             return self._rules
@@ -71,12 +72,9 @@ class People:
             return None
         return self._issuer
 
-    def _look(self) -> tuple[int, int, int] | None:
-        try:
-            status = self._path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
+    def _look(self) -> list[tuple[int, int, int] | None]:
+        secret = self._rules.secret_file if self._rules is not None else None
+        return [_state(path) for path in (self._path, secret) if path is not None]
 
     def _read(self) -> None:
         self._rules = self._issuer = self._fault = None
@@ -87,6 +85,14 @@ class People:
         except ConfigurationError as error:
             self._rules, self._fault = None, error
             _log.error("nobody can sign in until this is mended: %s", error)
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _issuer(rules: Rules) -> Issuer:

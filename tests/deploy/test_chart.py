@@ -33,8 +33,8 @@ _FULL = {
     "ingress": {"enabled": True, "className": "nginx", "host": "lineage.example.com", "tlsSecret": "tls", "trustedProxies": ["10.0.0.0/8"]},
     "networkPolicy": {"egress": [{"ports": [{"protocol": "TCP", "port": 443}]}]},
     "metrics": {
-        "enabled": True, "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}, "rules": {"enabled": True},
-        "dashboard": {"enabled": True},
+        "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}, "existingSecret": "operator"},
+        "rules": {"enabled": True}, "dashboard": {"enabled": True},
     },
     "backup": {"enabled": True, "existingClaim": "backups"},
     "tolerations": [{"key": "data", "operator": "Exists"}],
@@ -113,7 +113,9 @@ def test_the_service_reaches_the_service_alone(tmp_path: Path) -> None:
     assert selector <= documents["StatefulSet"]["spec"]["template"]["metadata"]["labels"].items()
     assert not selector <= documents["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"].items()
     assert selector <= documents["Service"]["metadata"]["labels"].items(), "by which the ServiceMonitor finds it"
-    claim = documents["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
+    backup = documents["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert "files" in {volume["name"] for volume in backup["volumes"]}, "the backup needs storage.toml, too"
+    claim = documents["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["volumes"][1]["persistentVolumeClaim"]["claimName"]
     assert claim == f"home-{documents['StatefulSet']['metadata']['name']}-0"
 
 
@@ -132,7 +134,8 @@ def test_what_it_sets_are_settings_and_a_probe_is_answered(tmp_path: Path) -> No
             headers = {header["name"]: header["value"] for header in get["httpHeaders"]}
             assert client.get(get["path"], headers=headers).status_code == 200
         for name in ("lineage-headwater.data.svc.cluster.local:8765", "lineage.example.com", "lineage.internal"):
-            assert client.get("/metrics", headers={"Host": name}).status_code == 200
+            assert client.get("/healthz", headers={"Host": name}).status_code == 200
+        assert client.get("/metrics").status_code == 401
         test = next(pod for pod in _pods(list(documents.values())) if pod["containers"][0]["name"] == "ask")
         (url,) = re.findall(r"http://[^\"]+", test["containers"][0]["args"][0])
         assert client.get("/readyz", headers={"Host": url.removeprefix("http://")}).status_code == 200
@@ -158,6 +161,7 @@ def test_rules_and_the_dashboard_ask_for_measures_that_there_are() -> None:
         ({"files": {"existingSecret": "s", "names": ["../../etc/passwd"]}}, "files"),
         ({"settings": {"PATH": "/tmp"}}, "PATH"),
         ({"metrics": {"serviceMonitor": {"enabled": True}}}, "metrics.enabled"),
+        ({"metrics": {"enabled": True}, "ingress": {"enabled": True, "host": "a.example", "tlsSecret": "tls"}}, "reaches the ingress"),
     ],
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, values: dict[str, Any], message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,38 @@ def test_refusals_of_strangers_fill_no_disk_and_hide_no_other(tmp_path: Path) ->
     log.close()
     assert _asked(path) == ["stranger"] * 100 + ["known", "later"]
     assert [entry["left_out"] for entry in _lines(path) if "left_out" in entry] == [9_900]
+
+
+def test_what_one_caller_is_refused_hides_nothing_of_another(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, clock=lambda: 0.0)
+    for _ in range(1_000):
+        log.note({"what": "metrics", "who": "key:sales:1"}, known=True)
+    log.note({"what": "trace", "who": "key:ann:2"}, known=True)
+    log.start()
+    log.close()
+    assert _asked(path) == ["metrics"] * 100 + ["trace"]
+
+
+def test_pages_of_a_search_come_to_the_beginning_of_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    lines = [
+        json.dumps({"at": (start + timedelta(seconds=n)).isoformat(), "what": "trace", "n": n, "pad": "x" * 400}) for n in range(2_000)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    found: list[int] = []
+    until, pages = None, 0
+    while True:
+        page = latest(path, Wanted(until=until), 10_000, within=100_000)
+        found = [entry["n"] for entry in page.entries] + [n for n in found if n not in {entry["n"] for entry in page.entries}]
+        pages += 1
+        if page.left_at is None:
+            break
+        assert until is None or page.left_at < until, "each page goes on where the last one ended"
+        until = page.left_at
+    assert found == list(range(2_000))
+    assert 8 < pages < 15
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,8 @@ async def test_a_name_is_found_behind_thousands_that_hold_it(tmp_path: Path) -> 
     await store.apply(
         "t", [GraphBatch(Stamp("2026-01-01T00:00:00Z", "k"), [*many, dataset("z/report"), dataset("report_0"), dataset("b/x/y")])]
     )
-    answers = Answers(store, *cast("list[Any]", [None] * 4), "t", *cast("list[Any]", [None] * 2))
+    others: dict[str, Any] = {field.name: None for field in dataclasses.fields(Answers)}
+    answers = Answers(**{**others, "graph": store, "tenant": "t"})
     try:
         assert (await answers.find("report_0", DATASET)).name == "report_0", "the very name, though 1,000 hold it"
         assert (await answers.find("report", DATASET)).name == "z/report"

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from headwater.backend.people.grants import Rules
-from headwater.backend.people.issuer import Issuer, TokenError
+from headwater.backend.people.issuer import Issuer, TokenError, together
 from headwater.errors import UnavailableError
 
 OURS = ("headwater",)
@@ -180,6 +180,19 @@ def test_an_issuer_that_is_away_is_borne_for_a_day(issuer: Issuer, documents: Do
     issuer.learn()
     with pytest.raises(UnavailableError, match="cannot be asked"):
         issuer.claims(token(documents, keys["r"]), audiences=OURS)
+
+
+@pytest.mark.parametrize(
+    ("claims", "more", "verified"),
+    [
+        ({"email": "a@x"}, {"email": "a@x", "email_verified": True}, None),
+        ({"email": "a@x", "email_verified": True}, {"email_verified": False}, True),
+        ({}, {"email": "a@x", "email_verified": True}, True),
+        ({"email_verified": True}, {"email": "a@x"}, None),
+    ],
+)
+def test_an_address_is_verified_by_who_tells_it(claims: dict[str, Any], more: dict[str, Any], verified: bool | None) -> None:
+    assert together({"sub": "1", **claims}, {"sub": "1", **more})["email_verified"] is verified
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,10 @@ def test_somebody_signs_in_and_has_what_is_granted(place: _Place, client: str, s
         lines = [json.loads(line) for line in place.service.home.audit.read_text().splitlines()]
         opened = [line for line in lines if line["what"] == "session.open"][-1]
         assert opened["who"].startswith("session:person:ann@example.com:")
-        place.service.home.people.write_text(place.service.home.people.read_text() + "# changed\n")
+        if secret:
+            (place.service.home.path / "oidc-secret").write_text("another\n")
+        else:
+            place.service.home.people.write_text(place.service.home.people.read_text() + "# changed\n")
         assert browser.post(f"{place.service.url}/graphql", json=_VERSION).status_code == 401, "sessions end with the rules"
 
 

@@ -51,6 +51,19 @@ securityContext:
 {{- .Values.persistence.existingClaim | default (printf "home-%s-0" (include "headwater.name" .)) }}
 {{- end }}
 
+{{- define "headwater.fileMounts" -}}
+{{- range .Values.files.names }}
+- { name: files, mountPath: {{ printf "/var/lib/headwater/%s" . | quote }}, subPath: {{ . | quote }}, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "headwater.fileVolume" -}}
+{{- if .Values.files.names }}
+- name: files
+  secret: { secretName: {{ required "files.names needs files.existingSecret" .Values.files.existingSecret | quote }}, defaultMode: 0440 }
+{{- end }}
+{{- end }}
+
 {{/* What every process of the service is told: the service and the backup. */}}
 {{- define "headwater.env" -}}
 - { name: HEADWATER_HOME, value: /var/lib/headwater }
