@@ -1,11 +1,14 @@
-"""Files of OpenLineage events, in pieces that intake takes: one event a line, one event in all, or an array of them; plain or gzip."""
+"""Files of OpenLineage events, in pieces that intake takes: events one after the other, or an array of them; plain or gzip.
+
+Each event is sent as it stands, byte for byte. In a file that is too large to be read at once, an event stands in a line of its own.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -13,7 +16,8 @@ from typing import IO, cast
 from headwater.errors import InvalidInputError
 
 _EVENTS, _BYTES = 500, 4 << 20  # of a batch
-_MOST = 32 << 20  # bytes of a line, or of a file that is one document
+_MOST = 32 << 20  # bytes of a line, or of a file that is read at once
+_BLANK = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,9 @@ def event_batches(path: Path) -> Iterator[Batch]:
     try:
         with _opened(path) as file:
             start = file.read(_MOST + 1)
-        if len(start) <= _MOST and _is_one_document(start):
-            yield Batch(start, [str(path)])
+        events = _events(start) if len(start) <= _MOST else None
+        if events is not None:
+            yield from _batches((text.encode("utf-8"), f"{path}:{line}") for text, line in events)
             return
         with _opened(path) as file:
             yield from _by_lines(path, file)
@@ -47,13 +52,54 @@ def _opened(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
+def _events(content: bytes) -> list[tuple[str, int]] | None:
+    """The events of a text, and the line where each begins; None where it is not JSON throughout."""
+    try:
+        text = content.decode("utf-8").lstrip("\ufeff")
+        return list(_split(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _split(text: str) -> Iterator[tuple[str, int]]:
+    """The documents of a text, one after the other, or the members of the one array that it is."""
+    decoder = json.JSONDecoder()
+    place, line = _behind(text, 0), 1
+    line += text.count("\n", 0, place)
+    is_array = text.startswith("[", place)
+    place += is_array
+    while True:
+        begin = _behind(text, place)
+        line += text.count("\n", place, begin)
+        if begin == len(text) or (is_array and text[begin] == "]"):
+            break
+        _, end = decoder.raw_decode(text, begin)
+        yield text[begin:end], line
+        place = _behind(text, end)
+        line += text.count("\n", begin, place)
+        if is_array and not text.startswith("]", place):
+            if not text.startswith(",", place):
+                raise ValueError("members of an array stand apart by commas")
+            place += 1
+    if is_array and (begin == len(text) or _behind(text, begin + 1) != len(text)):
+        raise ValueError("an array ends the text")
+
+
+def _behind(text: str, place: int) -> int:
+    """The first place from here on that is not blank."""
+    while place < len(text) and text[place] in _BLANK:
+        place += 1
+    return place
+
+
 def _by_lines(path: Path, file: IO[bytes]) -> Iterator[Batch]:
+    return _batches((line, f"{path}:{number}") for number, line in enumerate(_lines(path, file), start=1) if line)
+
+
+def _batches(events: Iterable[tuple[bytes, str]]) -> Iterator[Batch]:
     lines: list[bytes] = []
     places: list[str] = []
-    for number, line in enumerate(_lines(path, file), start=1):
-        place = f"{path}:{number}"
-        if not line:
-            continue
+    for line, place in events:
         if not _is_one_document(line):
             yield Batch(line, [place])  # refused by itself: in an array it would take its neighbours with it
             continue

@@ -38,6 +38,7 @@ def _written(path: Path, text: str) -> str:
         ("lines.jsonl", "\n\n".join(json.dumps(event) for event in _events(3)) + "\n"),
         ("lines.jsonl.gz", "\n".join(json.dumps(event) for event in _events(3))),
         ("array.json", json.dumps(_events(3), indent=2)),
+        ("beneath.json", "\n".join(json.dumps(event, indent=2) for event in _events(3))),
     ],
 )
 def test_events_are_taken_once_whatever_the_file_looks_like(tmp_path: Path, name: str, text: str) -> None:
@@ -70,6 +71,21 @@ def test_a_long_file_goes_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyP
     batches = list(event_files.event_batches(path))
     assert [len(json.loads(batch.body)) for batch in batches] == [7, 7, 6]
     assert [place for batch in batches for place in batch.places] == [f"{path}:{number}" for number in range(1, 21)]
+
+
+def test_a_large_array_goes_in_batches_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_files, "_EVENTS", 7)
+    events = [f'{{"n": {number}, "exact": 1.{"0" * 30}, "text": "ü\\u00fc ] , ["}}' for number in range(20)]
+    path = Path(_written(tmp_path / "many.json", "\n[\n" + ",\n ".join(events) + "\n]\n"))
+    batches = list(event_files.event_batches(path))
+    assert b",".join(batch.body[1:-1] for batch in batches).decode() == ",".join(events)
+    assert [place for batch in batches for place in batch.places] == [f"{path}:{number}" for number in range(3, 23)]
+
+
+@pytest.mark.parametrize("text", ["[1, 2", "[1 2]", "[1, 2] 3", "[,]", '{"a": 1} {"b"'])
+def test_what_is_no_json_throughout_is_read_by_lines(tmp_path: Path, text: str) -> None:
+    path = Path(_written(tmp_path / "odd.json", text))
+    assert [(batch.body, list(batch.places)) for batch in event_files.event_batches(path)] == [(text.encode(), [f"{path}:1"])]
 
 
 def test_a_service_is_asked_where_one_is_named(tmp_path: Path) -> None:
