@@ -34,6 +34,7 @@ class TraceRequest:
     `column` asks for the witness of one column. `to` keeps the records of one dataset, which need not be a source. Without `values` those
     of the records found are not read, and without `selected_values` those of the records that it begins with, where `rows` says which.
     `as_of` asks about the dataset as it was: an instant (UTC), a run that wrote or read it, a version of the graph, or a table's snapshot.
+    `origins`: whether the answer says which files its values come from.
     """
 
     dataset: str
@@ -47,6 +48,7 @@ class TraceRequest:
     values: bool = True
     selected_values: bool = True
     as_of: str | None = None
+    origins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,18 @@ class TracedRecord:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by position: an answer of thousands goes between processes, and the way of dataclasses takes several times as long."""
         return TracedRecord, (self.dataset, self.file, self.row, self.grain, self.values, self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A file that values come from: what it is called, where it lies (links followed), and whether its records have columns of their own.
+
+    A record without is a text, or bytes, in which anything may stand.
+    """
+
+    file: str
+    lies: str
+    has_columns: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +164,4 @@ class TraceAnswer:
     storage_requests: int = 0
     storage_bytes: int = 0
     as_of: AsOf | None = None
+    origins: Sequence[Origin] = ()

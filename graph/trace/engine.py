@@ -19,7 +19,7 @@ import numpy as np
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TracedRecord, TraceRequest
+from headwater.graph.trace.answer import Grain, Origin, Semantics, TraceAnswer, TracedRecord, TraceRequest
 from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.datasets import Dataset, Version, current_files, find_dataset, named_files, readable_files, shape_of
@@ -30,6 +30,7 @@ from headwater.graph.trace.files.shapes import Shape
 from headwater.graph.trace.hops import Hops
 from headwater.graph.trace.lift import Lifted, lift
 from headwater.graph.trace.links import Names, datasets_of
+from headwater.graph.trace.origins import origins_of
 from headwater.graph.trace.selection import check_rows, column_names, own_names, places_of, read_back, records, select, select_at, unread
 from headwater.graph.trace.session import KnownFile, Session, mapped
 from headwater.graph.trace.tracer import tracer_of
@@ -85,7 +86,14 @@ async def trace(
             incomplete=list(session.incomplete), total=total, selected=found.selected, elapsed_ms=(time.perf_counter() - began) * 1000,
             found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
             as_of=dataset.version.said if dataset.version else None,
+            origins=_origins(session, dataset, [*entries, *found.selected]) if request.origins else (),
         )  # fmt: skip
+
+
+def _origins(session: Session, dataset: Dataset, told: Iterable[TracedRecord]) -> list[Origin]:
+    """The files of the records that are told, as the trace met them."""
+    paths = {record.file for record in told}
+    return origins_of(session, [file for file in session.files if file.block.path in paths], dataset)
 
 
 def walk(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
-from headwater.graph.trace.answer import TracedRecord
+from headwater.graph.trace.answer import Origin, TracedRecord
 from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.origins import origins_of
 from headwater.graph.trace.selection import column_types, records, select
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
@@ -42,7 +43,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows."""
+    """A page of rows by file and row. `columns` are names and types; `total` counts all pages; `note` says what to know of the rows.
+
+    `origins` are all files that they were chosen from, where that was asked for.
+    """
 
     dataset: str
     columns: Sequence[tuple[str, str]]
@@ -50,6 +54,7 @@ class RowPage:
     total: int
     has_record_lineage: bool
     note: str | None
+    origins: Sequence[Origin] = ()
 
 
 async def preview(
@@ -62,6 +67,7 @@ async def preview(
     order: RowOrder | None = None,
     first: int = 50,
     offset: int = 0,
+    origins: bool = False,
 ) -> RowPage:
     """Rows `offset` … `offset + first − 1` of those that the predicate selects. A dataset that cannot be read gives no rows and a note.
 
@@ -73,15 +79,19 @@ async def preview(
     """
     with tracer_of(store).session(tenant) as session:
         found = await find_dataset(session, graph, dataset)
-        return await asyncio.to_thread(_page, session, found, where, order, first, offset)
+        page, files = await asyncio.to_thread(_page, session, found, where, order, first, offset)
+        return replace(page, origins=await asyncio.to_thread(origins_of, session, files)) if origins else page
 
 
-def _page(session: Session, dataset: Dataset, where: str | None, order: RowOrder | None, first: int, offset: int) -> RowPage:
+def _page(
+    session: Session, dataset: Dataset, where: str | None, order: RowOrder | None, first: int, offset: int
+) -> tuple[RowPage, Sequence[KnownFile]]:
+    """A page, and the files that it was chosen from."""
     try:
         shape, _ = shape_of(session, dataset)
         listed = current_files(session, dataset, shape)
     except HeadwaterError as error:
-        return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error))
+        return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error)), ()
     files = readable_files(session, listed)
     wanted = where if order is None and not session.left_out else where or "true"
     table, total = _selected(session, shape, files, wanted, first, offset)
@@ -93,7 +103,7 @@ def _page(session: Session, dataset: Dataset, where: str | None, order: RowOrder
     places = session.database.execute(f"SELECT {FILE}, {ROW} FROM {page} ORDER BY {by}{FILE}, {ROW}").fetchall()
     found = dict(zip(sorted(places), records(session, page), strict=True))  # `records` gives them by file and row
     rows = [_row(found[place], columns) for place in places]
-    return RowPage(dataset.id, columns, rows, total, has_record_lineage=captured, note=note)
+    return RowPage(dataset.id, columns, rows, total, has_record_lineage=captured, note=note), listed
 
 
 def _ordering(order: RowOrder | None, columns: Sequence[str]) -> str:

@@ -18,13 +18,17 @@ from headwater.graph.trace.preview import RowOrder, RowPage, preview
 
 @dataclass(frozen=True, slots=True)
 class RowsRequest:
-    """A page of a dataset's rows: `first` of them from the 0-based `offset` on, of those that `where` selects, in `order`."""
+    """A page of a dataset's rows: `first` of them from the 0-based `offset` on, of those that `where` selects, in `order`.
+
+    `origins`: see `TraceRequest`.
+    """
 
     dataset: str
     where: str | None = None
     order: RowOrder | None = None
     first: int = 50
     offset: int = 0
+    origins: bool = False
 
 
 class Questions(Protocol):
@@ -59,4 +63,5 @@ class DirectQuestions:
             order=request.order,
             first=request.first,
             offset=request.offset,
+            origins=request.origins,
         )

@@ -18,6 +18,7 @@ import pytest
 from headwater.backend.api.access import RULES
 from headwater.backend.keys import KeyRing
 from headwater.graph.associations.writer import segment
+from headwater.graph.model import node_id
 from headwater.graphql.access import ROLES, Scope
 from tests.backend.captures import capture
 from tests.backend.events import run_event
@@ -321,6 +322,94 @@ def test_a_column_is_masked_by_a_tag_that_reaches_it(company: _Company) -> None:
                 assert _refusal(client.post("/graphql", json=_asked(_ROWS, d=dataset, w="salary > 'a'"))) == "InvalidQueryError"
     finally:
         company.service.home.masks.unlink()
+
+
+def _named(company: _Company, *paths: str) -> None:
+    """Let an event name datasets by these paths."""
+    event = run_event(len(company.ring.listed()) + 20_000)
+    event["inputs"], event["outputs"] = [{"namespace": "file", "name": path} for path in paths], []
+    with company.service.client() as owner:
+        assert owner.post("/api/v1/lineage", json=event).status_code == 201
+        company.service.settled()
+
+
+def test_a_masked_file_stays_masked_whatever_an_event_calls_it(masked: _Company) -> None:
+    folder = masked.ours.read.parent
+    link = folder.parent / "linked"
+    link.symlink_to(folder)
+    paths = [f"{folder.parent}", f"{folder.parent}/%70eople/in.parquet", f"{folder.parent}//./people/in.parquet", f"{link}/in.parquet"]
+    with masked.client(*ROLES["analyst"], Scope.INTAKE) as client:
+        _named(masked, *paths)
+        for path in paths:
+            dataset = node_id("dataset", "file", path)
+            answer = client.post("/graphql", json=_asked(_ROWS, d=dataset, w="name = 'ann'"))
+            rows = answer.json()["data"]["rows"]["rows"]
+            assert rows, (path, answer.text)
+            assert {tuple(row["values"]) for row in rows} == {("ann", "(masked)", "Ulm")}, path
+            for where in ("salary > 'a'", "name = 'ann' AND starts_with(salary, 'c')"):
+                for body in (_asked(_ROWS, d=dataset, w=where), _asked(_TRACE, d=dataset, w=where, f=False)):
+                    answer = client.post("/graphql", json=body)
+                    assert _refusal(answer) == "InvalidQueryError", (path, answer.text)
+            place = [{"file": f"file:{masked.ours.read}", "row": 0}]
+            answer = client.post("/graphql", json=_asked(_TRACE, d=dataset, r=place, f=False))
+            assert SECRET not in answer.text, path
+
+
+def test_a_tag_masks_a_column_whatever_an_event_calls_its_file(company: _Company) -> None:
+    paid = company.ours.read.parent.parent / "tagged" / "paid.parquet"
+    paid.parent.mkdir()
+    pq.write_table(pa.table({"name": ["ann"], "salary": [SECRET]}), paid)
+    _named(company, str(paid), str(paid.parent))
+    with company.service.client() as owner:
+        column = node_id("column", "file", str(paid), "salary")
+        event = run_event(4712)
+        fields = {"fields": [{"name": "name"}, {"name": "salary"}]}
+        facet = {"_producer": "https://example.org/p", "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json"}
+        event["inputs"], event["outputs"] = [{"namespace": "file", "name": str(paid), "facets": {"schema": facet | fields}}], []
+        assert owner.post("/api/v1/lineage", json=event).status_code == 201
+        company.service.settled()
+        declared = owner.post("/api/v1/declarations", json={"descriptions": [{"id": column, "aspect": "tag", "value": "pay"}]})
+        assert declared.status_code == 201, declared.text
+        company.service.settled()
+    company.service.home.masks.write_text('[[mask]]\ntag = "pay"\n')
+    try:
+        with company.client(*ROLES["analyst"]) as client:
+            for path in (paid, paid.parent):
+                page = client.post("/graphql", json=_asked(_ROWS, d=node_id("dataset", "file", str(path)))).json()["data"]["rows"]
+                assert [row["values"] for row in page["rows"]] == [["ann", "(masked)"]], path
+    finally:
+        company.service.home.masks.unlink()
+        paid.unlink()
+
+
+def test_where_a_masked_file_is_shown_as_text_all_of_it_is_masked(company: _Company) -> None:
+    folder = company.ours.read.parent.parent / "texts"
+    folder.mkdir()
+    files = {"pay.csv": f"name,salary\nann,{SECRET}\n", "pay.json": json.dumps({"name": "ann", "salary": SECRET}) + "\n"}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    _named(company, *(str(folder / name) for name in files))
+    company.service.home.masks.write_text('[[mask]]\ncolumns = ["salary"]\ndatasets = ["*/texts/*"]\n')
+    try:
+        with company.client(*ROLES["analyst"]) as client:
+            for name in files:
+                dataset = f"dataset:file:{folder / name}"
+                page = client.post("/graphql", json=_asked(_ROWS, d=dataset)).json()["data"]["rows"]
+                assert {value for row in page["rows"] for value in row["values"]} == {"(masked)"}, name
+                for where in ("value LIKE '%9%'", "length(value) > 3"):
+                    assert _refusal(client.post("/graphql", json=_asked(_ROWS, d=dataset, w=where))) == "InvalidQueryError"
+                ordered = client.post("/graphql", json=_asked(_ROWS, d=dataset, o={"column": "value"}))
+                assert _refusal(ordered) == "InvalidQueryError"
+                places = [{"file": f"file:{folder / name}", "row": 0}]
+                traced = client.post("/graphql", json=_asked(_TRACE, d=dataset, r=places, f=False)).json()["data"]["trace"]
+                assert [record["values"] for record in traced["selected"]] == [{"value": "(masked)"}], name
+        with company.client(*ROLES["investigator"]) as client:
+            page = client.post("/graphql", json=_asked(_ROWS, d=f"dataset:file:{folder / 'pay.csv'}")).json()["data"]["rows"]
+            assert page["rows"][1]["values"] == [f"ann,{SECRET}"]
+    finally:
+        company.service.home.masks.unlink()
+        for name in files:
+            (folder / name).unlink()
 
 
 def test_rules_that_cannot_be_read_mask_everything(company: _Company) -> None:

@@ -40,6 +40,7 @@ class Format:
     spans_ordinals = False  # a source is one file, and a reference less the file's ordinal is the number of a record, of up to 63 bits
     has_gaps = False  # numbers are keys: a record of any number may have been there, and be there no more
     names_columns = False  # a file names its own columns; else they are the schema's, by place
+    has_columns = True  # else a record is a text, or bytes, in which columns may stand that no name tells
     in_files = True  # there is a file, which may change
     counts_bytes = False  # records are ranges of bytes, which others may take otherwise
     shares_files = False  # several captures may have written records of one file as it is

@@ -20,6 +20,8 @@ _MOST = 16 << 20  # bytes of a file whose content is shown
 class Binary(Format):
     """A record is a file: its path, length, time and content. Something is computed from the length alone."""
 
+    has_columns = False
+
     @property
     def unreadable(self) -> str | None:
         return None

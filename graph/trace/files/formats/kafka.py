@@ -18,6 +18,7 @@ class Kafka(Format):
     counts_from_file = True
     in_files = False
     has_gaps = True
+    has_columns = False
 
     @property
     def unreadable(self) -> str | None:

@@ -10,6 +10,7 @@ class Ranges(Format):
 
     counts_from_file = True
     counts_bytes = True
+    has_columns = False
     shares_files = True
 
     @property
@@ -20,6 +21,7 @@ class Ranges(Format):
 class Keyed(Format):
     """Positions of a stream, or keys of a table. There is no file."""
 
+    has_columns = False
     counts_from_file = True
     in_files = False
     shares_files = True

@@ -21,6 +21,8 @@ from headwater.graph.trace.files.shapes import Shape
 class Text(LineFormat):
     """Lines as they are, blank ones too."""
 
+    has_columns = False
+
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         return "wholetext" if _of_files(options) else super().numbering(options)
 

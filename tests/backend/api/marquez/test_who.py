@@ -61,7 +61,10 @@ def test_who_may_not_see_masked_columns_is_told_no_values_of_columns(told: Servi
     told.home.masks.write_text(f'[[mask]]\ncolumns = ["wind"]\ntenant = "{TENANT}"\n', encoding="utf-8")
     paths = [RAW_PATH, f"/api/v1/jobs/runs/{run_id('report.daily-1')}", f"/api/v1/namespaces/{quote(JOBS, safe='')}/jobs/clean/runs"]
     try:
-        with caller(told, "masked", TENANT, Scope.READ) as masked, caller(told, "unmasked", TENANT, Scope.READ, Scope.UNMASKED) as unmasked:
+        with (
+            caller(told, "masked", TENANT, Scope.READ) as masked,
+            caller(told, "unmasked", TENANT, Scope.READ, Scope.RECORDS, Scope.UNMASKED) as unmasked,
+        ):
             assert "4711" in unmasked.get(RAW_PATH).text
             for path in [*paths, *(concrete(path) for path in PATHS)]:
                 answer = masked.get(
