@@ -44,8 +44,24 @@ public final class Restrict extends Rule {
         if (done || !(node instanceof LogicalPlan) || node instanceof Subquery) {
             return node;
         }
+        if (!scans((LogicalPlan) node)) {
+            return node; // what a table format asks of its own log, before the query is planned
+        }
         done = true;
         return restricted((LogicalPlan) node);
+    }
+
+    private static boolean scans(LogicalPlan node) {
+        List leaves = Scala.list(node.collectLeaves());
+        for (int i = 0; i < leaves.size(); i++) {
+            if (leaves.get(i) instanceof DataSourceV2ScanRelation) {
+                return true;
+            }
+            if (leaves.get(i) instanceof LogicalRelation && ((LogicalRelation) leaves.get(i)).relation() instanceof HadoopFsRelation) {
+                return ((HadoopFsRelation) ((LogicalRelation) leaves.get(i)).relation()).location().rootPaths().toString().indexOf("_delta_log") < 0;
+            }
+        }
+        return !Inputs.subqueries(node).isEmpty();
     }
 
     private LogicalPlan restricted(LogicalPlan node) {

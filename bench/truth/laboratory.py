@@ -66,7 +66,9 @@ class Laboratory:
         if len(ends) != 1:
             raise RuntimeError(f"one write has {len(ends)} ends")
         answer = list(self.layout.answer(self.plain, out, frame))
-        return Ran(execution=int(ends[0]["execution"]), out=out, answer=answer, capture=ends[0].get("capture"))
+        return Ran(
+            execution=self.layout.execution(self.plain, int(ends[0]["execution"])), out=out, answer=answer, capture=ends[0].get("capture")
+        )
 
     def publish(self, capture: Mapping[str, Any]) -> None:
         """Keep the associations of a capture, so that they can be traced."""

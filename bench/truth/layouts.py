@@ -13,8 +13,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
 
-from bench.truth.values import Written, comparable, written
+from bench.truth.values import Written, comparable, written, written_in
 from headwater.graph.records import ANYWHERE, DataRoots
 
 if TYPE_CHECKING:
@@ -95,6 +96,11 @@ class Files:
             for row, values in enumerate(rows):
                 yield Written(f"file:{path}", row, comparable(values))
 
+    def execution(self, spark: SparkSession, write: int) -> int:
+        """Which of Spark's executions ran the query of a write."""
+        del spark
+        return write
+
     def sources(self) -> DataRoots:
         """Whatever a trace may read."""
         return ANYWHERE
@@ -131,6 +137,55 @@ class HiveTables(Files):
         frame.createOrReplaceTempView("to_be_written")
         frame.sparkSession.sql(f"CREATE TABLE {name} STORED AS ORC AS SELECT * FROM to_be_written")
         return f"file:{self._folder / 'warehouse' / name}"
+
+
+class DeltaTables(Files):
+    """Tables of Delta, each file of which is an append of its own, and answers that are such tables."""
+
+    def __init__(self, folder: Path, kind: str, conf: Mapping[str, str]) -> None:
+        super().__init__(folder, kind, conf)
+        self._writes = 0
+
+    def prepared(self, spark: SparkSession, parquet: Mapping[str, Path]) -> Tables:
+        whole = _session(spark, _WHOLE_FILES)
+        for name, path in parquet.items():
+            self._schemas[name] = whole.read.parquet(str(path)).schema
+            target = self._folder / "tables" / name
+            known: set[str] = set()
+            for part in sorted(path.glob("*.parquet")):
+                whole.read.parquet(str(part)).coalesce(1).write.format("delta").mode("append").save(str(target))
+                (file,) = self._files(whole, target) - known
+                known.add(file)
+                self.tables.originals[file] = part
+            self.tables.uris[name] = f"file:{target}"
+        return self.tables
+
+    def register(self, spark: SparkSession) -> None:
+        for name, uri in self.tables.uris.items():
+            spark.read.format("delta").load(uri).createOrReplaceTempView(name)
+
+    def write(self, frame: DataFrame, name: str) -> str:
+        shutil.rmtree(self._folder / f"{name}-{self._writes}", ignore_errors=True)
+        self._writes += 1  # of a table in the place of another Delta remembers the other
+        out = self._folder / f"{name}-{self._writes}"
+        frame.write.format("delta").save(str(out))
+        return f"file:{out}"
+
+    def execution(self, spark: SparkSession, write: int) -> int:
+        listed = spark._jsparkSession.sharedState().statusStore().executionsList()  # noqa: SLF001  # PySpark has no public way to it
+        found = {int(one.executionId()): one for one in (listed.apply(place) for place in range(listed.size()))}
+        asked = str(found[write].details())  # what Delta asks of its own log, it calls from elsewhere
+        return max(number for number, one in found.items() if int(one.rootExecutionId()) == write != number and str(one.details()) == asked)
+
+    def answer(self, spark: SparkSession, uri: str, frame: DataFrame) -> Iterator[Written]:
+        del frame
+        for file in sorted(self._files(spark, Path(uri.removeprefix("file:")))):
+            yield from written_in(Path(file.removeprefix("file:")))
+
+    @staticmethod
+    def _files(spark: SparkSession, table: Path) -> set[str]:
+        listed = spark.read.format("delta").load(str(table)).inputFiles()
+        return {f"file:{unquote(urlparse(file).path)}" for file in listed}
 
 
 class S3Files(Files):
@@ -256,6 +311,13 @@ def _iceberg(folder: Path, version: int) -> Files:
     return IcebergTables(folder, "iceberg", {"spark.jars": str(jar)}, version=version)
 
 
+def _delta(folder: Path) -> Files:
+    from tests.lake import table_jars
+    from tests.spark_listener.delta import SETTINGS
+
+    return DeltaTables(folder, "delta", {**SETTINGS, "spark.jars": ",".join(map(str, sorted(table_jars().glob("*.jar"))))})
+
+
 def _s3_server(folder: Path) -> AbstractContextManager[Any]:
     from tests.lake import s3
 
@@ -268,6 +330,7 @@ LAYOUTS: Mapping[str, Callable[[Path, Any], Files]] = {
     "json": lambda folder, _: Files(folder, "json", {}),
     "csv": lambda folder, _: Files(folder, "csv", {}),
     "avro": lambda folder, _: _avro(folder),
+    "delta": lambda folder, _: _delta(folder),
     "hive-orc": lambda folder, _: HiveTables(folder, "orc", {}),
     "iceberg-v2": lambda folder, _: _iceberg(folder, 2),
     "iceberg-v3": lambda folder, _: _iceberg(folder, 3),

@@ -24,9 +24,14 @@ class Written(NamedTuple):
 def written(folder: Path) -> Iterator[Written]:
     """The rows of an answer that was written as Parquet, file by file."""
     for path in sorted(folder.glob("*.parquet")):
-        columns = [column.to_pylist() for column in pq.ParquetFile(path).read().columns]
-        for row, values in enumerate(zip(*columns, strict=True)):
-            yield Written(f"file:{path}", row, comparable(values))
+        yield from written_in(path)
+
+
+def written_in(path: Path) -> Iterator[Written]:
+    """The rows of a Parquet file."""
+    columns = [column.to_pylist() for column in pq.ParquetFile(path).read().columns]
+    for row, values in enumerate(zip(*columns, strict=True)):
+        yield Written(f"file:{path}", row, comparable(values))
 
 
 def comparable(values: Sequence[Any]) -> Values:
