@@ -12,7 +12,8 @@ from headwater.errors import ConfigurationError
 from headwater.spark_listener.agent import Agent
 from headwater.spark_listener.hooks import install
 from headwater.spark_listener.invocation import this_invocation
-from headwater.spark_listener.operations import Operation, declared
+from headwater.spark_listener.operation_blocks import Operation
+from headwater.spark_listener.operations import declared
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.settings import Settings, load_settings
 

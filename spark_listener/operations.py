@@ -7,20 +7,15 @@ program: what cannot be used is said in the log.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import logging
 import os
 import re
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ContextDecorator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any
 
 from headwater.spark_listener.lineage.datasets import Dataset, named_dataset
 from headwater.spark_listener.lineage.facets import OPERATION, Facet, facet
@@ -35,7 +30,6 @@ _MOST_DATASETS = 1000
 _LONGEST = 10_000
 _LONGEST_NAME = 200
 _OTHER_ADDRESS = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:(?!/)")  # jdbc:postgresql://…, mailto:…: neither a path nor a URI of one
-_CANCELLED = ("CancelledError", "GeneratorExit", "KeyboardInterrupt")
 
 DatasetName = str | Name
 
@@ -76,57 +70,6 @@ class DeclaredOperation:
     def written(self) -> list[Dataset]:
         """The outputs that were named."""
         return [named_dataset(*_named(name)) for name in self.outputs]
-
-
-class Recorder(Protocol):
-    """Who is told of operations. It never raises."""
-
-    def operation(self, operation: DeclaredOperation) -> None: ...
-
-
-class Operation(ContextDecorator):
-    """A declared operation around a block of code or, as a decorator, around each call of a function; several threads may be in it.
-
-    `recorder` is asked each time, since capture may begin after a function was decorated; None while nothing is captured.
-    """
-
-    def __init__(self, recorder: Callable[[], Recorder | None], declared: DeclaredOperation | None) -> None:
-        self._recorder = recorder
-        self._declared = declared
-        self._here = threading.local()
-
-    def __call__(self, function: Any) -> Any:
-        """The function, with each of its calls as an operation; one that is `async` ends when it has been awaited."""
-        if not inspect.iscoroutinefunction(function):
-            return super().__call__(function)
-
-        @functools.wraps(function)
-        async def awaited(*arguments: Any, **named: Any) -> Any:
-            with Operation(self._recorder, self._declared):  # of its own: calls that wait for one another are of one thread
-                return await function(*arguments, **named)
-
-        return awaited
-
-    def __enter__(self) -> Self:
-        begun = None
-        try:
-            recorder = self._recorder()
-            if recorder is not None and self._declared is not None:
-                begun = self._declared.begun()
-                recorder.operation(begun)
-        except Exception as error:  # noqa: BLE001  # the folder that relative paths begin at may be gone
-            _log.warning("A declared operation is left out: %s: %s.", type(error).__name__, error)
-        self._stack().append(begun)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        begun, recorder = self._stack().pop(), self._recorder()
-        if recorder is not None and begun is not None:
-            recorder.operation(replace(begun, ended=time.time(), outcome=_outcome(error)))
-
-    def _stack(self) -> list[DeclaredOperation | None]:
-        stack: list[DeclaredOperation | None] = self._here.__dict__.setdefault("stack", [])  # a function may call itself
-        return stack
 
 
 def declared(name: Any, inputs: Any, outputs: Any, description: Any, declared_in: str = "program") -> DeclaredOperation | None:
@@ -200,15 +143,3 @@ def _is_text(name: Any) -> bool:
 
 def _named(name: DatasetName) -> Name:
     return dataset_name(name) if isinstance(name, str) else name
-
-
-def _outcome(error: BaseException | None) -> Outcome:
-    """How a block of code ended. To leave the program by `sys.exit()` is to end well."""
-    if error is None or (isinstance(error, SystemExit) and error.code in (None, 0)):
-        return Outcome()
-    kind = type(error).__name__
-    try:
-        text = f"{kind}: {error}"
-    except Exception:  # noqa: BLE001  # an error of the program's that has no text; the program must see that one, not this
-        text = kind
-    return Outcome(error=text, cancelled=kind in _CANCELLED)

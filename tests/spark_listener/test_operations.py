@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from headwater.spark_listener.operations import DeclaredOperation, Operation, declared, of_configuration
+from headwater.spark_listener.operation_blocks import Operation
+from headwater.spark_listener.operations import DeclaredOperation, declared, of_configuration
 
 
 class Recorded:
