@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.errors import HeadwaterError
@@ -24,7 +24,7 @@ from headwater.graph.model.changes import Changes
 from headwater.graph.stores.columns import by_columns
 from headwater.graph.stores.indexable import NOT_INDEXED, IndexableStore, Rows, UnindexableError
 from headwater.graph.stores.numbered import cone
-from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Listing, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, GraphStore, Listing, Moment, Page, Portion, Subgraph
 from headwater.graph.stores.registry import open_store
 
 _log = logging.getLogger("headwater.graph.index")
@@ -224,6 +224,9 @@ class IndexedStore:
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:
         return await self._source.latest(tenant, parent, kind, until=until, first=first, skip=skip)
+
+    async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
+        return await self._source.latest_at(tenant, asked, kind, first=first)
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._source.ancestors(tenant, ids)

@@ -112,6 +112,10 @@ class Listing:
     total: int
 
 
+# The id of a parent, and an instant (`until`; None: now).
+Moment = tuple[str, str | None]
+
+
 class GraphStore(Protocol):
     """See the module's docstring for what a store must do. All verbs may raise `UnavailableError` (transient)."""
 
@@ -188,6 +192,9 @@ class GraphStore(Protocol):
 
         With `until` (ISO 8601, as a stamp's time) those of which it was stated then or before.
         """
+
+    async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
+        """For each parent and `until`, the `first` (1 at least) nodes that `latest` begins with. Nothing is counted."""
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         """For each id that exists its containers, innermost first."""

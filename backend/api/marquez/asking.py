@@ -15,11 +15,12 @@ from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import error_response
 from headwater.backend.api.permitted import tells_values
-from headwater.errors import InvalidInputError, NotFoundError
+from headwater.errors import InvalidInputError, InvalidQueryError, NotFoundError
 from headwater.graph.stores import GraphStore
 from headwater.graph.stores.protocol import Listing
 
 _MOST = 1_000  # of a page: each entry brings its neighbours
+_MOST_BROUGHT = 20_000  # fields of datasets, or inputs of runs, of a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,20 @@ def subject_router() -> APIRouter:
 def not_found(what: str, name: str) -> NotFoundError:
     """What Marquez says of a thing that is not there."""
     return NotFoundError(f"{what} '{name[:500]}' not found.", hint="Names are told exactly, in the case that events state them in.")
+
+
+def require_fewer(count: int, what: str, entries: int) -> None:
+    """Refuse a page that costs too much. A single entry is always told.
+
+    Raises:
+        InvalidQueryError: the entries of a page bring more than is told at once.
+    """
+    if entries > 1 and count > _MOST_BROUGHT:
+        raise InvalidQueryError(
+            f"The {entries:,} entries of this page have more than {_MOST_BROUGHT:,} {what}.",
+            field="limit",
+            hint="Ask for fewer: a smaller limit.",
+        )
 
 
 def page_of(name: str, entries: list[Any], listing: Listing) -> dict[str, Any]:

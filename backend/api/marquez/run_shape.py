@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.api.marquez.asking import Asked, require_fewer
 from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, when_stated
 from headwater.backend.projection.facets import facets_of, mapping
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
@@ -20,6 +20,7 @@ from headwater.graph.stores import Direction
 _STATES = {"START": "RUNNING", "RUNNING": "RUNNING", "COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 _INPUT = "input:"
 _LOOKED_AT = 20  # versions of an input: the last ones may be of runs that did not complete
+_PORTION = 2_000  # inputs that are told before others have a turn
 
 
 async def tell_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any]]:
@@ -68,29 +69,48 @@ async def _inputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
     for edge in await ask.graph.neighbours(ask.tenant, list(read), direction=Direction.UPSTREAM, kinds=[EdgeKind.READS]):
         if edge.src.startswith(f"{NodeKind.VERSION}:"):
             read[edge.dst][_dataset_of(edge.src)] = edge.src
+    about = {
+        run.id: {name.removeprefix(_INPUT): mapping(value) for name, value in run.properties.items() if name.startswith(_INPUT)}
+        for run in runs
+    }
+    unknown = {run.id: [dataset for dataset in about[run.id] if dataset not in read[run.id]] for run in runs}
+    versions = await _versions_then(ask, runs, unknown)
     told: dict[str, list[Any]] = {run.id: [] for run in runs}
     for run in runs:
-        known = read[run.id]
-        about = {name.removeprefix(_INPUT): mapping(value) for name, value in run.properties.items() if name.startswith(_INPUT)}
-        for dataset in sorted(known.keys() | about.keys()):
-            version = known.get(dataset) or await _version_then(ask, run, dataset)
+        for dataset in sorted(read[run.id].keys() | about[run.id].keys()):
+            version = read[run.id].get(dataset) or versions.get((run.id, dataset))
             if version is not None:
-                of_run = facets(ask, mapping(about.get(dataset, {}).get("inputFacets")))
+                of_run = facets(ask, mapping(about[run.id].get(dataset, {}).get("inputFacets")))
                 told[run.id].append({"datasetVersionId": version_id(version), "facets": of_run})
     return told
 
 
-async def _version_then(ask: Asked, run: Node, dataset: str) -> str | None:
-    """The last version of a dataset that was complete when a run began."""
-    began = run.properties.get("startedAt") or run.properties.get("endedAt")
-    if not isinstance(began, str) or not dataset.startswith(f"{NodeKind.DATASET}:"):
-        return None
-    found = await ask.graph.latest(ask.tenant, dataset, NodeKind.VERSION, until=began, first=_LOOKED_AT)
-    own = parse_id(run.id)[1][0]
+async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str, Sequence[str]]) -> Mapping[tuple[str, str], str]:
+    """The last version that was complete when a run began, by run and dataset."""
+    began = {run.id: run.properties.get("startedAt") or run.properties.get("endedAt") for run in runs}
+    asked: list[tuple[str, str, str]] = []  # run, dataset, when the run began
+    for run, those in datasets.items():
+        if isinstance(when := began[run], str):
+            asked += [(run, dataset, when) for dataset in those if dataset.startswith(f"{NodeKind.DATASET}:")]
+    require_fewer(len(asked), "inputs", len(runs))
+    asked.sort(key=lambda one: one[1:])  # moments of a dataset beside each other: what is between them is read once
+    told: dict[tuple[str, str], str] = {}
+    for start in range(0, len(asked), _PORTION):
+        portion = asked[start : start + _PORTION]
+        moments = sorted({(dataset, when) for _, dataset, when in portion})
+        found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
+        for run, dataset, when in portion:
+            if (version := _last(found[dataset, when], when, parse_id(run)[1][0])) is not None:
+                told[run, dataset] = version
+    return told
+
+
+def _last(versions: Sequence[Node], when: str, own: str) -> str | None:
+    """The version that was complete last at an instant, except what the run wrote itself."""
     there = [
         (written, version.id)
-        for version in found.nodes
-        if isinstance(written := version.properties.get("writtenAt"), str) and written <= began and parse_id(version.id)[1][2] != own
+        for version in versions
+        if isinstance(written := version.properties.get("writtenAt"), str) and written <= when and parse_id(version.id)[1][2] != own
     ]
     return max(there)[1] if there else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
@@ -11,8 +11,9 @@ from headwater.graph.stores.columns import by_columns, cone_columns, reach_colum
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.neo4j import changes, cones, read, traverse, write
 from headwater.graph.stores.neo4j.connections import Connections
+from headwater.graph.stores.neo4j.latest import latest_at
 from headwater.graph.stores.neo4j.migrations import migrate
-from headwater.graph.stores.protocol import Cone, Direction, Listing, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, Listing, Moment, Page, Portion, Subgraph
 
 
 class Neo4jStore:
@@ -87,6 +88,9 @@ class Neo4jStore:
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:
         return await self._connections.read_with(lambda transaction: read.latest(transaction, tenant, parent, kind, until, first, skip))
+
+    async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
+        return await self._connections.read_with(lambda transaction: latest_at(transaction, tenant, asked, kind, first))
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read_with(lambda transaction: read.ancestors(transaction, tenant, ids))

@@ -92,6 +92,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     # 6. The bytes of the log up to each of its transactions, by which it is kept short. What was logged before counts as nothing, and goes
     #    first. From here on a transaction that changed nothing but properties is logged too: no older Headwater may write beside.
     ("ALTER TABLE change ADD COLUMN total INTEGER NOT NULL DEFAULT 0",),
+    # 7. What a node contains in the order in which that was first stated: the last versions of a dataset, without a look at all of them.
+    ("CREATE INDEX contained_by_first ON edge (src, coalesce(first, ''), dst) WHERE kind = 0",),
 )
 
 

@@ -68,8 +68,8 @@ def listed(connection: sqlite3.Connection, tenant: str, prefix: str, first: int,
 def latest(connection: sqlite3.Connection, tenant: str, parent: str, kind: NodeKind, until: str | None, first: int, skip: int) -> Listing:
     """See `GraphStore.latest`."""
     contained = f"""
-        FROM node AS p CROSS JOIN edge AS e ON e.src = p.key AND e.kind = {_CONTAINS} CROSS JOIN node AS n ON n.key = e.dst
-        WHERE p.tenant = ? AND p.id = ? AND n.kind = ? AND coalesce(e.first, '') < ?
+        FROM node AS p CROSS JOIN edge AS e INDEXED BY contained_by_first ON e.src = p.key AND e.kind = {_CONTAINS}
+        CROSS JOIN node AS n ON n.key = e.dst WHERE p.tenant = ? AND p.id = ? AND n.kind = ? AND coalesce(e.first, '') < ?
         """
     bound = (tenant, parent, kind, until_bound(until))
     (total,) = connection.execute(f"SELECT count(*) {contained}", bound).fetchone()

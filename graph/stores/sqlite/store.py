@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
 from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind
@@ -11,10 +11,11 @@ from headwater.graph.model.changes import Changes, collect
 from headwater.graph.stores.columns import by_columns, cone_columns, reach_columns
 from headwater.graph.stores.indexable import Census, News, Properties, Rows
 from headwater.graph.stores.numbered import cone as walked_cone
-from headwater.graph.stores.protocol import Cone, Direction, Listing, Page, Portion, Subgraph
+from headwater.graph.stores.protocol import Cone, Direction, Listing, Moment, Page, Portion, Subgraph
 from headwater.graph.stores.sqlite import changes, read, traverse, write
 from headwater.graph.stores.sqlite.cones import FileGround
 from headwater.graph.stores.sqlite.connections import Connections
+from headwater.graph.stores.sqlite.latest import latest_at
 from headwater.graph.stores.sqlite.migrations import migrate
 from headwater.graph.stores.sqlite.search import search
 from headwater.graph.stores.sqlite.walk import keys_of
@@ -91,6 +92,9 @@ class SqliteStore:
         self, tenant: str, parent: str, kind: NodeKind, *, until: str | None = None, first: int = 100, skip: int = 0
     ) -> Listing:
         return await self._connections.read(lambda connection: read.latest(connection, tenant, parent, kind, until, first, skip))
+
+    async def latest_at(self, tenant: str, asked: Sequence[Moment], kind: NodeKind, *, first: int) -> Mapping[Moment, Sequence[Node]]:
+        return await self._connections.read(lambda connection: latest_at(connection, tenant, asked, kind, first))
 
     async def ancestors(self, tenant: str, ids: Sequence[str]) -> dict[str, list[Node]]:
         return await self._connections.read(lambda connection: read.ancestors(connection, tenant, ids))

@@ -85,6 +85,7 @@ async def test_no_verb_scans_what_other_tenants_have(neo4j_server: Neo4jServer, 
     await store.children(tenant, dataset("out"))
     await store.listed(tenant, "column:file:out:")
     await store.latest(tenant, dataset("out"), NodeKind.VERSION)
+    await store.latest_at(tenant, [(dataset("out"), None), (dataset("hours"), None), (dataset("hours"), "2026")], NodeKind.VERSION, first=9)
     await store.ancestors(tenant, [dataset("out")])
     await store.counts(tenant)
     await store.fingerprint(tenant)

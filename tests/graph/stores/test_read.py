@@ -179,6 +179,24 @@ async def test_what_is_contained_comes_latest_first(store: GraphStore, tenant: s
     assert (await store.latest(tenant, job("report"), NodeKind.VERSION)).total == 0
 
 
+async def test_the_latest_of_many_at_many_instants_are_the_latest_of_each(store: GraphStore, tenant: str) -> None:
+    for second, run in ((30, "c"), (10, "a"), (20, "b"), (20, "bb"), (5, "d"), (40, "e")):
+        edges = [contains(dataset("a"), f"version:file:a:{run}"), contains(dataset("a"), f"column:file:a:{run}")]
+        await store.apply(tenant, [GraphBatch(stamp(second), edges=edges, by=run)])
+    await store.apply(tenant, [GraphBatch(stamp(1), edges=[contains(dataset("b"), "version:file:b:z")], by="z")])
+    await store.apply(tenant, [GraphBatch(stamp(1), [node("version:file:a:b", rows=7)])])
+    await store.apply(f"{tenant}-other", [GraphBatch(stamp(1), edges=[contains(dataset("a"), "version:file:a:theirs")], by="z")])
+    instants = [None, *(stamp(second).time for second in (1, 5, 7, 20, 29, 50))]
+    asked = [(dataset(name), until) for name in ("a", "b", "nowhere") for until in instants]
+    for first in (1, 2, 20):
+        found = await store.latest_at(tenant, asked, NodeKind.VERSION, first=first)
+        assert found.keys() == set(asked)
+        for parent, until in asked:
+            assert found[parent, until] == (await store.latest(tenant, parent, NodeKind.VERSION, until=until, first=first)).nodes
+    assert await store.latest_at(tenant, asked[:1], NodeKind.COLUMN, first=1) == {asked[0]: [node("column:file:a:e")]}
+    assert await store.latest_at(tenant, [], NodeKind.VERSION, first=1) == {}
+
+
 async def test_ancestors_come_innermost_first(store: GraphStore, tenant: str) -> None:
     await contained(store, tenant)
     found = await store.ancestors(tenant, [RUN, SYSTEM, "run:nowhere"])

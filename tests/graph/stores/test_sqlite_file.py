@@ -15,8 +15,9 @@ from headwater.graph.model import Edge, EdgeKind, GraphBatch, Node, NodeKind, St
 from headwater.graph.stores import Direction, open_store
 from headwater.graph.stores.change_log import pack
 from headwater.graph.stores.sqlite import changes, connections
+from headwater.graph.stores.sqlite.latest import latest_at
 from headwater.graph.stores.sqlite.migrations import MIGRATIONS
-from tests.graph.stores.samples import FLOWS, PIPELINE, dataset, node, stamp
+from tests.graph.stores.samples import FLOWS, PIPELINE, contains, dataset, node, stamp
 
 WRITER = """
 import asyncio, sys
@@ -142,6 +143,29 @@ async def test_a_file_of_an_older_headwater_is_brought_up_to_date_and_loses_noth
         assert edge.properties == {"how": "x", "by": "y"}
     finally:
         await store.close()
+
+
+async def test_the_latest_are_found_without_a_look_at_all_that_is_contained(tmp_path: Path) -> None:
+    """A dataset of 20,000 versions: the steps that SQLite takes for a few of them are counted, not the time."""
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    await store.open()
+    edges = [(f"2026-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}.000000Z", f"version:file:a:{n}") for n in range(20_000)]
+    await store.apply("t", [GraphBatch(Stamp(time, "k"), edges=[contains(dataset("a"), version)], by="r") for time, version in edges])
+    await store.close()
+    with sqlite3.connect(tmp_path / "graph.db") as file:
+        counted = 0
+
+        def count() -> None:
+            nonlocal counted
+            counted += 1
+
+        file.set_progress_handler(count, 100)
+        moments = [(dataset("a"), time) for time, _ in edges[1_000::1_000]]
+        found = latest_at(file, "t", moments, NodeKind.VERSION, 3)
+    file.close()
+    ids = [[node.id for node in found[moment]] for moment in moments]
+    assert ids == [[f"version:file:a:{n - back}" for back in range(3)] for n in range(1_000, 20_000, 1_000)]
+    assert counted < 200  # hundreds of steps; one look at each version is more than 2,000
 
 
 async def test_the_log_of_an_older_file_is_read_on_and_grows_no_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

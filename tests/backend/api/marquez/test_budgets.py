@@ -1,0 +1,31 @@
+"""Pages that would bring too much are refused; a single entry is always told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.api.marquez.run_shape import tell_runs
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import Node, NodeKind
+from headwater.graph.stores import open_store
+
+
+@pytest.fixture
+async def ask(tmp_path: Path) -> AsyncIterator[Asked]:
+    store = open_store(f"sqlite:///{tmp_path}/graph.db")
+    await store.open()
+    yield Asked(store, "t", tells_values=True)
+    await store.close()
+
+
+async def test_a_page_of_runs_is_refused_that_has_too_many_inputs(ask: Asked) -> None:
+    inputs: dict[str, object] = {f"input:dataset:f:{n}": {} for n in range(20_001)}
+    one, other = (Node(f"run:{name}", NodeKind.RUN, name, {"startedAt": "2026-01-01", **inputs}) for name in ("a", "b"))
+    with pytest.raises(InvalidQueryError, match="2 entries of this page have more than 20,000 inputs") as refused:
+        await tell_runs(ask, [one, other])
+    assert "smaller limit" in str(refused.value.hint)
+    assert [run["id"] for run in await tell_runs(ask, [one])] == ["a"]
