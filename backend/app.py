@@ -39,7 +39,7 @@ from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
-from headwater.backend.api.permitted import PermittedReplays, questions_of, tells_values
+from headwater.backend.api.permitted import PermittedDeclarations, PermittedReplays, questions_of, tells_values
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.intake.body_budget import BodyBudget
@@ -160,5 +160,6 @@ async def _graphql_context(request: Request) -> Context:
         auditor=await auditor(request), questions=questions_of(service, who),
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
-        declarations=DeclarationIntake(workspace.log, workspace.graph), tells_values=tells_values(service, who),
+        declarations=PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), service, who),
+        tells_values=tells_values(service, who),
     )  # fmt: skip

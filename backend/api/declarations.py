@@ -9,7 +9,9 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor, auditor
-from headwater.backend.api.context import Service, service, tenant
+from headwater.backend.api.context import Service, principal, service, tenant
+from headwater.backend.api.credentials import Principal
+from headwater.backend.api.permitted import PermittedDeclarations
 from headwater.backend.intake.bodies import apart, unpack_apart
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
@@ -31,7 +33,7 @@ _TAKEN: dict[int | str, dict[str, Any]] = {
 @router.post("/declarations", status_code=201, openapi_extra=_DOCUMENT, responses=_TAKEN)
 async def post_declaration(
     request: Request,
-    owner: Annotated[str, Depends(tenant)],
+    who: Annotated[Principal, Depends(principal)],
     parts: Annotated[Service, Depends(service)],
     log: Annotated[RequestAuditor, Depends(auditor)],
 ) -> Response:
@@ -43,7 +45,8 @@ async def post_declaration(
         raise InvalidInputError("The body is no object.", field="$", hint='Send {"descriptions": […]}.')
     workspace = parts.workspace
     async with audited(log, "declare", *subjects_of(document), changes=True):
-        offset = await DeclarationIntake(workspace.log, workspace.graph).declare(owner, document)
+        intake = PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), parts, who)
+        offset = await intake.declare(who.tenant, document)
     return JSONResponse({"offset": offset}, 201)
 
 

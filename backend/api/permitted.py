@@ -6,19 +6,25 @@ that is the scope `records`. Values of masked columns are for the scope `unmaske
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.masks import EVERYTHING
 from headwater.backend.questions import CallersQuestions
+from headwater.backend.replay.model import FAULT
 from headwater.backend.settings import DEFAULT_TENANT
+from headwater.graph.model.declaration import Aspect
 from headwater.graph.prov import ProvFormat
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.preview import RowPage
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graphql.access import Scope
-from headwater.graphql.replays import ReplayService, ReplayView
+from headwater.graphql.declarations import DeclarationService
+from headwater.graphql.replays import DifferenceView, ReplayService, ReplayView, StepView
 
 
 def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
@@ -59,6 +65,43 @@ class PermittedQuestions:
         return self._questions.export(tenant, request, notation, counted=counted)
 
 
+class PermittedDeclarations:
+    """The `DeclarationService` of one caller: a tag that masks a column is taken back by those alone who may see what it masks."""
+
+    def __init__(self, declarations: DeclarationService, parts: Service, who: Principal) -> None:
+        self._declarations = declarations
+        self._masks = parts.masks
+        self._who = who
+
+    async def declare(self, tenant: str, document: Mapping[str, Any]) -> int:
+        """See `DeclarationService`."""
+        rules = self._masks.of(tenant)
+        named = {rule.tag.casefold() for rule in rules if rule.tag is not None}
+        if any(tag.casefold() in named or EVERYTHING in rules for tag in _tags_taken_back(document)):
+            self._who.require(Scope.UNMASKED)
+        return await self._declarations.declare(tenant, document)
+
+
+def _tags_taken_back(document: Mapping[str, Any]) -> list[str]:
+    stated = document.get("descriptions")
+    entries = [entry for entry in stated if isinstance(entry, Mapping)] if isinstance(stated, list) else []
+    return [str(entry.get("value")) for entry in entries if entry.get("aspect") == Aspect.TAG and entry.get("removed") is True]
+
+
+@dataclass(frozen=True, slots=True)
+class _ReplayTold:
+    """See `ReplayView`."""
+
+    id: str
+    state: str
+    started_at: str
+    ended_at: str | None
+    shadow: str
+    error: str | None
+    steps: Sequence[StepView]
+    differences: Sequence[DifferenceView]
+
+
 class PermittedReplays:
     """The `ReplayService` of one caller: what a replay runs are programs of the home, so of the default tenant alone."""
 
@@ -66,6 +109,7 @@ class PermittedReplays:
         self._replays = replays
         self._who = who
         self._is_masked = bool(parts.masks.of(who.tenant))
+        self._tells_values = tells_values(parts, who)
 
     async def start(self, tenant: str, dataset: str, where: str | None, rows: Sequence[tuple[str, int]], output: str | None) -> str:
         """See `ReplayService`."""
@@ -79,13 +123,23 @@ class PermittedReplays:
         """See `ReplayService`."""
         found = await self._replays.get(tenant, identifier)
         self._require_shown([found] if found else [])
-        return found
+        return self._told(found) if found else None
 
     async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
         """See `ReplayService`."""
         found = await self._replays.list(tenant, first)
         self._require_shown(found)
-        return found
+        return [self._told(replay) for replay in found]
+
+    def _told(self, replay: ReplayView) -> ReplayView:
+        """A replay as the caller may know it: what a program said, and what a fault of ours holds, may be values."""
+        if self._tells_values or replay.error is None:
+            return replay
+        first = replay.error.partition("\n")[0].partition(FAULT)
+        return _ReplayTold(
+            id=replay.id, state=replay.state, started_at=replay.started_at, ended_at=replay.ended_at, shadow=replay.shadow,
+            error="A fault of ours." if first[1] else first[0].rstrip(": "), steps=replay.steps, differences=replay.differences,
+        )  # fmt: skip
 
     def _require_shown(self, replays: Sequence[ReplayView]) -> None:
         if any(replay.differences for replay in replays):

@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+FAULT = "A fault of ours: "  # before an error that is not the user's
+
 
 class ReplayState(StrEnum):
     """`queued` → `running` → `complete` or `failed`."""

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from headwater.backend.replay.compare import compare
 from headwater.backend.replay.invocations import upstream_of
-from headwater.backend.replay.model import Difference, Replay, ReplayState, Step
+from headwater.backend.replay.model import FAULT, Difference, Replay, ReplayState, Step
 from headwater.backend.replay.plan import applications_between
 from headwater.backend.replay.runner import run_steps
 from headwater.errors import HeadwaterError, InvalidQueryError, UnsupportedError
@@ -133,7 +133,7 @@ class Replays:
         except HeadwaterError as error:
             replay.state, replay.error = ReplayState.FAILED, str(error)
         except Exception as error:  # the state must never stay "running" when nothing runs
-            replay.state, replay.error = ReplayState.FAILED, f"A fault of ours: {error!r}"
+            replay.state, replay.error = ReplayState.FAILED, f"{FAULT}{error!r}"
             raise
         finally:
             replay.ended_at = _now()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from hashlib import sha256
@@ -17,6 +19,8 @@ import pytest
 
 from headwater.backend.api.access import RULES
 from headwater.backend.keys import KeyRing
+from headwater.backend.replay.model import FAULT, Invocation, Replay, ReplayState, Step
+from headwater.backend.replay.runner import ReplayFailedError, run_steps
 from headwater.graph.associations.writer import segment
 from headwater.graph.model import node_id
 from headwater.graphql.access import ROLES, Scope
@@ -410,6 +414,81 @@ def test_where_a_masked_file_is_shown_as_text_all_of_it_is_masked(company: _Comp
         company.service.home.masks.unlink()
         for name in files:
             (folder / name).unlink()
+
+
+def test_a_tag_that_masks_is_taken_back_by_those_alone_who_may_see_what_it_masks(company: _Company) -> None:
+    column = f"column:file:{company.ours.read.parent}:city"
+
+    def declared(tag: str, *, removed: bool) -> dict[str, Any]:
+        return {"descriptions": [{"id": column, "aspect": "tag", "value": tag, "removed": removed}]}
+
+    mutation = "mutation ($d: JSON!) { declare(declaration: $d) }"
+    company.service.home.masks.write_text('[[mask]]\ntag = "Home"\n')
+    _named(company, str(company.ours.read.parent))
+    try:
+        with company.service.client() as owner, company.client(*ROLES["steward"]) as steward:
+            event = run_event(4713)
+            fields = {"fields": [{"name": "city"}]}
+            facet = {"_producer": "https://example.org/p", "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/SchemaDatasetFacet.json"}
+            event["inputs"] = [{"namespace": "file", "name": str(company.ours.read.parent), "facets": {"schema": facet | fields}}]
+            event["outputs"] = []
+            assert owner.post("/api/v1/lineage", json=event).status_code == 201
+            company.service.settled()
+            assert steward.post("/api/v1/declarations", json=declared("home", removed=False)).status_code == 201
+            assert steward.post("/api/v1/declarations", json=declared("other", removed=True)).status_code == 201
+            for tag in ("home", "HOME"):
+                body = declared(tag, removed=True)
+                assert _refusal(steward.post("/api/v1/declarations", json=body)) == "ForbiddenError"
+                assert _refusal(steward.post("/graphql", json=_asked(mutation, d=body))) == "ForbiddenError"
+            company.service.settled()
+            page = steward.post("/graphql", json=_asked(_ROWS, d=company.ours.source)).json()["data"]["rows"]
+            assert {row["values"][2] for row in page["rows"]} == {"(masked)"}
+            company.service.home.masks.write_text("[[mask]]\ncolumn = 1\n")
+            refused = steward.post("/api/v1/declarations", json=declared("home", removed=True))
+            assert _refusal(refused) == "ForbiddenError", "which tags mask is not known then"
+            assert owner.post("/api/v1/declarations", json=declared("home", removed=True)).status_code == 201
+            company.service.settled()
+    finally:
+        company.service.home.masks.unlink()
+
+
+def test_what_a_replayed_program_said_is_told_to_those_who_may_see_values(company: _Company, tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(f"print('ann earns {SECRET}')\nraise SystemExit(3)\n")
+    invocation = Invocation(
+        run="r", namespace="tests", job="job", argv=["job.py"], working_directory=str(tmp_path), script=str(script),
+        script_sha256=sha256(script.read_bytes()).hexdigest(),
+    )  # fmt: skip
+    replay = Replay(
+        id="f" * 32, tenant="default", output="dataset:file:/x", started_at="2026-01-31T10:00:00.000+00:00", process=os.getpid(),
+        shadow=str(tmp_path / "shadow"), exclude={}, steps=[Step(job="job:tests:job", invocation=invocation)],
+    )  # fmt: skip
+    folder = company.service.home.replays / replay.id
+    with pytest.raises(ReplayFailedError) as failed:
+        run_steps(replay, folder, lambda _: None)
+    replay.state, replay.error = ReplayState.FAILED, str(failed.value)
+    (folder / "replay.json").write_text(replay.model_dump_json())
+    asked = [_asked("query ($i: ID!) { replay(id: $i) { state error } }", i=replay.id), {"query": "{ replays { state error } }"}]
+
+    def told(*scopes: Scope) -> str:
+        with company.client(*scopes) as client:
+            answers = [client.post("/graphql", json=body).json()["data"] for body in asked]
+        assert answers[0]["replay"]["state"] == "FAILED"
+        assert answers[1]["replays"] == [answers[0]["replay"]]
+        return str(answers[0]["replay"]["error"])
+
+    try:
+        assert told(Scope.READ) == "job.py ended with exit code 3"
+        assert f"ann earns {SECRET}" in told(Scope.READ, Scope.RECORDS)
+        company.service.home.masks.write_text('[[mask]]\ncolumns = ["salary"]\n')
+        assert told(*ROLES["engineer"]) == "job.py ended with exit code 3"
+        assert f"ann earns {SECRET}" in told(*ROLES["investigator"])
+        replay.error = f"{FAULT}{ValueError(SECRET)!r}"
+        (folder / "replay.json").write_text(replay.model_dump_json())
+        assert told(*ROLES["engineer"]) == "A fault of ours."
+    finally:
+        company.service.home.masks.unlink(missing_ok=True)
+        shutil.rmtree(folder)
 
 
 def test_rules_that_cannot_be_read_mask_everything(company: _Company) -> None:
