@@ -114,10 +114,11 @@ class Known:
         """What a container is said to have been."""
         return self._seen[container.ordinal] if container.ordinal in self._seen else container.stated()
 
-    def look(self, written: Collection[int], read: Collection[int]) -> tuple[list[str], list[tuple[str, str]]]:
+    def look(self, written: Collection[int], read: Collection[int], now: Collection[int]) -> tuple[list[str], list[tuple[str, str]]]:
         """See what files are at a commit: their paths, and what is to be said: reasons, each with its kind.
 
-        Files that were written are as they are now from here on; of those that were read a change is a problem.
+        Files that were written are as they are now from here on; of those that were read a change is a problem. `now` are those of `read`
+        that this commit itself has records of: where one of them was written, too, each record may be of the file before or after.
         """
         paths: list[str] = []
         said: list[tuple[str, str]] = []
@@ -134,6 +135,8 @@ class Known:
                 found = (container.path, 0, 0)
                 said.append((f"{container.path} is not there at the commit ({error.strerror}): its records lead nowhere", "missing"))
             if ordinal in written or ordinal not in self._seen:
+                if ordinal in now and self._seen.get(ordinal, found) != found:
+                    said.append((f"{container.path} was read and rewritten: what was read of it is not known", "missing"))
                 self._seen[ordinal] = found
             elif self._seen[ordinal] != found:
                 said.append((f"{container.path} changed after it was named: which state was read is not known", "missing"))

@@ -217,7 +217,7 @@ class Session:
         sources = {data: self._by_data(ordinals) for data, ordinals in flows.items()}
         actor.written.update(*written.values())
         actor.read.update(*flows.values())
-        problems = self._state(actor, pairs.dropped)
+        problems = self._state(actor, set().union(*flows.values()), pairs.dropped)
         ended = now()
         made_of: list[dict[str, Any]] = []
         for output, ordinals in written.items():
@@ -237,9 +237,9 @@ class Session:
             found.setdefault(data, []).append(container)
         return found
 
-    def _state(self, actor: Actor, dropped: int) -> list[dict[str, Any]]:
+    def _state(self, actor: Actor, read: set[int], dropped: int) -> list[dict[str, Any]]:
         """What is to be said of a commit; the files are registered for reading."""
-        paths, said = self._known.look(actor.written, actor.read)
+        paths, said = self._known.look(actor.written, actor.read, read)
         if dropped:
             said.append((f"{dropped} association(s) had no room (HEADWATER_SPOOL_BYTES)", "missing"))
         try:

@@ -197,6 +197,45 @@ def test_a_file_that_changed_after_it_was_named_is_said(tmp_path: Path, home: Pa
     assert not answer.exact
 
 
+def test_a_file_that_was_rewritten_in_place_is_said(tmp_path: Path, home: Path):
+    path = tmp_path / "both.txt"
+    path.write_text("a\nb\n")
+    with Session("etl", home=home) as session:
+        data = session.rows(path)
+        actor = session.register("turn", "mapper")
+        path.write_text("second\nfirst\n")
+        for row in (0, 1):
+            actor.capture(data[1 - row], data[row])
+        actor.commit()
+        assert [problem["reason"].split("both.txt ")[1] for problem in actor.problems] == [
+            "was read and rewritten: what was read of it is not known"
+        ]
+    assert spooled(home).manifests[0]["status"] == "partial"
+    for forward in (False, True):
+        assert not traced(home, path, [(path, 0)], forward=forward).exact
+
+
+def test_a_file_that_was_written_and_then_read_is_known(tmp_path: Path, home: Path):
+    path = tmp_path / "made.txt"
+    with Session("etl", home=home) as session:
+        source, data, out = session.stream("in"), session.rows(path), session.stream("out")
+        actor = session.register("both", "mapper")
+        path.write_text("a\n")
+        actor.capture(source[5], data[0])
+        actor.capture(data[0], out[0])
+        actor.commit()
+        actor.capture(data[0], out[1])
+        actor.commit()
+        assert not actor.problems
+        path.write_text("another\n")
+        actor.capture(data[0], out[2])
+        actor.commit()
+        assert "rewritten" in actor.problems[0]["reason"]
+    answer = traced(home, "out", [("stream:out", 1)])
+    assert (places(answer), answer.exact) == ({("stream:in", 5)}, True)
+    assert not traced(home, "out", [("stream:out", 2)]).exact
+
+
 _DIES = """
 import os, signal, sys
 from headwater.capture import Session
