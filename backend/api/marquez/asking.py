@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -93,6 +94,11 @@ def require_fewer(count: int, what: str, entries: int) -> None:
             field="limit",
             hint="Ask for fewer: a smaller limit.",
         )
+
+
+async def answer(told: Any) -> JSONResponse:
+    """What is told, as JSON that was made apart from the loop, on which all other callers wait."""
+    return await asyncio.to_thread(JSONResponse, told)
 
 
 def page_of(name: str, entries: list[Any], listing: Listing) -> dict[str, Any]:

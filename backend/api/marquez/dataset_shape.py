@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.api.marquez.asking import Asked, require_fewer
 from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, when_stated
 from headwater.backend.api.marquez.run_shape import tell_runs, version_id
 from headwater.backend.projection.facets import facets_of, mapping, objects, text
@@ -21,38 +22,43 @@ _STREAMS = ("kafka://", "kinesis://", "pulsar://", "pubsub")
 
 
 async def tell_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, Any]]:
-    """Datasets in Marquez's form, in their order."""
+    """Datasets in Marquez's form, in their order.
+
+    Raises:
+        InvalidQueryError: they have too many fields to be told at once.
+    """
     stated = await when_stated(ask, [dataset.id for dataset in datasets])
     fields = await _fields(ask, datasets)
     derived = await _column_lineage(
         ask, [node_id(NodeKind.COLUMN, *_names(each), field["name"]) for each in datasets for field in fields[each.id]]
     )
-    told = []
-    for dataset in datasets:
-        current = await _current(ask, dataset.id)
+    latest = await ask.graph.latest_at(ask.tenant, [(dataset.id, None) for dataset in datasets], NodeKind.VERSION, first=_LOOKED_AT)
+
+    def tell(dataset: Node) -> dict[str, Any]:
+        current = _current(latest[dataset.id, None])
         change = mapping(dataset.properties.get("lifecycleStateChange")).get("lifecycleStateChange")
-        told.append(
-            {
-                **_told(ask, dataset, stated.get(dataset.id, NEVER), fields[dataset.id]),
-                "lastModifiedAt": current.properties["writtenAt"] if current else None,
-                "lastLifecycleState": text(change),
-                "currentVersion": parse_id(current.id)[1][2] if current else None,
-                "columnLineage": [
-                    {"name": field["name"], "inputFields": derived[column]}
-                    for field in fields[dataset.id]
-                    if (column := node_id(NodeKind.COLUMN, *_names(dataset), field["name"])) in derived
-                ]
-                or None,
-                "deleted": change == "DROP",
-            }
-        )
-    return told
+        return {
+            **_told(ask, dataset, stated.get(dataset.id, NEVER), fields[dataset.id]),
+            "lastModifiedAt": current.properties["writtenAt"] if current else None,
+            "lastLifecycleState": text(change),
+            "currentVersion": parse_id(current.id)[1][2] if current else None,
+            "columnLineage": [
+                {"name": field["name"], "inputFields": derived[column]}
+                for field in fields[dataset.id]
+                if (column := node_id(NodeKind.COLUMN, *_names(dataset), field["name"])) in derived
+            ]
+            or None,
+            "deleted": change == "DROP",
+        }
+
+    return await asyncio.to_thread(lambda: [tell(dataset) for dataset in datasets])
 
 
 async def tell_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
     """Versions of a dataset in Marquez's form. The graph keeps the fields and facets of the dataset, not those of each version."""
     stated = await when_stated(ask, [version.id for version in versions])
     fields = (await _fields(ask, [dataset]))[dataset.id]
+    require_fewer(len(versions) * len(fields), "fields", len(versions))
     runs = await ask.graph.get(ask.tenant, [node_id(NodeKind.RUN, parse_id(version.id)[1][2]) for version in versions])
     told_runs = {run["id"]: run for run in await tell_runs(ask, runs)}
     told = []
@@ -97,28 +103,41 @@ def _told(ask: Asked, dataset: Node, stated: Stated, fields: Sequence[Mapping[st
 async def _fields(ask: Asked, datasets: Sequence[Node]) -> Mapping[str, list[dict[str, Any]]]:
     """The fields of each dataset: those that its schema states, else the columns that are known."""
     stated: dict[str, list[tuple[str, str, str | None]]] = {}
+    count = 0
     for dataset in datasets:
-        schema = objects(mapping(dataset.properties.get("schema")).get("fields"))
-        stated[dataset.id] = [
-            (name, text(field.get("type")) or "", text(field.get("description"))) for field in schema if (name := text(field.get("name")))
-        ]
-        if not schema:
+        # One dataset after the other, and apart from the loop: a schema may be of any length, and others wait.
+        stated[dataset.id] = await asyncio.to_thread(_schema, dataset)
+        if not stated[dataset.id] and not _has_schema(dataset):
             listing = await ask.graph.listed(ask.tenant, node_id(NodeKind.COLUMN, *_names(dataset), ""), first=_MOST_FIELDS)
             stated[dataset.id] = [
                 (parse_id(column.id)[1][2], text(column.properties.get("type")) or "", text(column.properties.get("description")))
                 for column in listing.nodes
             ]
+        count += len(stated[dataset.id])
+        require_fewer(count, "fields", len(datasets))
     ids = [node_id(NodeKind.COLUMN, *_names(each), name) for each in datasets for name, _, _ in stated[each.id]]
     columns = by_id(await ask.graph.get(ask.tenant, ids))
-    fields: dict[str, list[dict[str, Any]]] = {}
-    for dataset in datasets:
-        fields[dataset.id] = []
+
+    def fields(dataset: Node) -> list[dict[str, Any]]:
+        told = []
         for name, kind, description in stated[dataset.id]:
             column = columns.get(node_id(NodeKind.COLUMN, *_names(dataset), name))
             tags = _keys(field_tags(column, dataset)) if column else []
             curated = descriptions_of(column).description if column else None
-            fields[dataset.id].append({"name": name, "type": kind, "tags": tags, "description": curated or description})
-    return fields
+            told.append({"name": name, "type": kind, "tags": tags, "description": curated or description})
+        return told
+
+    return await asyncio.to_thread(lambda: {dataset.id: fields(dataset) for dataset in datasets})
+
+
+def _schema(dataset: Node) -> list[tuple[str, str, str | None]]:
+    """Name, type and description of the fields that a dataset's schema states."""
+    schema = objects(mapping(dataset.properties.get("schema")).get("fields"))
+    return [(name, text(field.get("type")) or "", text(field.get("description"))) for field in schema if (name := text(field.get("name")))]
+
+
+def _has_schema(dataset: Node) -> bool:
+    return bool(objects(mapping(dataset.properties.get("schema")).get("fields")))
 
 
 def _keys(tags: Collection[str]) -> list[str]:
@@ -126,10 +145,9 @@ def _keys(tags: Collection[str]) -> list[str]:
     return sorted(tag for tag in tags if "=" not in tag or tag.partition("=")[0] not in tags)
 
 
-async def _current(ask: Asked, dataset: str) -> Node | None:
+def _current(versions: Sequence[Node]) -> Node | None:
     """The version that was written last by a run that completed."""
-    found = await ask.graph.latest(ask.tenant, dataset, NodeKind.VERSION, first=_LOOKED_AT)
-    written = [version for version in found.nodes if isinstance(version.properties.get("writtenAt"), str)]
+    written = [version for version in versions if isinstance(version.properties.get("writtenAt"), str)]
     return max(written, key=lambda version: (version.properties["writtenAt"], version.id), default=None)
 
 
@@ -141,11 +159,15 @@ async def _column_lineage(ask: Asked, columns: Sequence[str]) -> Mapping[str, li
     reached = await ask.graph.reach(ask.tenant, columns, direction=Direction.UPSTREAM, kinds=[EdgeKind.DERIVES], depth=1, limit=limit)
     if reached.truncated:
         return {}
-    asked, found = set(columns), dict[str, list[dict[str, Any]]]()
-    for edge in sorted(reached.edges, key=lambda edge: (edge.dst, edge.src)):
-        if edge.dst in asked:
-            found.setdefault(edge.dst, []).append(input_field(edge.src, edge.properties))
-    return found
+
+    def sources() -> dict[str, list[dict[str, Any]]]:
+        asked, found = set(columns), dict[str, list[dict[str, Any]]]()
+        for edge in sorted(reached.edges, key=lambda edge: (edge.dst, edge.src)):
+            if edge.dst in asked:
+                found.setdefault(edge.dst, []).append(input_field(edge.src, edge.properties))
+        return found
+
+    return await asyncio.to_thread(sources)
 
 
 def input_field(column: str, properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Query
+from starlette.responses import Response
 
-from headwater.backend.api.marquez.asking import Ask, Asked, Page, not_found, page_of, subject_router
+from headwater.backend.api.marquez.asking import Ask, Asked, Page, answer, not_found, page_of, subject_router
 from headwater.backend.api.marquez.job_shape import tell_jobs
 from headwater.backend.api.marquez.names import JobName, Namespace, Version
 from headwater.backend.api.marquez.namespaces import require_namespace
@@ -41,11 +42,11 @@ async def get_job(namespace: Namespace, job: JobName, ask: Ask) -> dict[str, Any
 
 
 @router.get("/namespaces/{namespace}/jobs/{job}/runs")
-async def get_runs(namespace: Namespace, job: JobName, ask: Ask, place: Page) -> dict[str, Any]:
+async def get_runs(namespace: Namespace, job: JobName, ask: Ask, place: Page) -> Response:
     """The runs of a job, latest first: `{"runs": […], "totalCount"}`."""
     found = await _job(ask, namespace, job)
     listing = await ask.graph.latest(ask.tenant, found.id, NodeKind.RUN, first=place.limit, skip=place.offset)
-    return page_of("runs", await tell_runs(ask, listing.nodes), listing)
+    return await answer(page_of("runs", await tell_runs(ask, listing.nodes), listing))
 
 
 @router.get("/namespaces/{namespace}/jobs/{job}/versions")

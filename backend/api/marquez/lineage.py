@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Query
+from starlette.responses import Response
 
-from headwater.backend.api.marquez.asking import Ask, Asked, subject_router
+from headwater.backend.api.marquez.asking import Ask, Asked, answer, subject_router
 from headwater.backend.api.marquez.dataset_shape import tell_datasets
 from headwater.backend.api.marquez.job_shape import tell_jobs
 from headwater.backend.api.marquez.nodes import node_name, node_of
@@ -28,7 +29,7 @@ _MOST = 2_000  # nodes of one answer, each with its runs or fields
 
 
 @router.get("/lineage")
-async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> dict[str, Any]:
+async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> Response:
     """The lineage of a dataset or job, upstream and downstream: `{"graph": […], "truncated"}`, the nodes in order of their ids.
 
     `truncated` counts nodes that were reached and left out: the furthest.
@@ -39,7 +40,7 @@ async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> dict[str, An
     reached = await ask.graph.reach(
         ask.tenant, [node.id], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=hops, limit=_MOST
     )
-    return {"graph": await _told(ask, reached), "truncated": reached.truncated}
+    return await answer({"graph": await _told(ask, reached), "truncated": reached.truncated})
 
 
 async def _told(ask: Asked, reached: Subgraph) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headwater.backend.api.marquez.asking import Asked
+from headwater.backend.api.marquez.dataset_shape import tell_datasets, tell_versions
 from headwater.backend.api.marquez.run_shape import tell_runs
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind
@@ -29,3 +30,21 @@ async def test_a_page_of_runs_is_refused_that_has_too_many_inputs(ask: Asked) ->
         await tell_runs(ask, [one, other])
     assert "smaller limit" in str(refused.value.hint)
     assert [run["id"] for run in await tell_runs(ask, [one])] == ["a"]
+
+
+async def test_a_page_of_datasets_or_versions_is_refused_that_has_too_many_fields(ask: Asked) -> None:
+    def wide(name: str, count: int) -> Node:
+        fields = [{"name": f"c{n}", "type": "string"} for n in range(count)]
+        return Node(f"dataset:f:{name}", NodeKind.DATASET, name, {"schema": {"fields": fields}})
+
+    with pytest.raises(InvalidQueryError, match="2 entries of this page have more than 20,000 fields"):
+        await tell_datasets(ask, [wide("a", 10_001), wide("b", 10_000)])
+    told = await tell_datasets(ask, [wide("a", 10_000), wide("b", 10_000)])
+    assert [(dataset["name"], len(dataset["fields"])) for dataset in told] == [("a", 10_000), ("b", 10_000)]
+    (alone,) = await tell_datasets(ask, [wide("a", 20_001)])
+    assert alone["fields"][-1]["name"] == "c20000"
+
+    versions = [Node(f"version:f:a:{n}", NodeKind.VERSION, str(n), {}) for n in range(3)]
+    with pytest.raises(InvalidQueryError, match="3 entries of this page have more than 20,000 fields"):
+        await tell_versions(ask, wide("a", 10_000), versions)
+    assert [len(version["fields"]) for version in await tell_versions(ask, wide("a", 10_000), versions[:2])] == [10_000, 10_000]
