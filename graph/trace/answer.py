@@ -69,7 +69,7 @@ class TracedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file that values come from: what it is called, where it lies (links followed), and whether its records have columns of their own.
+    """A file that values come from: what it is called, where it lies (links followed), and whether names tell what its columns hold.
 
     A record without is a text, or bytes, in which anything may stand.
     """

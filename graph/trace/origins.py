@@ -45,11 +45,10 @@ async def asked_of(graph: GraphStore | None, store: AssociationStore, tenant: st
 def origins_of(session: Session, files: Iterable[KnownFile], dataset: Dataset | None = None) -> list[Origin]:
     """Files that values come from; those of a version of a dataset are read as the version is."""
     version = dataset.version if dataset is not None else None
-    has_columns = version is None or format_of(version.shape.format).has_columns
-    return [
-        Origin(file.block.path, _lies(session, file.block.path), has_columns=has_columns and format_of(file.shape.format).has_columns)
-        for file in files
-    ]
+    has_columns = version is None or format_of(version.shape.format).tells_columns(version.shape)
+    files = list(files)
+    tells = {shape: format_of(shape.format).tells_columns(shape) for shape in {file.shape for file in files}}
+    return [Origin(file.block.path, _lies(session, file.block.path), has_columns=has_columns and tells[file.shape]) for file in files]
 
 
 def _files(session: Session, dataset: Dataset) -> list[Origin]:

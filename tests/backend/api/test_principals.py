@@ -491,6 +491,37 @@ def test_what_a_replayed_program_said_is_told_to_those_who_may_see_values(compan
         shutil.rmtree(folder)
 
 
+@pytest.mark.parametrize(("number", "names"), [(9003, ["_c0", "_c1", "_c2"]), (9004, ["name;salary;city"])])
+def test_where_the_last_reader_made_up_the_names_of_columns_all_are_masked(company: _Company, number: int, names: list[str]) -> None:
+    folder = company.ours.read.parent.parent / f"cut-{number}"
+    lake = _Lake(folder, number)
+    path = folder / "csv" / "in.csv"
+    path.parent.mkdir()
+    path.write_text(f"name;salary;city\nann;{SECRET};Ulm\n".replace(";", "," if len(names) > 1 else ";"))
+    source = lake.manifest["sources"][0]
+    source |= {"dataset": {"namespace": "file", "name": str(path.parent)}, "path": f"file:{path.parent}", "format": "csv"}
+    source |= {"columns": [{"name": name, "type": "string"} for name in names]}
+    source |= {"files": [{"ordinal": 0, "ordinals": 1, **_block(path)}]}
+    columns = [{**column, "attr": place} for place, column in enumerate(source["columns"], start=1)]
+    lake.manifest["operators"][0]["columns"] = [column["attr"] for column in columns]
+    lake.manifest["operators"][1]["columns"] = lake.manifest["sink"]["columns"] = columns
+    company.service.home.masks.write_text('[[mask]]\ncolumns = ["salary"]\n')
+    try:
+        with company.service.client() as owner:
+            lake.send(owner)
+            company.service.settled()
+        dataset = node_id("dataset", "file", str(path.parent))
+        with company.client(*ROLES["analyst"]) as client:
+            page = client.post("/graphql", json=_asked(_ROWS, d=dataset)).json()["data"]["rows"]
+            assert [column["name"] for column in page["columns"]] == names
+            assert {value for row in page["rows"] for value in row["values"]} == {"(masked)"}
+            refused = client.post("/graphql", json=_asked(_ROWS, d=dataset, w=f"\"{names[-1]}\" > 'a'"))
+            assert _refusal(refused) == "InvalidQueryError"
+    finally:
+        company.service.home.masks.unlink()
+        shutil.rmtree(folder)
+
+
 def test_rules_that_cannot_be_read_mask_everything(company: _Company) -> None:
     company.service.home.masks.write_text("[[mask]]\ncolumn = 1\n")
     try:

@@ -56,6 +56,12 @@ class Format:
         """Why its records can never be read, wherever they lie; None where they can."""
         return f"records of the format {self.name} are not readable here"
 
+    def tells_columns(self, shape: Shape) -> bool:
+        """Whether names of a shape's columns tell what stands in them; else one may hold a whole record, or a column of another name."""
+        given = {name.lower(): value for name, value in shape.options}
+        whole = given.get("columnnameofcorruptrecord", "_corrupt_record").lower()
+        return self.has_columns and not any(name.lower() in (whole, "_corrupt_record") for name, _ in shape.columns)
+
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         """What decides which number a record has: whoever reads a file with an equal one counts alike.
 

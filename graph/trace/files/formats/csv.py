@@ -31,9 +31,16 @@ from headwater.graph.trace.files.lines import LineRules, text_of
 from headwater.graph.trace.files.reader import Reader, ReadFile
 from headwater.graph.trace.files.shapes import Shape
 
+_MADE_UP = re.compile(r"_c[0-9]+")
+
 
 class Csv(LineFormat):
     """Lines of cells, without blank lines, comments and the header."""
+
+    def tells_columns(self, shape: Shape) -> bool:
+        """Not where a reader without a header made them up, nor where one column may be lines that were cut by another delimiter."""
+        names = [name for name, _ in shape.columns]
+        return super().tells_columns(shape) and len(names) > 1 and not any(_MADE_UP.fullmatch(name) for name in names)
 
     def numbering(self, options: Mapping[str, Any]) -> Hashable:
         if not is_multiline(options):
