@@ -6,6 +6,7 @@ without a known version is not listed. A version's id is that of the run that wr
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -16,11 +17,12 @@ from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, wh
 from headwater.backend.projection.facets import facets_of, mapping
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.stores import Direction
+from headwater.graph.stores.protocol import Moment
 
 _STATES = {"START": "RUNNING", "RUNNING": "RUNNING", "COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 _INPUT = "input:"
 _LOOKED_AT = 20  # versions of an input: the last ones may be of runs that did not complete
-_PORTION = 2_000  # inputs that are told before others have a turn
+_PORTION = 2_000  # inputs whose versions are in memory at a time
 
 
 async def tell_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any]]:
@@ -28,7 +30,8 @@ async def tell_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any]]:
     stated = await when_stated(ask, [run.id for run in runs])
     inputs = await _inputs(ask, runs)
     outputs = await _outputs(ask, runs)
-    return [_told(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs]
+    # Apart from the loop, on which all other callers wait.
+    return await asyncio.to_thread(lambda: [_told(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs])
 
 
 def job_version(namespace: str, name: str) -> str:
@@ -99,10 +102,13 @@ async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str
         portion = asked[start : start + _PORTION]
         moments = sorted({(dataset, when) for _, dataset, when in portion})
         found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
-        for run, dataset, when in portion:
-            if (version := _last(found[dataset, when], when, parse_id(run)[1][0])) is not None:
-                told[run, dataset] = version
+        told |= await asyncio.to_thread(_complete, portion, found)
     return told
+
+
+def _complete(asked: Sequence[tuple[str, str, str]], found: Mapping[Moment, Sequence[Node]]) -> dict[tuple[str, str], str]:
+    versions = {(run, dataset): _last(found[dataset, when], when, parse_id(run)[1][0]) for run, dataset, when in asked}
+    return {pair: version for pair, version in versions.items() if version is not None}
 
 
 def _last(versions: Sequence[Node], when: str, own: str) -> str | None:
