@@ -522,6 +522,22 @@ def test_where_the_last_reader_made_up_the_names_of_columns_all_are_masked(compa
         shutil.rmtree(folder)
 
 
+def test_a_masked_column_stays_masked_in_an_earlier_version(masked: _Company) -> None:
+    ours = masked.ours
+    then = (
+        "query ($d: String!, $w: String, $at: String) { trace(dataset: $d, where: $w, asOf: $at)"
+        " { records { values } selected { values } } }"
+    )
+    run = ours.manifest["run"]["runId"]
+    with masked.client(*ROLES["analyst"]) as client:
+        for named, at in ((ours.sink, run), (f"{ours.sink}@{run}", None)):
+            answer = client.post("/graphql", json=_asked(then, d=named, w="name = 'bob'", at=at))
+            found = answer.json()["data"]["trace"]
+            assert [record["values"]["salary"] for record in (*found["records"], *found["selected"])] == ["(masked)", "(masked)"]
+            refused = client.post("/graphql", json=_asked(then, d=named, w="salary > 'a'", at=at))
+            assert _refusal(refused) == "InvalidQueryError", refused.text
+
+
 def test_rules_that_cannot_be_read_mask_everything(company: _Company) -> None:
     company.service.home.masks.write_text("[[mask]]\ncolumn = 1\n")
     try:
