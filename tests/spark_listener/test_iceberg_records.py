@@ -8,6 +8,7 @@ from typing import Any
 
 import pyspark
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from headwater.errors import UnsupportedError
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
@@ -135,6 +136,78 @@ def test_a_column_of_structs_is_read_row_by_row_and_not_shown(lake: Laboratory, 
     assert _ids(lake, _trace(lake, "from_nested")) == {1, 4, 7}
     within = _trace(lake, "from_nested", to=str(lake.folder / "lake/db/nested"), where="id = 4")
     assert [record.values for record in within.records] == [{"id": 4}]
+
+
+def test_values_of_all_types_are_what_they_are_beside_references(lake: Laboratory, run: Run) -> None:
+    columns = (
+        "id, id > 3 flag, k + 0.5f single, k / 3 twice, cast(id AS decimal(30, 2)) exact, s, cast(s AS binary) raw, "
+        "DATE '2020-01-01' + id day, TIMESTAMP '2020-01-01 00:00:01' at, nullif(k, 1) hole, "
+        "map(s, id) m, array(named_struct('a', k, 'b', nullif(s, 'r4'))) nested"
+    )
+    run(f"CREATE TABLE lake.db.typed USING iceberg AS SELECT {columns} FROM raw WHERE id < 10")
+    query = "SELECT * FROM lake.db.typed WHERE id <> 6"
+    assert _write(lake, query, "from_typed")["status"] == "complete"
+    with lake.without_capture():
+        plain = sorted(map(str, lake.spark.sql(query).collect()))
+    assert sorted(map(str, lake.spark.read.parquet(f"{lake.folder}/from_typed").collect())) == plain
+    lake.forget()
+    assert _ids(lake, _trace(lake, "from_typed")) == set(range(10)) - {6}
+
+
+def test_what_changes_its_partition_with_nearly_every_row_is_let_go(lake: Laboratory, run: Run) -> None:
+    run("CREATE TABLE lake.db.mixed (id int, k int) USING iceberg PARTITIONED BY (k) "
+        "TBLPROPERTIES ('write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true')")  # fmt: skip
+    query = "SELECT a.id, CAST(b.id % 2 AS int) k FROM raw a CROSS JOIN range(0, {rows}, 1, 1) b WHERE a.id = 1"
+    few = run(f"INSERT INTO lake.db.mixed {query.format(rows=20)}")
+    assert few["status"] == "complete"
+    many = run(f"INSERT INTO lake.db.mixed {query.format(rows=1_100_000)}")
+    assert many["status"] != "complete"
+    assert "rows of many partitions came mixed" in str(many["problems"])
+    assert lake.spark.sql("SELECT k, count(*) FROM lake.db.mixed GROUP BY k ORDER BY k").collect() == [(0, 550_010), (1, 550_010)]
+    lake.forget()
+
+
+def test_a_store_that_failed_is_not_asked_for_each_file(lake: Laboratory) -> None:
+    jvm: Any = lake.spark.sparkContext._jvm
+    gateway: Any = lake.spark.sparkContext._gateway
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    look = jvm.java.lang.Class.forName("headwater.write.iceberg.FileLook", True, loader)
+    (at,) = [method for method in look.getDeclaredMethods() if method.getName() == "at"]
+    at.setAccessible(True)
+
+    def seen(path: str) -> str:
+        arguments = gateway.new_array(jvm.java.lang.Object, 2)
+        arguments[0] = jvm.org.apache.hadoop.fs.Path(path)
+        arguments[1] = lake.spark.sparkContext._jsc.hadoopConfiguration()
+        try:
+            return str(at.invoke(None, arguments).getLen())
+        except Py4JJavaError as fault:
+            return str(fault.java_exception.getCause())
+
+    (lake.folder / "there").write_text("four")
+    assert 'No FileSystem for scheme "nowhere"' in seen("nowhere://one/a")
+    assert "a look at nowhere://one failed before: " in seen("nowhere://one/b")
+    assert "failed before" not in seen("nowhere://two/b")
+    assert "FileNotFoundException" in seen(f"file:{lake.folder}/gone")
+    assert seen(f"file:{lake.folder}/there") == "4"
+
+
+def test_the_snapshot_of_a_write_is_told_where_a_table_was_rolled_back_and_where_it_is_staged(lake: Laboratory, run: Run) -> None:
+    first = run("CREATE TABLE lake.db.staged USING iceberg AS SELECT * FROM raw WHERE id < 2")["sink"]["version"]
+    run("INSERT INTO lake.db.staged SELECT * FROM raw WHERE id = 20")
+    run(f"CALL lake.system.rollback_to_snapshot('db.staged', {first})")
+    written = run("INSERT INTO lake.db.staged SELECT * FROM raw WHERE id = 30")["sink"]["version"]
+    snapshots = "SELECT snapshot_id, parent_id FROM lake.db.staged.snapshots ORDER BY committed_at DESC LIMIT 1"
+    assert [str(value) for value in lake.spark.sql(snapshots).collect()[0]] == [written, first]
+    run("ALTER TABLE lake.db.staged SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
+    lake.spark.conf.set("spark.wap.id", "w1")
+    try:
+        staged = run("INSERT INTO lake.db.staged SELECT * FROM raw WHERE id = 40")["sink"]["version"]
+    finally:
+        lake.spark.conf.unset("spark.wap.id")
+    assert [str(value) for value in lake.spark.sql(snapshots).collect()[0]] == [staged, written]
+    assert {row.id for row in lake.spark.sql("SELECT id FROM lake.db.staged").collect()} == {0, 1, 30}
+    lake.forget()
 
 
 def test_a_table_joined_with_itself_and_cached_is_followed(lake: Laboratory, run: Run) -> None:

@@ -2,9 +2,17 @@ package headwater.shim;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** What a connector's own classes tell, asked for by name: they are not there when ours are compiled, and change between releases. */
 public final class Accessors {
+    private static final Object NONE = Boolean.FALSE; // a class of Java's own: what is kept with a class must not keep us
+    private static final ClassValue KNOWN = new ClassValue() { // Class -> Map of String name -> Method, or NONE
+        protected Object computeValue(Class type) {
+            return new ConcurrentHashMap();
+        }
+    };
+
     private Accessors() {}
 
     /** What a method without parameters gives, wherever it is declared; null if there is none, or it fails. */
@@ -43,7 +51,19 @@ public final class Accessors {
         return null;
     }
 
+    /** Looking it up takes long, above all in vain, and who asks asks for each data file of a table. */
     private static Method method(Class type, String name) {
+        ConcurrentHashMap known = (ConcurrentHashMap) KNOWN.get(type);
+        Object found = known.get(name);
+        if (found == null) {
+            Method method = lookedUp(type, name);
+            found = method == null ? NONE : method;
+            known.put(name, found);
+        }
+        return found == NONE ? null : (Method) found;
+    }
+
+    private static Method lookedUp(Class type, String name) {
         for (Class at = type; at != null; at = at.getSuperclass()) {
             try {
                 return opened(at.getDeclaredMethod(name, new Class[0]));

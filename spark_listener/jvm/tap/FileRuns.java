@@ -9,8 +9,7 @@ public final class FileRuns {
     private final List paths = new ArrayList(); // final paths
     private final List lengths = new ArrayList();
     private final List modified = new ArrayList();
-    private final List runs = new ArrayList(); // long[] {file, count}
-    private long[] current;
+    private RowRuns runs = new RowRuns(); // of files; null: there was a fault
     private boolean copied;
     private String fault;
 
@@ -43,14 +42,19 @@ public final class FileRuns {
 
     /** The next rows, so many of them, went to this file. */
     public void rows(int file, long count) {
-        if (current == null || current[0] != file) {
-            current = new long[] {file, 0L};
-            runs.add(current);
+        if (fault != null) {
+            return;
         }
-        current[1] += count;
+        try {
+            runs.add(file, count);
+        } catch (IllegalStateException tooMany) {
+            fail(tooMany.getMessage());
+        }
     }
 
+    /** Which rows went where cannot be told: what was noted is let go. */
     public void fail(String reason) {
+        runs = null;
         if (fault == null) {
             fault = reason;
         }
@@ -74,7 +78,7 @@ public final class FileRuns {
         }
         long counted = 0L;
         for (int i = 0; i < runs.size(); i++) {
-            counted += ((long[]) runs.get(i))[1];
+            counted += runs.count(i);
         }
         if (counted != rows) {
             throw new IllegalStateException("the file writer wrote " + counted + " rows, " + rows + " passed the tap");

@@ -1,22 +1,30 @@
 package headwater.write.iceberg;
 
+import headwater.shim.Accessors;
 import headwater.shim.DataFiles;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /**
  * What a write is to an Iceberg table: the ids of the fields that it fills, and the snapshot that its commit made. That is the one of this
- * application that the table did not have before; where others commit at the same time, so that there are several, none is named.
+ * application that the table did not have before; where others commit at the same time, so that there are several, none is named. A
+ * catalog may give the whole history of a table only when asked for it, at length: looked at is what lies between the heads before and now.
  */
 public final class TableCommit {
+    private static final int MOST = 1000;
+
     private final Object table; // Iceberg's
     private final String application;
     private final Map fields = new HashMap(); // name of a column -> Integer
     private final Set before = new HashSet(); // of Object: ids of snapshots
     private boolean known;
+    private boolean staged; // a commit need not be of any branch
     private volatile String snapshot;
 
     public TableCommit(Object table, String application) {
@@ -42,10 +50,9 @@ public final class TableCommit {
     void begins() {
         try {
             before.clear();
-            Iterator all = snapshots();
-            while (all.hasNext()) {
-                before.add(DataFiles.known(all.next(), "snapshotId"));
-            }
+            staged = "true".equalsIgnoreCase((String) ((Map) DataFiles.known(table, "properties")).get("write.wap.enabled"));
+            before.addAll(staged ? ids("snapshots") : heads());
+            before.addAll(ids("history"));
             known = true;
         } catch (Throwable unknown) {
             known = false;
@@ -54,24 +61,63 @@ public final class TableCommit {
 
     void committed() {
         try {
-            Object found = null;
-            int count = 0;
-            Iterator all = snapshots();
+            Set made = new HashSet();
+            Iterator all = (known ? added() : new HashSet()).iterator();
             while (all.hasNext()) {
-                Object each = all.next();
-                Object id = DataFiles.known(each, "snapshotId");
-                if (!before.contains(id) && application.equals(((Map) DataFiles.known(each, "summary")).get("spark.app.id"))) {
-                    found = id;
-                    count++;
+                Object id = all.next();
+                if (application.equals(((Map) DataFiles.known(snapshot(id), "summary")).get("spark.app.id"))) {
+                    made.add(id);
                 }
             }
-            snapshot = known && count == 1 ? found.toString() : null;
+            snapshot = made.size() == 1 ? made.iterator().next().toString() : null;
         } catch (Throwable unknown) {
             snapshot = null;
         }
     }
 
-    private Iterator snapshots() {
-        return ((Iterable) DataFiles.known(table, "snapshots")).iterator();
+    /** The ids of snapshots that the table did not have before. Throws where they are too many to look at. */
+    private Set added() throws Exception {
+        Set result = new HashSet(staged ? ids("snapshots") : heads());
+        result.removeAll(before);
+        List open = new ArrayList(result);
+        while (!open.isEmpty()) {
+            Object parent = Accessors.get(snapshot(open.remove(open.size() - 1)), "parentId");
+            if (parent != null && !before.contains(parent) && snapshot(parent) != null && result.add(parent)) {
+                open.add(parent);
+            }
+            if (result.size() > MOST) {
+                throw new IllegalStateException("others commit to the table too often");
+            }
+        }
+        return result;
+    }
+
+    /** The ids of the snapshots that are the heads of branches, or have tags. */
+    private Set heads() {
+        Set result = new HashSet();
+        Iterator refs = ((Map) DataFiles.known(table, "refs")).values().iterator();
+        while (refs.hasNext()) {
+            result.add(DataFiles.known(refs.next(), "snapshotId"));
+        }
+        Object current = Accessors.get(table, "currentSnapshot");
+        if (current != null) {
+            result.add(DataFiles.known(current, "snapshotId"));
+        }
+        return result;
+    }
+
+    private Set ids(String of) {
+        Set result = new HashSet();
+        Iterator all = ((Iterable) DataFiles.known(table, of)).iterator();
+        while (all.hasNext()) {
+            result.add(DataFiles.known(all.next(), "snapshotId"));
+        }
+        return result;
+    }
+
+    private Object snapshot(Object id) throws Exception {
+        Method method = table.getClass().getMethod("snapshot", new Class[] {Long.TYPE});
+        method.setAccessible(true);
+        return method.invoke(table, new Object[] {id});
     }
 }

@@ -3,6 +3,7 @@ package headwater.write.iceberg;
 import headwater.shim.Accessors;
 import headwater.shim.DataFiles;
 import headwater.tap.FileRuns;
+import headwater.tap.RowRuns;
 import headwater.tap.TaskTaps;
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
@@ -31,10 +32,10 @@ final class TableRows {
     private final FileRuns files = new FileRuns();
     private final Object key; // of the writer: it changes with every row; null: it has none, all rows are of one partition
     private final Method copy;
-    private final Map partitions = new HashMap(); // copy of the key -> Integer
-    private final List runs = new ArrayList(); // long[] {partition, count}
-    private Object lastKey;
-    private long[] last;
+    private Map partitions = new HashMap(); // copy of the key -> Object[] {the copy, Integer}
+    private RowRuns runs = new RowRuns(); // of partitions
+    private Object[] last; // of these
+    private int partition;
     private boolean failed;
 
     TableRows(Object writer, Configuration conf) {
@@ -74,24 +75,25 @@ final class TableRows {
             return;
         }
         try {
-            if (last == null || key != null && !key.equals(lastKey)) {
+            if (last == null || key != null && !key.equals(last[0])) {
                 next();
             }
-            last[1]++;
+            runs.add(partition, 1L);
+        } catch (IllegalStateException tooMany) {
+            fail(tooMany.getMessage());
         } catch (Throwable fault) {
             fail(String.valueOf(fault));
         }
     }
 
     private void next() throws Exception {
-        lastKey = key == null ? "" : copy.invoke(key, new Object[0]);
-        Integer partition = (Integer) partitions.get(lastKey);
-        if (partition == null) {
-            partition = Integer.valueOf(partitions.size());
-            partitions.put(lastKey, partition);
+        last = (Object[]) partitions.get(key);
+        if (last == null) {
+            Object kept = key == null ? null : copy.invoke(key, new Object[0]);
+            last = new Object[] {kept, Integer.valueOf(partitions.size())};
+            partitions.put(kept, last);
         }
-        last = new long[] {partition.intValue(), 0L};
-        runs.add(last);
+        partition = ((Integer) last[1]).intValue();
     }
 
     /** The task has closed its files, which the message tells. */
@@ -103,6 +105,7 @@ final class TableRows {
         } catch (Throwable fault) {
             fail(String.valueOf(fault));
         }
+        release();
         TaskContext context = TaskContext.get();
         if (context != null) {
             TaskTaps.of(context).files(files);
@@ -112,6 +115,13 @@ final class TableRows {
     private void fail(String reason) {
         failed = true;
         files.fail(reason);
+        release();
+    }
+
+    private void release() {
+        runs = null;
+        partitions = null;
+        last = null;
     }
 
     private static List dataFiles(WriterCommitMessage message) {
@@ -147,8 +157,7 @@ final class TableRows {
             byPartition[partition.intValue()].add(new long[] {added(file), DataFiles.rows(file)});
         }
         for (int i = 0; i < runs.size(); i++) {
-            long[] run = (long[]) runs.get(i);
-            fill(byPartition[(int) run[0]], run[1]);
+            fill(byPartition[runs.number(i)], runs.count(i));
         }
         for (int i = 0; i < byPartition.length; i++) {
             if (byPartition[i] != null && !byPartition[i].isEmpty()) {
@@ -177,7 +186,7 @@ final class TableRows {
 
     private int added(Object file) throws Exception {
         Path path = DataFiles.qualified(DataFiles.location(file), conf);
-        FileStatus status = path.getFileSystem(conf).getFileStatus(path);
+        FileStatus status = FileLook.at(path, conf);
         long length = DataFiles.length(file);
         if (status.getLen() != length) {
             throw new IllegalStateException(path + " has " + status.getLen() + " bytes, and should have " + length);
@@ -192,7 +201,7 @@ final class TableRows {
         java.util.Iterator all = partitions.entrySet().iterator();
         while (key != null && all.hasNext()) {
             Map.Entry entry = (Map.Entry) all.next();
-            if (result.put(values(entry.getKey()), entry.getValue()) != null) {
+            if (result.put(values(entry.getKey()), ((Object[]) entry.getValue())[1]) != null) {
                 throw new IllegalStateException("two partitions have the same values");
             }
         }
