@@ -7,18 +7,17 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
-import org.apache.spark.sql.types.StructType;
 
 /** Makes Iceberg's readers, in the executor, with the references of the rows beside the columns that the query reads. */
 final class NumberedTableReaders implements PartitionReaderFactory {
     private final PartitionReaderFactory original;
-    private final StructType columns; // that the query reads
+    private final int columns; // that the query reads
     private final int source;
     private final Reports reports;
 
     NumberedTableReaders(PartitionReaderFactory original, NumberedTableScan scan) {
         this.original = original;
-        this.columns = scan.original.readSchema();
+        this.columns = scan.original.readSchema().length();
         this.source = scan.files.number;
         this.reports = scan.reports;
     }
@@ -30,7 +29,7 @@ final class NumberedTableReaders implements PartitionReaderFactory {
 
     public PartitionReader createColumnarReader(InputPartition part) {
         TablePart known = (TablePart) part;
-        return new NumberedTableColumns(original.createColumnarReader(known.original), columns.length(), places(known));
+        return new NumberedTableColumns(original.createColumnarReader(known.original), columns, places(known));
     }
 
     public boolean supportColumnarReads(InputPartition part) {

@@ -13,6 +13,7 @@ final class RowPlaces {
     final int position; // and of `_pos`
     private final NumberedTableReaders told;
     private final Map ordinals = new HashMap(); // UTF8String location -> Integer
+    private UTF8String given; // the object that said the last one: Iceberg says the same of all rows of a file
     private UTF8String last;
     private long base = NONE;
     private boolean lost;
@@ -28,7 +29,7 @@ final class RowPlaces {
 
     /** What the references of the rows of a file have in common; NONE: they have none. */
     long base(UTF8String location) {
-        if (last == null || !last.equals(location)) {
+        if (given == null || given != location && !last.equals(location)) {
             Integer ordinal = location == null ? null : (Integer) ordinals.get(location);
             if (ordinal == null) {
                 lost("a row says that it is of " + location + ", which is not what the task reads");
@@ -36,6 +37,7 @@ final class RowPlaces {
             last = location == null ? null : location.clone(); // its memory may be the reader's
             base = ordinal == null ? NONE : (long) ordinal.intValue() << 40;
         }
+        given = location;
         return base;
     }
 
