@@ -12,6 +12,7 @@ count only what was committed.
     types       declared types of actors and data
     associations, encode   the associations until they are committed, and as the segments of the capture format
     manifest, events       what a commit says of itself, and the events of runs
+    forks       locks in a process that was forked
     replayed    what differs in a replay
     waiting     the same for programs that run on an event loop
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from headwater.capture.data import MOST_CONTAINERS, Bytes, Container, Data, Rows, Stated, Stream, Table, checked_name, named
+from headwater.capture.forks import renewed
 from headwater.errors import InvalidInputError, UnsupportedError
 from headwater.graph.associations.references import POSITION_BITS
 from headwater.spark_listener.replay import ReplayOrder
@@ -34,6 +35,7 @@ class Known:
     def __init__(self, order: ReplayOrder | None) -> None:
         self.left_out: set[int] = set()  # references to the records that a replay leaves out
         self._lock = RLock()
+        renewed(self)
         self._containers: list[tuple[Data, Container]] = []  # each with the first data of its description
         self._alike: dict[tuple[object, ...], Data] = {}
         self._seen: dict[int, Stated] = {}  # files as they were when they were named, or when an actor had written them

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -19,6 +20,7 @@ from headwater.capture.actor import Actor
 from headwater.capture.associations import Associations
 from headwater.capture.data import Bytes, Container, Data, Rows, Stream, Table, checked_name
 from headwater.capture.events import actor_event, pipeline_event
+from headwater.capture.forks import renewed
 from headwater.capture.known import Known
 from headwater.capture.types import declared_type
 from headwater.errors import ConfigurationError, HeadwaterError, InvalidInputError, UnsupportedError
@@ -51,7 +53,9 @@ class Session:
         self.pipeline = RunName(self.namespace, checked_name(name, "name"), new_run_id())
         self.report: Report | None = None
         self._lock = RLock()
+        renewed(self)
         self._process = os.getpid()
+        import_module("headwater.capture.manifest")  # now: a fork amid a first import hangs a child that imports the same
         order = ReplayOrder.from_environment()
         if order is not None and not replayable:
             raise UnsupportedError(
@@ -78,6 +82,7 @@ class Session:
         Raises:
             InvalidInputError: it is no name of a type, or no axis.
         """
+        self._check_process()
         self._types[name] = declared_type(name, axis, within, holds, after)
 
     def register(self, name: str, type: str, parents: Iterable[Actor] = ()) -> Actor:  # noqa: A002 - the word of the paper
@@ -86,8 +91,8 @@ class Session:
         Raises:
             InvalidInputError: it is no name, or the one of that name has another type.
         """
+        self._check_process()
         with self._lock:
-            self._check_process()
             known = self._actors.get(checked_name(name, "name"))
             if type not in self._types:
                 self.declare(type)
@@ -113,18 +118,22 @@ class Session:
 
         `options` are those of Spark's reader (`header`). `dataset` is the folder that the file is a part of, if it is one of many.
         """
+        self._check_process()
         return self._known.rows(path, format, options or {}, columns, dataset)
 
     def bytes(self, path: str | Path, *, dataset: str | Path | None = None) -> Bytes:
         """The ranges of bytes of a file, by offset and length."""
+        self._check_process()
         return self._known.bytes(path, dataset)
 
     def stream(self, name: str) -> Stream:
         """A stream, by position."""
+        self._check_process()
         return self._known.stream(name)
 
     def table(self, name: str, *, version: int = 0) -> Table:
         """A table, by key. A writer that replaces rows counts `version` up, and a reader says which it read."""
+        self._check_process()
         return self._known.table(name, version)
 
     def close(self, error: str | None = None) -> None:
@@ -156,7 +165,10 @@ class Session:
             raise ConfigurationError(
                 f"The spool in {self.settings.home} cannot be written: {error}.", hint="Set HEADWATER_HOME."
             ) from error
-        return folder, Route.choose(self.settings)
+        route = Route.choose(self.settings)
+        if route.sends:
+            import_module("headwater.spark_listener.delivery.http")  # as above: else a thread would import it
+        return folder, route
 
     # What actors ask of their session.
 
@@ -173,6 +185,7 @@ class Session:
         """
         from headwater.capture.manifest import ordinals_of
 
+        self._check_process()
         for _, outputs in pairs.batches():
             for ordinal in ordinals_of(outputs):
                 container = self._known[ordinal][1]
@@ -191,10 +204,12 @@ class Session:
 
     def note(self, actor: Actor) -> None:
         """Something was declared of an actor."""
+        self._check_process()
         self._folder.event(self._event("RUNNING", actor, "running"))
 
     def ended(self, actor: Actor, kind: str, error: str | None) -> None:
         """A run of an actor ended."""
+        self._check_process()
         self._folder.event(self._event(kind, actor, "partial" if actor.problems else "complete", error), durable=True)
         self._folder.run_ended(actor.run.run_id)
 

@@ -44,6 +44,11 @@ class Route:
         live = live_service(settings.home)
         return cls(settings, *live) if live else cls(settings, None, None)
 
+    @property
+    def sends(self) -> bool:
+        """Whether it goes to a service, which a thread of its own does."""
+        return self._sender is not None
+
     def add(self, folder: SpoolFolder) -> None:
         """Deliver this folder too."""
         self._folders.append(folder)
