@@ -62,7 +62,7 @@ class Laboratory:
         self.layout.make_room(frame, name)
         self._drain()
         out = self.layout.write(frame, name)
-        ends = [event for event in self._drain() if event["event"] == "query_end" and (event.get("plan") or {}).get("sink")]
+        ends = [event for event in self._drain() if event["event"] == "query_end" and _writes(event)]
         if len(ends) != 1:
             raise RuntimeError(f"one write has {len(ends)} ends")
         answer = list(self.layout.answer(self.plain, out, frame))
@@ -103,3 +103,9 @@ class Laboratory:
         while batch := self._bridge.drain(0):
             events += batch
         return events
+
+
+def _writes(end: Mapping[str, Any]) -> bool:
+    """Whether a query wrote rows: to make a table for them is a command of its own."""
+    sink = (end.get("plan") or {}).get("sink")
+    return bool(sink) and not sink.get("only_change")

@@ -46,7 +46,7 @@ def test_a_home_that_cannot_be_written_turns_capture_off_and_nothing_else(folder
 def test_a_full_spool_drops_what_does_not_fit_and_the_ledger_and_the_summary_say_how_much(folder: Path, root: Path) -> None:
     script(folder, "saves.py", SAVE_TWICE)
     home = folder / "home"
-    done = run(["-m", "headwater", "run", "--home", str(home), "saves.py"], folder, environment(root, HEADWATER_SPOOL_BYTES="6000"))
+    done = run(["-m", "headwater", "run", "--home", str(home), "saves.py"], folder, environment(root, HEADWATER_SPOOL_BYTES="20000"))
     assert (done.returncode, done.stdout) == (0, "done\n")
     events = logged(home)
     kept = len(events) - 2
