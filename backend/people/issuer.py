@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
-
-import httpx
-import jwt
+from typing import TYPE_CHECKING, Any
 
 from headwater.backend.people.grants import Rules, is_trusted_address
 from headwater.errors import KeyRequiredError, UnavailableError
+
+if TYPE_CHECKING:
+    import httpx
+    import jwt
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LONGEST_TOKEN = 16 << 10
@@ -68,6 +69,8 @@ class Issuer:
 
         What goes wrong is kept for `claims` to tell.
         """
+        import httpx
+
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -91,6 +94,8 @@ class Issuer:
             TokenError: it is not to be believed.
             UnavailableError: nothing is known of the issuer's keys, since it cannot be asked.
         """
+        import jwt
+
         known = self._known
         if self._clock() - known.at > _KEPT_SECONDS:
             raise UnavailableError(f"The issuer {self.rules.issuer} cannot be asked: {self._fault}.", hint="Try again in half a minute.")
@@ -130,6 +135,8 @@ class Issuer:
             TokenError: the code is not taken, or the token is not for this sign-in.
             UnavailableError: the issuer cannot be asked.
         """
+        import httpx
+
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
         secret = self.rules.secret
         auth = httpx.BasicAuth(self.rules.client, secret) if secret is not None else None
@@ -174,6 +181,8 @@ def together(claims: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, An
 
 def _key_id(token: str) -> str:
     """The key that a token says it is signed with. Never raises."""
+    import jwt
+
     try:
         stated = jwt.get_unverified_header(token)
     except (jwt.InvalidTokenError, ValueError, RecursionError):
@@ -183,6 +192,8 @@ def _key_id(token: str) -> str:
 
 
 def _client() -> httpx.Client:
+    import httpx
+
     return httpx.Client(timeout=_SECONDS, follow_redirects=False)
 
 
@@ -202,6 +213,8 @@ def _endpoint(document: Mapping[str, Any], name: str) -> str:
 
 def _keys(stated: object) -> dict[str, jwt.PyJWK]:
     """Its keys for signatures, by id and algorithm."""
+    import jwt
+
     listed = stated.get("keys") if isinstance(stated, dict) else None
     if not isinstance(listed, list):
         raise ValueError("its keys are no list")  # noqa: TRY004 - told like all that is wrong with the answer
@@ -230,6 +243,8 @@ def _json(
     headers: dict[str, str] | None = None,
 ) -> Any:  # fmt: skip
     """An answer of the issuer, of bounded length."""
+    import httpx
+
     method = "GET" if form is None else "POST"
     request = client.build_request(method, url, data=form, headers={"Accept": "application/json", **(headers or {})})
     response = client.send(request, auth=auth or httpx.USE_CLIENT_DEFAULT, stream=True)

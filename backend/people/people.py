@@ -96,8 +96,11 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 def _issuer(rules: Rules) -> Issuer:
+    from headwater.backend.people.issuer import Issuer
+
     try:
-        from headwater.backend.people.issuer import Issuer
+        import httpx  # noqa: F401 - so that its absence is said before anybody signs in
+        import jwt  # noqa: F401 - likewise
     except ImportError as error:
         raise ConfigurationError(
             f"people.toml names an issuer, and {error.name} is not installed.", hint='pip install "headwater[oidc]"'

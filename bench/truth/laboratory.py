@@ -107,5 +107,5 @@ class Laboratory:
 
 def _writes(end: Mapping[str, Any]) -> bool:
     """Whether a query wrote rows: to make a table for them is a command of its own."""
-    sink = (end.get("plan") or {}).get("sink")
+    sink = (end.get("plan") or {}).get("sink") or {}
     return bool(sink) and not sink.get("only_change")
