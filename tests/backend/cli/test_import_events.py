@@ -98,7 +98,11 @@ def test_a_service_is_asked_where_one_is_named(tmp_path: Path) -> None:
             assert (answer.status_code, answer.json()["accepted"], answer.json()["duplicates"]) == (201, 4, 3)
 
 
-@pytest.mark.parametrize(("name", "content"), [("torn.jsonl.gz", gzip.compress(b"{}" * 1000)[:-9]), ("no.gz", b"{}"), ("long", b"x" * 200)])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("torn.jsonl.gz", gzip.compress(b"{}" * 1000)[:-9]), ("no.gz", b"{}"), ("long", b"x" * 200)],
+    ids=["torn", "not-gzip", "long"],  # never the bytes: gzip's hold the time, and each worker must collect the same names
+)
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes) -> None:
     monkeypatch.setattr(event_files, "_MOST", 100)
     (tmp_path / name).write_bytes(content)
