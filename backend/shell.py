@@ -127,8 +127,9 @@ class FrameLineage:
 
     def _read(self, session: Session, source: Source) -> dict[str, KnownFile]:
         dataset = node_id("dataset", source.dataset.namespace, source.dataset.name)
-        blocks = [(block_at(file.path, file.length, file.modified), file.partition) for file in source.files]
-        return {block.path: session.known(block, dataset, Shape.of_source(source), partition) for block, partition in blocks}
+        shape = Shape.of_source(source)
+        blocks = [(file, block_at(file.path, file.length, file.modified)) for file in source.files]
+        return {file.path: session.known(block, dataset, shape, file.partition) for file, block in blocks}  # as Spark calls them
 
     def _begin(self, session: Session, placed: DataFrame, where: str | None) -> str:
         """The places of the rows of a frame that fulfil a condition: a table `origin, file, row`."""

@@ -17,6 +17,8 @@ from headwater.backend.projection.statement import Statement
 from headwater.backend.projection.tasks import state_tasks
 from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.model import EdgeKind, GraphBatch, NodeKind, Stamp, node_id
+from headwater.graph.records import block_at
+from headwater.graph.storage.addresses import is_remote
 
 _BLOCKS = {"overwrite": "base", "append": "delta"}
 
@@ -141,6 +143,9 @@ def _names(holder: Mapping[str, Any], path: str) -> tuple[str, str]:
 
 
 def _partition(path: str, length: Any, modified: Any) -> str:
+    """The node of a file: of one on an object store by its one spelling and in whole seconds, as record traces know it."""
+    if is_remote(path) and isinstance(length, int) and isinstance(modified, int):
+        path, length, modified = block_at(path, length, modified)
     return node_id(NodeKind.PARTITION, path, str(length), str(modified))
 
 

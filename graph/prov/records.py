@@ -16,6 +16,7 @@ from headwater.graph.prov.lineage import Flows
 from headwater.graph.prov.model import Kind, Name, Statement
 from headwater.graph.prov.statements import Statements
 from headwater.graph.prov.terms import LABEL, TYPE, instant, iri, term
+from headwater.graph.records import uri_of
 from headwater.graph.trace.pairs import TracedPairs
 
 _RECORD = (TYPE, Name(term("Record")))
@@ -132,5 +133,5 @@ def _number(text: str) -> object:
 
 
 def _plain(path: str) -> str:
-    """`file:/a/b`, `file:///a/b` and `/a/b` name one file."""
-    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+    """`file:/a/b`, `file:///a/b` and `/a/b` name one file, and so do `s3a://b/k` and `s3://b/k`."""
+    return uri_of(path).removeprefix("file:")

@@ -11,7 +11,7 @@ from pathlib import Path
 from headwater.errors import InvalidInputError, UnavailableError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import damaged
-from headwater.graph.records.names import FileBlock
+from headwater.graph.records.names import FileBlock, uri_of
 
 _WHAT = "The association file"
 MANIFEST = "manifest.json"
@@ -53,7 +53,7 @@ def read_files(folder: Path) -> list[KeptFile]:
     """
     with reading(folder / FILES):
         entries = json.loads((folder / FILES).read_bytes())
-        return [KeptFile(FileBlock(*entry[:3]), *entry[3:]) for entry in entries]
+        return [KeptFile(FileBlock(uri_of(entry[0]), *entry[1:3]), *entry[3:]) for entry in entries]
 
 
 def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest:

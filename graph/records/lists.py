@@ -23,7 +23,8 @@ from headwater.graph.associations.parts import SourceFile, Split
 from headwater.graph.damage import damaged
 from headwater.graph.records.files import sync, write_durably
 from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text
-from headwater.graph.records.names import FileBlock, block_at
+from headwater.graph.records.names import FileBlock, block_at, uri_of
+from headwater.graph.storage.addresses import other_spellings
 
 MANY = 500  # files, splits and segments together: a manifest with more of them is read without them
 _SCHEMA = (
@@ -182,8 +183,9 @@ class ManySourceFiles(_Stored):
         return next((file for file in found if ordinal < file.ordinal + file.ordinals), None)
 
     def of(self, block: FileBlock) -> SourceFile | None:
-        question = f"SELECT {_FILE} FROM source WHERE source = ? AND uri = ? AND length = ? AND modified = ? ORDER BY ordinal LIMIT 1"
-        return next(map(_file, self._rows(question, self._source, *block)), None)
+        uris, values = _spelt(block)
+        question = f"SELECT {_FILE} FROM source WHERE source = ? AND uri IN {uris} AND length = ? AND modified = ? ORDER BY ordinal LIMIT 1"
+        return next(map(_file, self._rows(question, self._source, *values)), None)
 
     def split(self, ordinal: int) -> Split | None:
         return next(iter(self._splits(ordinal, ordinal)), None)
@@ -220,7 +222,8 @@ class ManyWrittenFiles(_Stored):
         return map(_written, self._rows("SELECT uri, length, modified, rows, attempt FROM written ORDER BY place"))
 
     def place_of(self, block: FileBlock) -> int | None:
-        rows = self._rows("SELECT max(place) FROM written WHERE uri = ? AND length = ? AND modified = ?", *block)
+        uris, values = _spelt(block)
+        rows = self._rows(f"SELECT max(place) FROM written WHERE uri IN {uris} AND length = ? AND modified = ?", *values)
         return rows[0][0]  # type: ignore[no-any-return]
 
     @cached_property
@@ -304,4 +307,10 @@ def _file(row: tuple[Any, ...]) -> SourceFile:
 
 
 def _written(row: tuple[Any, ...]) -> KeptFile:
-    return KeptFile(FileBlock(*row[:3]), *row[3:])
+    return KeptFile(FileBlock(uri_of(row[0]), *row[1:3]), *row[3:])
+
+
+def _spelt(block: FileBlock) -> tuple[str, Sequence[object]]:
+    """A block by every spelling of its URI: lists that an earlier release wrote have the one that the program used."""
+    uris = [block.path, *other_spellings(block.path)]
+    return f"({', '.join('?' * len(uris))})", [*uris, *block[1:]]

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from headwater.errors import InvalidCaptureError, InvalidInputError
 from headwater.graph.associations import is_segment_name
+from headwater.graph.storage.addresses import one_spelling
 
 _FINE = ("file:", "hdfs:", "webhdfs:")  # where a time is as it was told
 _TENANT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
@@ -63,11 +64,11 @@ def checked_segment(name: str) -> str:
 
 
 def uri_of(path: str | Path) -> str:
-    """A path or URI in the one form that is compared: `file:/a/b` for local files."""
+    """A path or URI in the one form that is compared: `file:/a/b` for local files, `s3://b/k` for what Spark calls `s3a://b/k`."""
     text = str(path)
     if text.startswith("file:"):
         return "file:/" + text.removeprefix("file:").lstrip("/")
-    return f"file:{text}" if text.startswith("/") else text
+    return f"file:{text}" if text.startswith("/") else one_spelling(text)
 
 
 def block_at(path: str, length: int, modified: int) -> FileBlock:

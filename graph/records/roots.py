@@ -92,7 +92,7 @@ class Look:
     def expect(self, uris: Iterable[str]) -> None:
         """Say which files will be asked for: where many lie in one folder of remote storage, it is listed once."""
         folders: dict[str, int] = {}
-        for uri in uris:
+        for uri in map(uri_of, uris):
             if is_remote(uri) and uri not in self._remote:
                 folder = uri.rpartition("/")[0]
                 folders[folder] = folders.get(folder, 0) + 1
@@ -109,6 +109,7 @@ class Look:
             SourceUnavailableError: its storage does not say.
             OSError: it cannot be looked at.
         """
+        uri = uri_of(uri) if is_remote(uri) else uri
         if is_keyed(uri):
             if uri not in self._tables:
                 self._tables[uri] = self._roots.remote.table(uri)
@@ -154,6 +155,7 @@ class Look:
         return sorted(found)
 
     def _listed_remote(self, uri: str) -> list[FileBlock] | None:
+        uri = uri_of(uri)
         below = uri.rstrip("/").count("/")
         files = self._roots.remote.files(uri)
         if not files:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from headwater.errors import ConfigurationError
 
-# 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions; 3: no journal
-VERSION = 4
+# 1: one row for each capture and dataset, which a trace read through; 2: no names of tables, nothing of versions; 3: no journal;
+# 4: files by whatever scheme a program called their store
+VERSION = 5
 _OPENING_SECONDS = 3600.0  # how long a process that starts waits for another that fills the catalog anew
 
 # `ended` stands beside each number of a capture, so that the latest of many is the first row of an index and never sorted out of all.

@@ -38,6 +38,16 @@ def is_remote(uri: str) -> bool:
     return uri.partition("://")[0] in SCHEMES
 
 
+def one_spelling(uri: str) -> str:
+    """A URI with its scheme in the one spelling of its store: what Hadoop calls `s3a://b/k` or `s3n://b/k` is `s3://b/k`.
+
+    What is not on such a store is left as it is.
+    """
+    scheme, separator, rest = uri.partition("://")
+    known = SCHEMES.get(scheme, scheme)
+    return f"{known}://{rest}" if separator and known != scheme else uri
+
+
 def other_spellings(uri: str) -> list[str]:
     """The URIs that name the same place with another scheme of Hadoop's."""
     scheme, _, rest = uri.partition("://")

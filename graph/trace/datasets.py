@@ -18,7 +18,6 @@ from headwater.graph.associations import Manifest
 from headwater.graph.model import Node, NodeKind, node_id, parse_id
 from headwater.graph.records import KnownDataset, uri_of
 from headwater.graph.records.known import KnownDatasets
-from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import AsOf
 from headwater.graph.trace.files.formats import format_of
@@ -156,7 +155,7 @@ async def _in_graph(graph: GraphStore, tenant: str, text: str) -> list[Dataset]:
 
 def _of_node(node: Node) -> Dataset:
     _, (namespace, name) = parse_id(node.id)
-    return Dataset(node.id, name, uri_of(name) if namespace == "file" else f"{namespace.rstrip('/')}/{name.lstrip('/')}")
+    return Dataset(node.id, name, uri_of(name if namespace == "file" else f"{namespace.rstrip('/')}/{name.lstrip('/')}"))
 
 
 def _has_symlink(node: Node, table: str) -> bool:
@@ -177,8 +176,6 @@ def _one(catalog: KnownDatasets, tenant: str, text: str, others: Sequence[Datase
     absolute, end = uri_of(Path(os.path.abspath(wanted))), f"/{wanted}"
     found = _distinct([*map(_known, catalog.called(tenant, wanted)), *(dataset for dataset in others if _named(dataset, wanted))])
     found = found or _distinct(map(_known, catalog.named_table(tenant, wanted)))
-    for other in other_spellings(wanted):
-        found = found or _distinct(map(_known, catalog.at(tenant, other)))
     found = found or _distinct([*map(_known, catalog.at(tenant, absolute)), *(dataset for dataset in others if dataset.path == absolute)])
     found = found or _distinct([
         *map(_known, catalog.ending(tenant, end)),

@@ -12,7 +12,6 @@ import numpy as np
 from headwater.errors import SourceChangedError, UnsupportedError
 from headwater.graph.associations import Behaviour, Operator, Sink, Source
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.storage.addresses import other_spellings
 from headwater.graph.trace.database.in_memory import taken
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
@@ -44,15 +43,11 @@ def unread(session: Session, files: Iterable[KnownFile]) -> list[KnownFile]:
 
 
 def say_overwritten(session: Session, file: KnownFile, reader: Capture) -> None:
-    """Report a file that a capture wrote and an unknown program overwrote before `reader` read it; or that one wrote by another scheme."""
+    """Report a file that a capture wrote and an unknown program overwrote before `reader` read it."""
     if session.store.catalog.was_written(session.tenant, file.block, reader.manifest.started):
         job = reader.manifest.run.job
         reason = f"it was written by a known run, and changed before job {job} read it; where that content came from is not known"
         session.say(file.block.path, reason, "missing")
-    others = [file.block._replace(path=uri) for uri in other_spellings(file.block.path)]
-    if others and (found := session.store.catalog.writers(session.tenant, others)):
-        spelt = min(found).path.partition("://")[0]
-        session.say(file.block.path, f"a run wrote it as {spelt}://…; records are not followed from one scheme to the other", "missing")
 
 
 def say_read_before(session: Session, file: KnownFile) -> None:

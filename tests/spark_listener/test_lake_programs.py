@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -19,6 +18,7 @@ from obstore.store import S3Store
 
 from tests.jvm import submit
 from tests.lake import KEY, SECRET, S3Server, hdfs, s3
+from tests.lake_home import Home
 
 pytestmark = [pytest.mark.lake, pytest.mark.slow, pytest.mark.xdist_group("s3a")]
 
@@ -35,30 +35,6 @@ kept = spark.read.parquet(f"{base}/kept")
 kept.groupBy("k").agg(F.sum("v").alias("s")).write.parquet(f"{base}/sums")
 kept.filter("k = 2").write.partitionBy("v").parquet(f"{base}/split")
 """
-
-
-class Home:
-    """A home that may read a root of remote storage."""
-
-    def __init__(self, folder: Path, root: str) -> None:
-        self.folder, self.home = folder, folder / "home"
-        self.home.mkdir(mode=0o700)
-        (self.home / "storage.toml").write_text(root)
-        self.said = ""
-
-    def headwater(self, *arguments: str, **environment: str) -> str:
-        env = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        done = subprocess.run(
-            [str(Path(sys.executable).parent / "headwater"), *arguments],
-            env={**env, "HEADWATER_HOME": str(self.home), **environment}, capture_output=True, text=True, timeout=600,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
-        self.said = done.stderr
-        return done.stdout
-
-    def trace(self, *arguments: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.headwater("trace", *arguments, "--format", "json"))
-        return found
 
 
 class Lake(Home):

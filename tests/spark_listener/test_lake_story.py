@@ -26,7 +26,7 @@ def test_a_wrong_number_is_traced_through_a_compacted_table_to_its_line_and_repa
     assert done.returncode == 0, done.stdout + done.stderr
     told = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
     line, record, influence, repaired = told
-    assert "s3a://lake/raw/weather.csv, line 1011:" in line
+    assert "s3://lake/raw/weather.csv, line 1011:" in line
     assert '"wind_speed": 1048.36058' in line or '"wind_speed": "1048.36058"' in line
     assert "/warehouse/nyc/weather/data/origin=EWR/" in record
     assert '"day": 12, "hour": 3, "wind_speed": 1048.36058' in record

@@ -2,6 +2,8 @@
 
 import dataclasses
 import random
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,19 @@ def long(staged) -> Manifest:
     _, manifest = staged
     (source,) = manifest.sources
     return dataclasses.replace(manifest, sources=(dataclasses.replace(source, files=tuple(files), splits=tuple(splits)),))
+
+
+def test_lists_of_an_earlier_release_are_asked_by_every_scheme_of_a_store(long: Manifest, tmp_path: Path) -> None:
+    (source,) = long.sources
+    read = dataclasses.replace(source.files[0], path="s3a://lake/a", modified=1_000)
+    long = dataclasses.replace(long, sources=(dataclasses.replace(source, files=(read,), splits=()),))
+    write_lists(tmp_path / "lists.db", long, [KeptFile(FileBlock("s3a://lake/out", 3, 1_000), 5)])
+    with closing(sqlite3.connect(tmp_path / "lists.db", isolation_level=None)) as database:
+        database.execute("UPDATE source SET uri = path")
+    for scheme in ("s3", "s3a", "s3n"):
+        assert ManySourceFiles(tmp_path / "lists.db", source.source).of(FileBlock(f"{scheme}://lake/a", read.length, 1_000)) == read
+        assert ManyWrittenFiles(tmp_path / "lists.db").place_of(FileBlock(f"{scheme}://lake/out", 3, 1_000)) == 0
+    assert [file.block for file in ManyWrittenFiles(tmp_path / "lists.db")] == [FileBlock("s3://lake/out", 3, 1_000)]
 
 
 def test_lists_on_disk_answer_as_lists_in_memory(long: Manifest, tmp_path: Path) -> None:

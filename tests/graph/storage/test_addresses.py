@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import UnsupportedError
 from headwater.graph.storage import Remote
-from headwater.graph.storage.addresses import Address, address_of, is_remote, other_spellings, spellings_of
+from headwater.graph.storage.addresses import Address, address_of, is_remote, one_spelling, other_spellings, spellings_of
 from headwater.graph.storage.settings import RootSettings
 
 
@@ -62,6 +62,13 @@ def test_what_is_not_plain_is_refused(uri: str) -> None:
 def test_a_place_has_other_spellings_where_hadoop_has_several_schemes() -> None:
     assert set(other_spellings("s3://lake/a")) == {"s3a://lake/a", "s3n://lake/a"}
     assert other_spellings("hdfs://name/a") == other_spellings("/data/a") == other_spellings("data/a") == []
+
+
+def test_a_uri_has_one_spelling_whatever_hadoop_calls_its_store() -> None:
+    assert {one_spelling(f"{scheme}://lake/a/%2Fb c") for scheme in ("s3", "s3a", "s3n")} == {"s3://lake/a/%2Fb c"}
+    assert one_spelling("abfs://c@a.dfs.core.windows.net/x") == "abfss://c@a.dfs.core.windows.net/x"
+    for other in ("hdfs://name/a", "gs://b/a", "/data/a", "file:/data/s3a://b/a", "s3a:/b/a", "s3ab://b/a", "postgres://h:1/d.s.t"):
+        assert one_spelling(other) == other
 
 
 def test_a_refusal_shows_no_secret() -> None:

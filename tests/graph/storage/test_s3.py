@@ -104,7 +104,7 @@ def test_a_dataset_is_its_data_files_below_a_folder(remote: Remote, bucket: S3St
     look = DataRoots.of([], remote=remote).look()
     listed = look.listed("s3a://lake/data/table/")
     assert listed is not None
-    assert [block.path.removeprefix("s3a://lake/data/table/") for block in listed] == [
+    assert [block.path.removeprefix("s3://lake/data/table/") for block in listed] == [
         "_k=3/part-1.csv",
         "k=1/part-0.csv",
         "k=2/part-0.csv",
@@ -113,7 +113,7 @@ def test_a_dataset_is_its_data_files_below_a_folder(remote: Remote, bucket: S3St
     assert [look.block(block.path) for block in listed] == listed
     assert remote.traffic == before, "a list tells all that a look does"
     assert look.listed("s3a://lake/data/nothing") is None
-    assert [block.path for block in look.listed("s3a://lake/data/a.bin") or ()] == ["s3a://lake/data/a.bin"]
+    assert [block.path for block in look.listed("s3a://lake/data/a.bin") or ()] == ["s3://lake/data/a.bin"]
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_never_mixed_with_the_new_one(remote: Remote, bucket: S3Store) -> None:
