@@ -45,6 +45,9 @@ ASSUMED: Mapping[str, Behaviour] = {
     "Generate": Behaviour.GENERATES,
     "Union": Behaviour.UNION,
     "Aggregate": Behaviour.GROUP,
+    **dict.fromkeys(
+        ("FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow"), Behaviour.GROUP
+    ),
     "Window": Behaviour.WINDOW,
     **dict.fromkeys(("InMemoryRelation", "Checkpoint"), Behaviour.KEPT),
     **dict.fromkeys(("MapInPandas", "MapInArrow", "PythonMapInArrow"), Behaviour.OPAQUE),

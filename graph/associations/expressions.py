@@ -117,6 +117,7 @@ class Operator(Wire):
     how: str | None = None
     defines: tuple[Definition, ...] = ()
     keys: tuple[Expression, ...] = ()
+    whole: bool = False  # of a group: a row needs all of its rows, and all that is defined, whichever columns are asked for
     partition: tuple[Expression, ...] = ()
     order: tuple[Ordering, ...] = ()
     frames: tuple[Frame, ...] = ()

@@ -219,7 +219,7 @@ def needs_of(operator: Operator, given: Needed, branch: int | None = None) -> Ne
         return given | frozenset(operator.reads) | (operator.condition.attrs if operator.condition else frozenset())
     if does is Behaviour.GROUP:
         # The keys decide whether the group exists at all, so they are needed whatever is chosen.
-        return attrs(operator.keys) | attrs(d.expr for d in picked(operator, given))
+        return attrs(operator.keys) | attrs(d.expr for d in (operator.defines if operator.whole else picked(operator, given)))
     if does is Behaviour.WINDOW:
         chosen = picked(operator, given)
         return _without_defined(operator, given) | (window_reads(operator, chosen) if chosen else frozenset())

@@ -15,6 +15,7 @@ from typing import Any
 
 from headwater.errors import CaptureUnavailableError
 from headwater.spark_listener.capture.jar import compiled_jar
+from headwater.spark_listener.python_functions.commands import enclosing_pickles
 from headwater.spark_listener.settings import Mode
 
 _log = logging.getLogger("headwater.capture")
@@ -96,6 +97,11 @@ class Bridge:
         java = java_object(
             context, _ENTRY, _java_context(context).sc(), records, place, float(budget), roots, declared, float(look), in_executors=False
         )
+        if records:
+            enclosing = jvm.java.util.HashMap()
+            for kind, pickled in enclosing_pickles().items():
+                enclosing.put(kind, pickled)
+            java.functions(enclosing, str(context.pythonVer))
         return cls(java, context, records=records)
 
     def adopt(self, spark: Any) -> None:

@@ -139,7 +139,7 @@ class Backward:
         functions = aggregates([definition.expr for definition in picked(operator, at.given)])
         candidates = self._lookup.grouped(boundary, state, names(known))
         self._say_lost(operator, candidates)
-        if not mixed:
+        if not mixed and not operator.whole:
             candidates = Chooser(self._session, self._capture, operator, columns).choose(candidates, functions, first_at_least=True)
         rows = of_groups(self._session, state, candidates, names(known))
         self._spread_by_branch(rows, boundary, operator, _Carry(needs_of(operator, at.given)))

@@ -7,6 +7,7 @@ import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Captures;
 import headwater.rewrite.core.ReadableRoots;
 import headwater.rewrite.families.Families;
+import headwater.rewrite.functions.EnclosedFunctions;
 import headwater.rewrite.scans.keyed.DeclaredKeys;
 import headwater.rewrite.scans.keyed.ShortQuestion;
 import headwater.rewrite.kept.Checkpoint;
@@ -48,6 +49,11 @@ public final class CaptureBridge {
         events = new Events(captures);
         rule = records ? new CaptureRule(captures, new Families()) : null;
         context.addSparkListener(events);
+    }
+
+    /** What Python puts around functions of groups, by their kind, for all queries of this JVM; its version. */
+    public void functions(Map pickles, String version) {
+        EnclosedFunctions.state(new HashMap(pickles), version);
     }
 
     /** A session of the application. One that was cloned from an adopted session has the rule already. */

@@ -24,7 +24,6 @@ def _mean(values: Any) -> float:
 CASES = {
     "LogicalRDD": lambda frame: frame.sparkSession.createDataFrame(frame.rdd, frame.schema),
     "Aggregate": lambda frame: frame.selectExpr("id", "map(k, id % 2) m").groupBy("m").count(),
-    "FlatMapGroupsInPandas": lambda frame: frame.groupBy("k").applyInPandas(lambda part: part, frame.schema),
 }
 
 

@@ -46,7 +46,7 @@ public final class KeyHash {
         if (all.size() == 1 && isNumber(((Expression) all.get(0)).dataType())) {
             return number((Expression) all.get(0), operator, capture);
         }
-        return new XxHash64(Scala.seq(hashed(all, operator)), SEED);
+        return new XxHash64(Scala.seq(hashed(all, operator, false)), SEED);
     }
 
     /**
@@ -57,7 +57,18 @@ public final class KeyHash {
         if (keys.isEmpty() || (keys.size() == 1 && isNumber(((Expression) keys.get(0)).dataType()))) {
             return null;
         }
-        return new XxHash64(Scala.seq(hashed(keys, operator)), CHECK_SEED);
+        return new XxHash64(Scala.seq(hashed(keys, operator, false)), CHECK_SEED);
+    }
+
+    /** As `of`, alike for equal keys of several relations, whichever of them may have nulls. */
+    public static Expression ofSide(List keys, String operator, Capture capture) {
+        boolean hashes = keys.size() > 1 || (keys.size() == 1 && !isNumber(((Expression) keys.get(0)).dataType()));
+        return hashes ? new XxHash64(Scala.seq(hashed(keys, operator, true)), SEED) : of(Scala.seq(keys), operator, capture);
+    }
+
+    /** As `check`, likewise. */
+    public static Expression checkOfSide(List keys, String operator) {
+        return check(keys, operator) == null ? null : new XxHash64(Scala.seq(hashed(keys, operator, true)), CHECK_SEED);
     }
 
     /** The hash as it is; for tests one of so few values that many keys share one. */
@@ -66,7 +77,8 @@ public final class KeyHash {
         return values.isEmpty() ? hash : new Pmod(hash, new Literal(Long.valueOf(values), DataTypes.LongType));
     }
 
-    private static List hashed(List keys, String operator) {
+    /** `always`: flags of what is null stand also for keys that never are. */
+    private static List hashed(List keys, String operator, boolean always) {
         List result = new ArrayList();
         for (int i = 0; i < keys.size(); i++) {
             Expression key = (Expression) keys.get(i);
@@ -75,7 +87,7 @@ public final class KeyHash {
         }
         for (int i = 0; keys.size() > 1 && i < keys.size(); i++) {
             Expression key = (Expression) keys.get(i);
-            if (key.nullable() && !isNested(key.dataType())) {
+            if ((always || key.nullable()) && !isNested(key.dataType())) {
                 result.add(new IsNull(key));
             }
         }

@@ -1,0 +1,185 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.HiddenColumn;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.rewrite.functions.EnclosedFunctions;
+import headwater.rewrite.keys.KeyHash;
+import headwater.rewrite.nodes.HiddenProject;
+import headwater.shim.Nodes;
+import headwater.shim.Scala;
+import headwater.tap.GivenReference;
+import headwater.tap.SegmentSpec;
+import headwater.tap.TaskFault;
+import headwater.text.Behaviour;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInArrow;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapCoGroupsInPandas;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInArrow;
+import org.apache.spark.sql.catalyst.plans.logical.FlatMapGroupsInPandas;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import scala.collection.immutable.Seq;
+
+/**
+ * Functions in Python over groups, and over pairs of groups of equal keys: a row that the function gives is made of all rows of its group. Below,
+ * each row is tapped with the hash of its key, as for an aggregate. The hash goes to the worker as a hidden column, which the
+ * program's function does not see (EnclosedFunctions), and comes back as the reference of each row that was made of the group.
+ */
+public final class GroupFunctionFamily extends Family {
+    private static final int MOST_ARGUMENTS = 20000; // in the description: each column has all
+    private static final int SECOND_SIDE = 1 << 20; // added to its partitions' numbers: both sides write one boundary
+
+    public boolean takes(LogicalPlan node) {
+        return node instanceof FlatMapGroupsInPandas || node instanceof FlatMapGroupsInArrow || isOfTwo(node);
+    }
+
+    private static boolean isOfTwo(LogicalPlan node) {
+        return node instanceof FlatMapCoGroupsInPandas || node instanceof FlatMapCoGroupsInArrow;
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        Rewriter.checkArguments(node);
+        Expression function = function(node);
+        Expression enclosed = EnclosedFunctions.of(function, node.nodeName());
+        List inputs = Scala.list(node.children());
+        List hashes = new ArrayList(); // of Expression, a side
+        List checks = new ArrayList(); // likewise; null: the hash is the key itself
+        for (int i = 0; i < inputs.size(); i++) {
+            hashes.add(KeyHash.narrowed(KeyHash.ofSide(keys(node, i), node.nodeName(), rewriter.capture)));
+            checks.add(KeyHash.checkOfSide(keys(node, i), node.nodeName()));
+        }
+        LogicalPlan original = isOfTwo(node) ? node : Boundary.keyed((Expression) hashes.get(0), (LogicalPlan) inputs.get(0));
+        Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, original);
+        boundary.column("key", null, 0);
+        if (checks.get(0) != null) {
+            boundary.column("check", null, 0);
+        }
+        List children = new ArrayList(); // of Rewritten
+        for (int i = 0; i < inputs.size(); i++) {
+            Rewritten child = rewriter.rewrite((LogicalPlan) inputs.get(i));
+            boundary.hidden(child, new ArrayList());
+            children.add(child);
+        }
+        Map renewed = new IdentityHashMap();
+        for (int i = 0; i < inputs.size(); i++) {
+            renewed.put(inputs.get(i), side(node, i, (Expression) hashes.get(i), (Expression) checks.get(i), children, boundary, rewriter));
+        }
+        Attribute given = new AttributeReference(
+            EnclosedFunctions.HIDDEN, DataTypes.LongType, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Scala.empty());
+        List output = Scala.list(node.output());
+        output.add(given);
+        renewed.put(function, enclosed);
+        renewed.put(node.output(), Scala.seq(output));
+        LogicalPlan renewedNode = (LogicalPlan) Nodes.renewed(node, renewed);
+        TaskFault lacking = new TaskFault(node.nodeName(), "of some rows the Python worker did not say which group they are of", rewriter.capture.reports);
+        Alias reference = Rewriter.alias(new GivenReference(Scala.seq((Object) given), lacking), "group");
+        List columns = Scala.list(node.output());
+        columns.add(reference);
+        List hidden = new ArrayList();
+        hidden.add(new HiddenColumn(reference.toAttribute(), operator));
+        return new Rewritten(new HiddenProject(Scala.seq(columns), renewedNode, node), hidden);
+    }
+
+    /** An input, tapped: its own columns, and the hash of the row's key. */
+    private static LogicalPlan side(
+            LogicalPlan node, int side, Expression hash, Expression check, List children, Boundary boundary, Rewriter rewriter) {
+        LogicalPlan input = (LogicalPlan) node.children().apply(side);
+        Rewritten child = (Rewritten) children.get(side);
+        Alias key = Rewriter.alias(hash, "group");
+        List columns = Scala.list(child.plan.output());
+        columns.add(key);
+        List values = new ArrayList();
+        values.add(key.toAttribute());
+        if (check != null) {
+            values.add(check);
+        }
+        for (int i = 0; i < children.size(); i++) {
+            List references = ((Rewritten) children.get(i)).attributes();
+            for (int j = 0; j < references.size(); j++) {
+                values.add(i == side ? references.get(j) : new Literal(null, DataTypes.LongType));
+            }
+        }
+        Boundary own = boundary;
+        if (side > 0) {
+            own = rewriter.capture.again(boundary.number);
+            own.columns.addAll(boundary.columns);
+            own.firstPartition = SECOND_SIDE;
+        }
+        LogicalPlan hashed = new HiddenProject(Scala.seq(columns), child.plan, input);
+        LogicalPlan tapped = Rewriter.tapped(hashed, values, rewriter.capture.sink(own));
+        List seen = Scala.list(input.output());
+        seen.add(key.toAttribute());
+        return new HiddenProject(Scala.seq(seen), tapped, input);
+    }
+
+    private static Expression function(LogicalPlan node) {
+        if (isOfTwo(node)) {
+            return node instanceof FlatMapCoGroupsInPandas
+                ? ((FlatMapCoGroupsInPandas) node).functionExpr() : ((FlatMapCoGroupsInArrow) node).functionExpr();
+        }
+        return node instanceof FlatMapGroupsInPandas
+            ? ((FlatMapGroupsInPandas) node).functionExpr() : ((FlatMapGroupsInArrow) node).functionExpr();
+    }
+
+    /** What the rows of a side are grouped by. */
+    private static List keys(LogicalPlan node, int side) {
+        Seq keys;
+        if (node instanceof FlatMapCoGroupsInPandas) {
+            keys = side == 0 ? ((FlatMapCoGroupsInPandas) node).leftAttributes() : ((FlatMapCoGroupsInPandas) node).rightAttributes();
+        } else if (node instanceof FlatMapCoGroupsInArrow) {
+            keys = side == 0 ? ((FlatMapCoGroupsInArrow) node).leftAttributes() : ((FlatMapCoGroupsInArrow) node).rightAttributes();
+        } else {
+            keys = node instanceof FlatMapGroupsInPandas
+                ? ((FlatMapGroupsInPandas) node).groupingAttributes() : ((FlatMapGroupsInArrow) node).groupingAttributes();
+        }
+        return Scala.list(keys);
+    }
+
+    public String behaviour(LogicalPlan node) {
+        return Behaviour.GROUP;
+    }
+
+    /** Every column is made of all columns of all rows, as far as anybody but the function knows. */
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        List keys = new ArrayList();
+        for (int i = 0; i < node.children().size(); i++) {
+            keys.addAll(OperatorText.all(keys(node, i), expressions));
+        }
+        operator.put("keys", keys);
+        Map applied = new LinkedHashMap(expressions.outermost(function(node)));
+        applied.put("aggregate", Boolean.TRUE);
+        List defines = new ArrayList();
+        List output = Scala.list(node.output());
+        boolean wide = (long) output.size() * ((List) applied.get("args")).size() > MOST_ARGUMENTS;
+        for (int i = 0; i < output.size(); i++) {
+            Map definition = OperatorText.named((Attribute) output.get(i));
+            Map expression = new LinkedHashMap(applied);
+            expression.put("type", definition.get("type"));
+            if (wide && i > 0) { // what is read the first one says
+                expression.put("args", new ArrayList());
+                expression.put("truncated", Boolean.TRUE);
+            }
+            definition.put("expr", expression);
+            defines.add(definition);
+        }
+        operator.put("defines", defines);
+        operator.put("whole", Boolean.TRUE);
+    }
+}

@@ -1,0 +1,85 @@
+package headwater.rewrite.functions;
+
+import headwater.rewrite.core.HiddenColumn;
+import headwater.rewrite.core.Refused;
+import java.io.ByteArrayOutputStream;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.api.python.SimplePythonFunction;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+
+/**
+ * The program's functions in Python, enclosed: what runs in the worker takes a hidden column that stands after all others off what the program's
+ * function gets, and puts one after all others of what that gives. The function's own pickle is an argument in another one; it is
+ * neither read nor run here. The opcodes are those of pickle's protocol 4.
+ */
+public final class EnclosedFunctions {
+    public static final String HIDDEN = HiddenColumn.PREFIX + "group"; // python_functions/grouped.py has the same
+    private static final String PROFILER = "spark.sql.pyspark.udf.profiler"; // perf or memory
+    private static final String BY_NAME = "spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName";
+    private static final int TRUE = 0x88;
+    private static final int FALSE = 0x89;
+    private static final int BYTES = 0x8e; // eight bytes of length follow
+    private static final int TUPLE_OF_THREE = 0x87;
+    private static final int CALL = 'R';
+    private static final int STOP = '.';
+    private static volatile Map beginnings = new HashMap(); // Integer eval type -> byte[]: a pickle up to its last two arguments
+    private static volatile String python = ""; // the version whose bytecode these hold
+
+    private EnclosedFunctions() {}
+
+    /** What the driver's Python puts around functions, for all that is rewritten from now on. */
+    public static void state(Map pickles, String version) {
+        beginnings = pickles;
+        python = version;
+    }
+
+    /** The same function, enclosed. */
+    public static PythonUDF of(Expression expression, String operator) {
+        if (!(expression instanceof PythonUDF) || !(((PythonUDF) expression).func() instanceof SimplePythonFunction)) {
+            throw new Refused(operator, "its function is not one of PySpark's");
+        }
+        PythonUDF function = (PythonUDF) expression;
+        SimplePythonFunction known = (SimplePythonFunction) function.func();
+        byte[] beginning = (byte[]) beginnings.get(Integer.valueOf(function.evalType()));
+        if (beginning == null || !(function.dataType() instanceof StructType)) {
+            throw new Refused(operator, "functions of its kind, " + function.evalType() + ", are not followed");
+        }
+        if (!known.pythonVer().equals(python)) {
+            throw new Refused(operator, "its function is for Python " + known.pythonVer() + ", and the program's is " + python);
+        }
+        if (SQLConf.get().getConfString(PROFILER, "perf").equals("memory")) {
+            throw new Refused(operator, PROFILER + " would look at what stands around its function");
+        }
+        SimplePythonFunction enclosed = new SimplePythonFunction(
+            pickled(beginning, known.command()), known.envVars(), known.pythonIncludes(), known.pythonExec(), known.pythonVer(),
+            known.broadcastVars(), known.accumulator());
+        StructType type = ((StructType) function.dataType()).add(HIDDEN, DataTypes.LongType, true);
+        return function.copy(
+            function.name(), enclosed, type, function.children(), function.evalType(), function.udfDeterministic(), function.resultId());
+    }
+
+    private static byte[] pickled(byte[] beginning, Seq command) {
+        int length = command.length();
+        ByteArrayOutputStream result = new ByteArrayOutputStream(beginning.length + length + 16);
+        result.write(beginning, 0, beginning.length);
+        result.write(Boolean.parseBoolean(SQLConf.get().getConfString(BY_NAME, "true")) ? TRUE : FALSE);
+        result.write(BYTES);
+        for (int i = 0; i < 8; i++) {
+            result.write((int) ((long) length >>> 8 * i)); // its low byte
+        }
+        scala.collection.Iterator bytes = command.iterator();
+        while (bytes.hasNext()) {
+            result.write(((Byte) bytes.next()).byteValue());
+        }
+        result.write(TUPLE_OF_THREE);
+        result.write(CALL);
+        result.write(STOP);
+        return result.toByteArray();
+    }
+}

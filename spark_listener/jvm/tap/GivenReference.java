@@ -1,0 +1,62 @@
+package headwater.tap;
+
+import headwater.shim.OwnExpression;
+import headwater.shim.Scala;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.codegen.Block;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
+/** A reference that a Python worker gave with a row. Where it gave none the driver is told that records are missing, and the row refers to nothing. */
+public final class GivenReference extends OwnExpression {
+    private final scala.collection.immutable.Seq children;
+    private final TaskFault lacking;
+
+    public GivenReference(scala.collection.immutable.Seq children, TaskFault lacking) {
+        this.children = children;
+        this.lacking = lacking;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return children;
+    }
+
+    public DataType dataType() {
+        return DataTypes.LongType;
+    }
+
+    public Object eval(InternalRow input) {
+        Object given = ((Expression) children.apply(0)).eval(input);
+        if (given == null) {
+            lacking.run();
+            return Long.valueOf(Long.MIN_VALUE);
+        }
+        return given;
+    }
+
+    public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+        ExprCode given = ((Expression) children.apply(0)).genCode(context);
+        String told = context.addReferenceObj("lacking", lacking, "java.lang.Runnable");
+        String text = "long " + code.value() + " = " + given.value() + ";\n"
+            + "if (" + given.isNull() + ") {\n  " + told + ".run();\n  " + code.value() + " = Long.MIN_VALUE;\n}\n";
+        Block all = given.code().$plus(new CodeBlock(Scala.seq((Object) text), Scala.empty()));
+        return new ExprCode(all, FalseLiteral$.MODULE$, code.value());
+    }
+
+    public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
+        return new GivenReference(renewed, lacking);
+    }
+
+    public Object productElement(int index) {
+        return children;
+    }
+
+    public scala.collection.immutable.Seq otherCopyArgs() {
+        return Scala.seq((Object) lacking);
+    }
+}

@@ -1,0 +1,195 @@
+"""What stands around a function of groups in a Python worker. Shipped by value to workers without Headwater: it imports no module of ours.
+
+The JVM adds one hidden column after all columns of the rows of a group: the reference of the group. Here it is taken off before the
+program's function sees the group, and put after all columns of what the function gives. The function runs as often, on the same columns
+and rows, as without us; its exceptions pass. Where no reference is known it is null, which the JVM reports.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+HIDDEN = "_headwater_group"
+
+Function = Callable[..., Any]
+
+
+def enclosed(kind: str, by_name: bool, command: bytes) -> tuple[Function, Any]:  # called by a pickle that the JVM makes
+    """The program's function, unpickled and enclosed, and its return type with the hidden column.
+
+    `kind` is a name of `KINDS`; `by_name`: whether Spark finds the columns of a result by their names.
+    """
+    import inspect
+    import pickle
+
+    from pyspark import Broadcast
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    loaded = pickle.loads(command)  # noqa: S301  # as the worker would have done
+    if isinstance(loaded, Broadcast):  # a large function
+        loaded = pickle.loads(loaded.value)  # noqa: S301
+    function, returned = loaded
+    extended = StructType([*returned.fields, StructField(HIDDEN, LongType(), nullable=True)])
+    arguments = len(inspect.getfullargspec(function).args)  # by which the worker tells whether the function wants the key
+    known = KINDS[kind]
+    if arguments not in (known.frames, known.frames + 1):
+        return function, extended  # the worker cannot call it
+    return _enclosing(known, function, arguments, _Result(returned, by_name)), extended
+
+
+class _Result:
+    """What the program's function must give."""
+
+    def __init__(self, returned: Any, by_name: bool) -> None:  # see above
+        self.type = returned
+        self.names = [field.name for field in returned.fields]
+        self.by_name = by_name
+
+
+def _enclosing(kind: _Kind, function: Function, arguments: int, result: _Result) -> Function:
+    """A function with as many arguments as the program's: frames alone, or the key before them."""
+    frames = kind.frames
+    if frames == 1 and arguments == 2:  # key and frame
+
+        def of_key_and_group(key: Any, group: Any) -> Any:
+            visible, references = kind.split(group)
+            return kind.joined(function(key, visible), references, result)
+
+        return of_key_and_group
+    if frames == 1:
+
+        def of_group(group: Any) -> Any:
+            visible, references = kind.split(group)
+            return kind.joined(function(visible), references, result)
+
+        return of_group
+    if arguments == 3:  # key, left and right
+
+        def of_key_and_groups(key: Any, left: Any, right: Any) -> Any:
+            left, of_left = kind.split(left)
+            right, of_right = kind.split(right)
+            return kind.joined(function(key, left, right), [*of_left, *of_right], result)
+
+        return of_key_and_groups
+
+    def of_groups(left: Any, right: Any) -> Any:
+        left, of_left = kind.split(left)
+        right, of_right = kind.split(right)
+        return kind.joined(function(left, right), [*of_left, *of_right], result)
+
+    return of_groups
+
+
+# --- frames of pandas
+
+
+def _split_frame(frame: Any) -> tuple[Any, list[Any]]:
+    last = frame.shape[1] - 1
+    references = [int(frame.iat[0, last])] if len(frame) else []
+    visible = frame.iloc[:, :last]
+    if getattr(visible, "_is_copy", None) is not None:
+        visible._is_copy = None  # noqa: SLF001  # pandas 2 would warn a program that writes into its own frame
+    return visible, references
+
+
+def _joined_frame(frame: Any, references: Sequence[Any], result: _Result) -> Any:
+    """What the function gave, with the hidden column; the program may still hold the frame, which stays as it is."""
+    pd = sys.modules["pandas"]  # the worker has made the group with it
+    if not isinstance(frame, pd.DataFrame):
+        return frame  # the worker says what is wrong with that
+    names = list(frame.columns)
+    reference = references[0] if references else None
+    if not names:
+        if not len(frame):
+            return frame
+        nulls = pd.DataFrame(None, index=frame.index, columns=result.names, dtype=object)  # what rows without columns stand for
+        return _with_column(nulls, HIDDEN, reference)
+    if names != result.names and not (result.by_name and any(isinstance(name, str) for name in names)):
+        if len(names) != len(result.names):
+            _refuse(frame, result)
+        number = len(names)
+        while result.by_name and number in names:
+            number += 1
+        return _with_column(frame, number if result.by_name else HIDDEN, reference)  # by a text Spark would look for the others by name
+    return _with_column(frame, HIDDEN, reference)
+
+
+def _with_column(frame: Any, name: Any, reference: Any) -> Any:
+    extended = frame.copy(deep=False)
+    if frame.columns.nlevels > 1:
+        name = (name, *[""] * (frame.columns.nlevels - 1))
+    extended.insert(frame.shape[1], name, reference)
+    return extended
+
+
+def _refuse(frame: Any, result: _Result) -> None:
+    """Spark's own error for columns that do not fit, with the program's counts."""
+    from pyspark.worker import verify_pandas_result
+
+    verify: Callable[..., None] = verify_pandas_result
+    verify(frame, result.type, result.by_name, truncate_return_schema=False)
+
+
+# --- tables and batches of Arrow
+
+
+def _split_table(table: Any) -> tuple[Any, list[Any]]:
+    last = table.num_columns - 1
+    references = [table.column(last)[0].as_py()] if table.num_rows else []
+    if last == 0:  # without columns a table would forget how many rows it has
+        return table.select([]), references
+    return table.remove_column(last), references
+
+
+def _joined_table(table: Any, references: Sequence[Any], result: _Result) -> Any:
+    import pyarrow as pa
+
+    if not isinstance(table, (pa.Table, pa.RecordBatch)):
+        return table  # the worker says what is wrong with that
+    columns, place = table.num_columns, len(result.names)
+    if (columns == 0 and table.num_rows == 0) or (columns < place and not result.by_name):
+        return table  # nothing in it; or Spark fails for the column that it lacks
+    reference = pa.scalar(references[0] if references else None, pa.int64())
+    return table.add_column(min(columns, place), pa.field(HIDDEN, pa.int64()), pa.repeat(reference, table.num_rows))
+
+
+# --- one after the other
+
+
+def _split_each(split: Function) -> Function:
+    """Of an iterator: PySpark has read the first part already, for the key, so that looking at it takes nothing from what is to come."""
+
+    def parts(group: Iterable[Any]) -> tuple[Iterator[Any], list[Any]]:
+        rest = iter(group)
+        first, references = split(next(rest))
+        return itertools.chain((first,), (split(part)[0] for part in rest)), references
+
+    return parts
+
+
+def _joined_each(joined: Function) -> Function:
+    def parts(given: Iterable[Any], references: Sequence[Any], result: _Result) -> Iterator[Any]:
+        for part in given:
+            yield joined(part, references, result)
+
+    return parts
+
+
+class _Kind:
+    """How a group of a kind is taken apart, and its result put together. `frames`: how many of them the function gets."""
+
+    def __init__(self, split: Function, joined: Function, frames: int = 1) -> None:
+        self.split, self.joined, self.frames = split, joined, frames
+
+
+KINDS = {
+    "SQL_GROUPED_MAP_PANDAS_UDF": _Kind(_split_frame, _joined_frame),
+    "SQL_GROUPED_MAP_PANDAS_ITER_UDF": _Kind(_split_each(_split_frame), _joined_each(_joined_frame)),
+    "SQL_GROUPED_MAP_ARROW_UDF": _Kind(_split_table, _joined_table),
+    "SQL_GROUPED_MAP_ARROW_ITER_UDF": _Kind(_split_each(_split_table), _joined_each(_joined_table)),
+    "SQL_COGROUPED_MAP_PANDAS_UDF": _Kind(_split_frame, _joined_frame, frames=2),
+    "SQL_COGROUPED_MAP_ARROW_UDF": _Kind(_split_table, _joined_table, frames=2),
+}

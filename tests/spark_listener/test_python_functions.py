@@ -1,0 +1,143 @@
+"""What a worker runs for an enclosed function of groups is what it runs without us, and the reference of the group beside each row.
+
+Without Spark: PySpark's own functions of the worker call the program's function, as they do there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark import cloudpickle, worker
+from pyspark.sql.pandas import serializers
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.util import PythonEvalType
+
+from headwater.spark_listener.python_functions.commands import enclosing_pickles
+from headwater.spark_listener.python_functions.grouped import HIDDEN
+
+WORKER: Any = worker  # PySpark states no types here
+SERIALIZERS: Any = serializers
+PICKLES: Any = cloudpickle
+TYPE = StructType([StructField("a", LongType()), StructField("b", StringType())])
+LONGS = [3, 1, 2]
+TEXTS = ["x", None, "z"]
+REFERENCE = -(1 << 60) - 7
+
+
+def loaded(function: Any, kind: str, *, by_name: bool) -> tuple[Any, Any]:
+    """The function and its type, as the worker has them of the pickle that the JVM makes."""
+    command = PICKLES.dumps((function, TYPE))
+    ends = (b"\x89", b"\x88")[by_name] + b"\x8e" + len(command).to_bytes(8, "little") + command + b"\x87R."
+    result: tuple[Any, Any] = pickle.loads(enclosing_pickles()[getattr(PythonEvalType, kind)] + ends)
+    return result
+
+
+def in_pandas(function: Any, returned: Any, series: list[pd.Series], *, by_name: bool) -> list[dict[str, Any]]:
+    """The rows that the worker sends."""
+    conf = {"spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": str(by_name)}
+    wrapped = WORKER.wrap_grouped_map_pandas_udf(function, returned, inspect.getfullargspec(function), conf)
+    batch = SERIALIZERS.GroupPandasUDFSerializer("UTC", True, by_name, False)._create_batch(wrapped([series[0]], series))
+    rows: list[dict[str, Any]] = batch.column(0).to_pylist()
+    return rows
+
+
+def both(function: Any, *, by_name: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows without us, and with us."""
+    series = [pd.Series(LONGS, name="a"), pd.Series(TEXTS, name="b")]
+    hidden = pd.Series([REFERENCE] * 3, name=HIDDEN)
+    plain = in_pandas(function, TYPE, series, by_name=by_name)
+    return plain, in_pandas(*loaded(function, "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name), [*series, hidden], by_name=by_name)
+
+
+RESULTS = {
+    "the group": lambda group: group,
+    "with its key": lambda key, group: group.assign(a=group["a"] + key[0]),
+    "written into": lambda group: group.__setitem__("a", 0) or group,
+    "columns by number": lambda group: pd.DataFrame([(1, "p"), (2, "q")]),
+    "columns by odd numbers": lambda group: pd.DataFrame({7: [1, 2], 2: ["p", "q"]}),
+    "of several levels": lambda group: pd.DataFrame([(1, "p")], columns=pd.MultiIndex.from_tuples([("u", 1), ("u", 2)])),
+    "another order": lambda group: group[["b", "a"]],
+    "no rows": lambda group: group.head(0),
+    "nothing": lambda group: pd.DataFrame(),
+    "rows of nothing": lambda group: pd.DataFrame(index=[4, 4]),
+    "an odd index": lambda group: group.set_axis(["i", "i", "j"]),
+    "categories": lambda group: group.astype({"b": "category"}),
+}
+
+
+@pytest.mark.parametrize(("name", "by_name"), [(name, way) for name in RESULTS for way in (True, False) if way or name != "another order"])
+def test_rows_are_those_without_us_with_the_reference(name: str, by_name: bool) -> None:
+    plain, ours = both(RESULTS[name], by_name=by_name)
+    assert [{**row, HIDDEN: REFERENCE} for row in plain] == ours
+
+
+FAULTS = {
+    "too few": lambda group: pd.DataFrame([(1,)]),
+    "too many": lambda group: pd.DataFrame([(1, "x", 2)]),
+    "other names": lambda group: pd.DataFrame({"a": [1], "c": ["x"]}),
+    "no frame": lambda group: 7,
+    "of the program": lambda group: group["missing"],
+    "three arguments": lambda key, group, more: group,
+}
+
+
+@pytest.mark.parametrize(("name", "by_name"), [(name, way) for name in FAULTS for way in (True, False) if way or name != "other names"])
+def test_faults_are_those_without_us(name: str, by_name: bool) -> None:
+    series = [pd.Series(LONGS, name="a"), pd.Series(TEXTS, name="b")]
+    hidden = pd.Series([REFERENCE] * 3, name=HIDDEN)
+    with pytest.raises(Exception) as plain:  # of whichever kind
+        in_pandas(FAULTS[name], TYPE, series, by_name=by_name)
+    with pytest.raises(plain.type) as ours:
+        in_pandas(*loaded(FAULTS[name], "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name), [*series, hidden], by_name=by_name)
+    assert str(ours.value) == str(plain.value)
+
+
+def test_a_frame_that_the_program_keeps_stays_as_it_is() -> None:
+    kept = pd.DataFrame({"a": [1], "b": ["x"]})
+    function, _ = loaded(lambda group: kept, "SQL_GROUPED_MAP_PANDAS_UDF", by_name=True)
+    inner = [cell.cell_contents for cell in function.__closure__ if callable(cell.cell_contents)]
+    group = pd.DataFrame({"a": LONGS, "b": TEXTS, HIDDEN: REFERENCE})
+    first, second = function(group), function(group)
+    (own,) = [one(group) for one in inner if one.__name__ == "<lambda>"]
+    assert (list(first.columns), list(second.columns)) == (["a", "b", HIDDEN], ["a", "b", HIDDEN])
+    assert list(own.columns) == ["a", "b"]
+
+
+ARROW = pa.table({"a": LONGS, "b": TEXTS})
+TABLES = {
+    "the group": lambda group: group,
+    "with its key": lambda key, group: group.filter(pa.compute.greater(group["a"], key[0].as_py() - 2)),
+    "in parts": lambda group: pa.concat_tables([group, group.slice(1)]),
+    "no rows": lambda group: group.slice(0, 0),
+    "nothing": lambda group: pa.table({}),
+    "another order": lambda group: group.select(["b", "a"]),
+    "too few": lambda group: group.select(["a"]),
+    "no table": lambda group: group.to_batches()[0],
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_tables_are_those_without_us_with_the_reference(name: str, by_name: bool) -> None:
+    conf = {"spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": str(by_name)}
+
+    def sent(function: Any, returned: Any, table: pa.Table) -> Any:
+        wrapped = WORKER.wrap_grouped_map_arrow_udf(function, returned, inspect.getfullargspec(function), conf)
+        try:
+            batches, _ = wrapped(table.to_batches()[0].select(["a"]), table.to_batches())
+            return [batch.to_pydict() for batch in batches]
+        except Exception as fault:  # noqa: BLE001  # compared below
+            return f"{type(fault).__name__}: {fault}"
+
+    plain = sent(TABLES[name], TYPE, ARROW)
+    extended = ARROW.append_column(HIDDEN, pa.array([REFERENCE] * 3))
+    ours = sent(*loaded(TABLES[name], "SQL_GROUPED_MAP_ARROW_UDF", by_name=by_name), extended)
+    if isinstance(plain, str) or (name == "too few" and not by_name):
+        assert ours == plain
+    else:
+        assert ours == [{**batch, HIDDEN: [REFERENCE] * len(batch["a"])} for batch in plain]
