@@ -75,3 +75,32 @@ def test_a_column_of_lines_that_do_not_fit_is_of_all_columns_and_takes_no_place(
     assert names_at_writer(read, sink("a", "b", format_="csv"), frozenset({"y"})) == {"b"}
     named = source("x", "bad", format_="csv", columnnameofcorruptrecord="bad")
     assert names_at_writer(named, sink("a", "b", format_="csv"), frozenset({"bad"})) == {"a", "b"}
+
+
+def of_table(columns: dict[str, int | None]) -> tuple[Source, Sink]:
+    """A table of Iceberg, as it is read and as it is written."""
+    read = tuple(SourceColumn(name=name, type="int", id=field) for name, field in columns.items())
+    written = tuple(SinkColumn(name=name, type="int", attr=place, id=field) for place, (name, field) in enumerate(columns.items()))
+    return (
+        Source(source=0, dataset=_LAKE, path="file:/t", format="iceberg", options={}, columns=read),
+        Sink(boundary=0, dataset=_LAKE, path="file:/t", format="iceberg", mode="append", columns=written, options={}),
+    )
+
+
+def test_columns_of_iceberg_go_by_the_ids_of_their_fields() -> None:
+    read, written = of_table({"new": 1, "b": 2})[0], of_table({"old": 1, "b": 2})[1]
+    assert names_at_writer(read, written, frozenset({"new"})) == {"old"}
+    assert names_at_writer(read, of_table({"c": 3})[1], frozenset({"new"})) == frozenset()  # the column is younger than the file
+    assert names_at_writer(read, of_table({"old": 1, "b": None})[1], frozenset({"new"})) is None
+    assert names_at_writer(of_table({"new": None})[0], written, frozenset({"new"})) is None
+
+
+@pytest.mark.parametrize("number", [None, 2**31 - 108])
+def test_the_number_of_a_row_that_a_rewrite_writes_is_no_column_of_another(number: int | None) -> None:
+    read, written = of_table({"a": 1, "b": 2})[0], of_table({"a": 1, "b": 2, "_row_id": number})[1]
+    assert names_at_writer(read, written, frozenset({"a"})) == {"a"}
+    assert names_at_writer(read, written, frozenset({"a", "_row_id"})) == {"a", "_row_id"}
+    assert names_at_writer(of_table({"_row_id": 2**31 - 108})[0], written, frozenset({"_row_id"})) == {"_row_id"}
+    assert names_at_writer(read, of_table({"a": 1})[1], frozenset({"_row_id"})) == frozenset()  # the table gave it by the place
+    assert names_at_writer(read, written, frozenset({"_partition"})) is None  # of which columns that is, nobody says
+    assert names_at_writer(of_table({"_row_id": 7})[0], of_table({"x": 7})[1], frozenset({"_row_id"})) == {"x"}  # a table's own

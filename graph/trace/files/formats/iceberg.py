@@ -13,6 +13,7 @@ from typing import Any
 
 from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
+from headwater.graph.associations.parts import SinkColumn, SourceColumn
 from headwater.graph.records import Look
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import Untranslatable, quoted
@@ -24,6 +25,9 @@ from headwater.graph.trace.files.reader import FILE, HIDDEN, LINE, ROW, Reader, 
 from headwater.graph.trace.files.shapes import Shape
 
 _STRUCT = re.compile(r"\bstruct\s*<", re.IGNORECASE)  # its fields have ids of their own, which nothing here follows
+# Of version 3: the table numbers its rows, and who rewrites a row writes its number again. Of all: where a row lies, whatever it holds.
+_OWN = frozenset({"_row_id", "_last_updated_sequence_number", "_file", "_pos", "_spec_id"})
+_RESERVED = 2**31 - 201  # ids of fields from here on are those of columns that the specification names
 
 
 class Iceberg(Parquet):
@@ -66,12 +70,14 @@ class Iceberg(Parquet):
         return set(attributes) - found if files else set()
 
     def names_at_writer(self, source: Source, sink: Sink, names: Collection[str]) -> frozenset[str] | None:
-        """By the ids of the fields: a column may have been renamed since."""
-        ids = {column.name.lower(): column.id for column in source.columns}
-        theirs = {column.id: column.name.lower() for column in sink.columns}
-        if sink.format != self.name or None in theirs or any(ids.get(name) is None for name in names):
+        """By the ids of the fields: a column may have been renamed since. Those that Iceberg has for itself keep their names."""
+        ids = {column.name.lower(): column.id for column in source.columns if not _is_own(column)}
+        theirs = {column.id: column.name.lower() for column in sink.columns if not _is_own(column)}
+        own = {name for name in names if name not in ids and name in _OWN}
+        if sink.format != self.name or None in theirs or any(ids.get(name) is None for name in set(names) - own):
             return None
-        return frozenset(theirs[ids[name]] for name in names if ids[name] in theirs)
+        written = {column.name.lower() for column in sink.columns if _is_own(column)}
+        return frozenset(theirs[ids[name]] for name in set(names) - own if ids[name] in theirs) | own & written
 
     def query(
         self,
@@ -138,3 +144,8 @@ def _unsure(column: str, file: ReadFile) -> UnsupportedError:
     return UnsupportedError(
         f"What {column} is of the records of {file.block.path} is not certain.", hint="Ask for an answer without values."
     )
+
+
+def _is_own(column: SourceColumn | SinkColumn) -> bool:
+    """Whether a column is one that Iceberg has beside those of a table."""
+    return column.name.lower() in _OWN and (column.id is None or column.id > _RESERVED)
