@@ -39,7 +39,7 @@ from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
 from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
-from headwater.backend.api.permitted import PermittedDeclarations, PermittedReplays, questions_of, tells_values
+from headwater.backend.api.permitted import PermittedDeclarations, PermittedReplays, PermittedTraceJobs, questions_of, tells_values
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.intake.body_budget import BodyBudget
@@ -51,7 +51,7 @@ from headwater.backend.masks import Masks
 from headwater.backend.own_loop import OwnLoop
 from headwater.backend.people.people import People
 from headwater.backend.pruning import policy_of
-from headwater.backend.questions import QuestionPool
+from headwater.backend.questions import QuestionPool, TraceJobs
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.watch import Watch
 from headwater.backend.worker import Worker
@@ -87,6 +87,7 @@ def create_app(
                 watch=watch, masks=Masks(settings.folder.masks),
             )  # fmt: skip
             audit.start()
+            app.state.trace_jobs = TraceJobs(settings)
             app.state.replays = workspace.replays(questions.of("replays").trace)
             worker.start()
             if serving:
@@ -95,6 +96,7 @@ def create_app(
                 yield
             finally:
                 watch.close()
+                await app.state.trace_jobs.close()
                 await questions.close()
                 await asyncio.to_thread(worker.stop)
                 await asyncio.to_thread(audit.close)
@@ -161,5 +163,5 @@ async def _graphql_context(request: Request) -> Context:
         store=urlsplit(service.settings.store_url).scheme.partition("+")[0],
         pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), service, who),
-        tells_values=tells_values(service, who),
+        tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from headwater.errors import (
     InvalidProvenanceError,
     InvalidQueryError,
     KeyRequiredError,
+    LargeTraceError,
     NotFoundError,
     SourceChangedError,
     UnavailableError,
@@ -29,8 +30,8 @@ from headwater.errors import (
 _BY_CODE: Mapping[str, type[HeadwaterError]] = {
     kind.__name__: kind
     for kind in (
-        ConfigurationError, DamagedError, InvalidInputError, InvalidQueryError, KeyRequiredError, NotFoundError, SourceChangedError,
-        UnavailableError, UnsupportedError,
+        ConfigurationError, DamagedError, InvalidInputError, InvalidQueryError, KeyRequiredError, LargeTraceError, NotFoundError,
+        SourceChangedError, UnavailableError, UnsupportedError,
     )
 }  # fmt: skip
 _CHUNK = 1 << 16

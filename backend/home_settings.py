@@ -35,6 +35,8 @@ class DefaultSettings:
     storage: Path | None = None
     associations: str | None = None
     associations_cache_bytes: int = 10 * 1024**3
+    spark_master: None = None
+    spark_trace_rows: int = 50_000_000
     index_bytes: int = 512 * 1024**2
     staged_bytes: int = 32 * 1024**3
     staged_hours: float = 48.0

@@ -112,6 +112,16 @@ class Settings(BaseSettings):
     question_seconds: float = Field(default=30, gt=0, description="How long a question may take before it is ended.")
     question_bytes: int = Field(default=4096 * _MB, ge=1024 * _MB, description="Memory that one question may take before it is ended.")
     question_processes: int = Field(default=3, ge=1, le=64, description="How many questions about records are answered at a time.")
+    spark_master: str | None = Field(
+        default=None,
+        description="Master of the Spark for traces that are too large for the service (local[*], yarn, spark://…); not set: none.",
+    )
+    spark_trace_rows: int = Field(
+        default=DefaultSettings.spark_trace_rows,
+        ge=0,
+        description="Rows of kept tables from which on a trace that is expected to look at them runs on `spark_master`, as a job.",
+    )
+    spark_trace_seconds: float = Field(default=3600, gt=0, description="How long such a job may take before it is ended.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level of the service's own log lines."
     )

@@ -11,24 +11,28 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
+from headwater.backend.home_settings import DefaultSettings
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.associations import Manifest, Source
 from headwater.graph.model import node_id
 from headwater.graph.records import ANYWHERE, AssociationStore, block_at
 from headwater.graph.records.decode import Longs, longs_of
 from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.estimate import expected_rows
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.shapes import Shape
+from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection
+from headwater.graph.trace.on_spark.walking import walking
 from headwater.graph.trace.session import KnownFile, Session
 from headwater.graph.trace.tracer import tracer_of
 from headwater.graph.trace.upstream import Goal, Upstream
@@ -38,6 +42,7 @@ from headwater.spark_listener.capture.session import captured_write
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+T = TypeVar("T")
 TENANT = "shell"
 FILE, ROW = "_file", "_row"
 _OWN_FILE, _OWN_ROW = "_headwater_file_number", "_headwater_row"  # while a user's condition is about the columns beside them
@@ -51,8 +56,9 @@ class LineageWarning(UserWarning):
 class FrameLineage:
     """The lineage of one DataFrame. Made by `lineage`; its folder goes with it, or with `close`."""
 
-    def __init__(self, frame: DataFrame, folder: Path) -> None:
+    def __init__(self, frame: DataFrame, folder: Path, *, large: int) -> None:
         self._spark = frame.sparkSession
+        self._large = large
         self._out = folder / "rows"
         manifest = Manifest.from_json(captured_write(_storable(frame), self._out, folder / "segments"))
         self._store = AssociationStore(folder / "associations", sources=ANYWHERE)
@@ -86,10 +92,14 @@ class FrameLineage:
         chosen = self._source(source)
         with self._session() as session:
             begin = self._begin(session, self._rows_at(self._written(session)), where)
-            walk = Upstream(session, Goal(), witness=witness)
-            walk.run(begin, None)
             files = self._read(session, chosen)
-            return self._records_at(chosen, files, _wanted(session, files, [*walk.reached, *walk.ends]))
+
+            def followed(there: Session) -> dict[str, Longs]:
+                walk = Upstream(there, Goal(), witness=witness)
+                walk.run(there.take(session, begin), None)
+                return _wanted(there, files, [*walk.reached, *walk.ends])
+
+            return self._records_at(chosen, files, self._by_size(session, begin, followed, forward=False))
 
     def forward(self, where: str | None = None, *, source: str | None = None) -> DataFrame:
         """The rows of the frame that records of a source had a part in, with `_file` and `_row`. `where` chooses the records."""
@@ -97,10 +107,14 @@ class FrameLineage:
         with self._session() as session:
             files = self._read(session, chosen)
             begin = self._begin(session, self._records_at(chosen, files), where)
-            walk = Downstream(session)
-            walk.run(begin)
             written = self._written(session)
-            return self._rows_at(written, _wanted(session, written, [*walk.reached, *walk.ends]))
+
+            def followed(there: Session) -> dict[str, Longs]:
+                walk = Downstream(there)
+                walk.run(there.take(session, begin))
+                return _wanted(there, written, [*walk.reached, *walk.ends])
+
+            return self._rows_at(written, self._by_size(session, begin, followed, forward=True))
 
     def close(self) -> None:
         """Forget everything; DataFrames made of it cannot be computed any more."""
@@ -112,6 +126,18 @@ class FrameLineage:
             yield session
             for lack in session.incomplete:
                 warnings.warn(f"{lack.what}: {lack.reason} ({lack.effect})", LineageWarning, stacklevel=4)
+
+    def _by_size(self, session: Session, begin: str, followed: Callable[[Session], T], *, forward: bool) -> T:
+        """What a walk gives, which jobs of this Spark follow if it is large; in this process what they do not do."""
+        if expected_rows(session, begin, forward=forward, towards=None, enough=self._large) > self._large:
+            known = dict(session.incomplete)
+            try:
+                with walking(SparkConnection(self._spark, shares_files=True), session) as there:
+                    return followed(there)
+            except NotOnSparkError:
+                session.incomplete.clear()  # what was said on the way to what is not done there
+                session.incomplete.update(known)
+        return followed(session)
 
     def _source(self, name: str | None) -> Source:
         found = [source for source in self._manifest.sources if name is None or _is_called(source, name)]
@@ -172,10 +198,11 @@ class FrameLineage:
         return self._frames.of(read, {path: path for path in wanted}, rows, file=_OWN_FILE, row=_OWN_ROW).toDF(FILE, ROW, *names)
 
 
-def lineage(frame: DataFrame, *, folder: str | Path | None = None) -> FrameLineage:
+def lineage(frame: DataFrame, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage:
     """Compute a DataFrame with record capture, to ask where its rows came from.
 
-    `folder` is where that is kept meanwhile (a new folder in it); on a cluster one that executors and driver share.
+    `folder` is where that is kept meanwhile (a new folder in it); on a cluster one that executors and driver share. A question that is
+    expected to look at more than `large` kept rows is answered by jobs of the session's Spark, every other in this process.
 
     Raises:
         UnsupportedError: an operator of the frame cannot be followed (the message names it), or a cluster's folder is missing.
@@ -187,7 +214,7 @@ def lineage(frame: DataFrame, *, folder: str | Path | None = None) -> FrameLinea
     place = Path(tempfile.mkdtemp(prefix="headwater-lineage-")) if folder is None else Path(folder).absolute() / f"lineage-{uuid4().hex}"
     place.mkdir(parents=True, exist_ok=True)
     try:
-        return FrameLineage(frame, place)
+        return FrameLineage(frame, place, large=large)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise

@@ -44,7 +44,12 @@ ROLES: Mapping[str, frozenset[Scope]] = {
     "auditor": frozenset({Scope.READ, Scope.AUDIT}),
 }
 
-MUTATIONS: Mapping[str, Scope] = {"startReplay": Scope.REPLAY, "declare": Scope.DECLARE}
+MUTATIONS: Mapping[str, Scope] = {
+    "startReplay": Scope.REPLAY,
+    "declare": Scope.DECLARE,
+    "startTrace": Scope.READ,  # and `records` for what holds values, as of the query `trace`
+    "cancelTrace": Scope.READ,
+}
 
 
 def unrestricted(scope: Scope) -> None:

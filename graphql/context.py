@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from strawberry.fastapi import BaseContext
 
@@ -22,6 +22,9 @@ from headwater.graphql.audit import Act, Auditor, Unaudited, audited
 from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
+
+if TYPE_CHECKING:
+    from headwater.graphql.trace_jobs import TraceJobService
 
 
 @dataclass(kw_only=True)
@@ -42,6 +45,7 @@ class Context(BaseContext):
     questions: Questions | None = None
     auditor: Auditor = field(default_factory=Unaudited)
     replays: ReplayService | None = None
+    trace_jobs: TraceJobService | None = None
     declarations: DeclarationService | None = None
     loaders: Loaders = field(init=False)
 

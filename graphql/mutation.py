@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import strawberry
 from strawberry import UNSET
 from strawberry.scalars import JSON
 
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
+from headwater.graph.trace.answer import Semantics
 from headwater.graphql.audit import subjects_of
-from headwater.graphql.record_types import RowRef, references
+from headwater.graphql.record_types import RowRef, references, trace_request
 from headwater.graphql.replays import Replay, ReplayService
+from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info
 
 
@@ -47,6 +51,39 @@ class Mutation:
         if started is None:
             raise NotFoundError(f"The replay {identifier} was started and cannot be found.", hint="Look at the service's log.")
         return Replay.of(started)
+
+    @strawberry.mutation(
+        description="Follow a trace as a job, for one that is too large to be answered at once; ask `traceJob` how far it is."
+    )
+    async def start_trace(
+        self,
+        info: Info,
+        dataset: str,
+        where: str | None = UNSET,
+        rows: list[RowRef] | None = UNSET,
+        column: str | None = UNSET,
+        semantics: Semantics = Semantics.INFLUENCE,
+        forward: bool = False,
+        to: str | None = UNSET,
+        limit: int = 1000,
+        as_of: str | None = UNSET,
+        values: bool = True,
+    ) -> TraceJob:
+        """As the query `trace`; without `values` records are told by their places alone."""
+        request = trace_request(
+            dataset, where, rows, column, semantics, to, limit, as_of, forward=forward, values=values, selected_values=values
+        )
+        jobs = trace_job_service(info)
+        async with info.context.audited("trace.start", dataset, changes=True):
+            return TraceJob.of(await jobs.start(info.context.tenant, request))
+
+    @strawberry.mutation(description="End a trace that you started as a job; null if you have none with this id.")
+    async def cancel_trace(self, info: Info, id: strawberry.ID) -> TraceJob | None:
+        """It is given as it then stands, without an answer."""
+        jobs = trace_job_service(info)
+        async with info.context.audited("trace.cancel", id, changes=True):
+            found = await jobs.cancel(info.context.tenant, id)
+        return replace(TraceJob.of(found), answer=None) if found else None
 
     @strawberry.mutation(
         description="State types, instances, containment, links, descriptions (docs/reference/declarations.md). Returns the log's offset."

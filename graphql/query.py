@@ -16,16 +16,17 @@ from headwater.graph.dataflow import reconstruct
 from headwater.graph.model import EdgeKind, NodeKind
 from headwater.graph.quality import quality_of
 from headwater.graph.stores.protocol import Direction
-from headwater.graph.trace.answer import Semantics, TraceRequest
+from headwater.graph.trace.answer import Semantics
 from headwater.graph.trace.preview import RowOrder as Order
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.declarations import Dataflow, QualityCheck
-from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, MAX_RECORDS, bounded
+from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.mutation import replay_service
-from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, references
+from headwater.graphql.record_types import RowOrder, RowPage, RowRef, Trace, trace_request
 from headwater.graphql.replays import Replay, ReplayView
-from headwater.graphql.selected import asks
+from headwater.graphql.selected import asks, selects
+from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info, LineageGraph, Node, NodePage, Service
 from headwater.graphql.view_query import ViewQuery
 
@@ -144,24 +145,28 @@ class Query(ViewQuery):
     ) -> Trace:
         """`dataset` and `to` are an id, a name or a path; `as_of` an instant (UTC), a run, a version or a table's snapshot."""
         context = info.context
-        request = TraceRequest(
-            dataset=dataset,
-            where=where or None,
-            rows=references(rows),
-            column=column or None,
-            semantics=semantics,
-            forward=forward,
-            to=to or None,
-            limit=bounded(limit, "limit", low=0, high=MAX_RECORDS),
-            values=asks(info, "records", _READ),
-            selected_values=asks(info, "selected", _READ),
-            as_of=as_of or None,
-        )
+        request = trace_request(
+            dataset, where, rows, column, semantics, to, limit, as_of,
+            forward=forward, values=asks(info, "records", _READ), selected_values=asks(info, "selected", _READ),
+        )  # fmt: skip
         async with context.audited("trace", dataset) as act:
             answer = await context.asked.trace(context.tenant, request)
             act.met(answer.selected, answer.records)
         context.loaders.budget.spend(len(answer.records) + len(answer.selected))
         return Trace.of(answer, column=request.column, forward=forward)
+
+    @strawberry.field(description="The current state of a trace that runs as a job; null if you have none with this id.")
+    async def trace_job(self, info: Info, id: strawberry.ID) -> TraceJob | None:
+        """Of who started it."""
+        context = info.context
+        found = await trace_job_service(info).get(context.tenant, id)
+        if found is None:
+            return None
+        if found.answer is not None and selects(info, "answer"):
+            async with context.audited("trace", found.request.dataset) as act:
+                act.met(found.answer.selected, found.answer.records)
+            context.loaders.budget.spend(len(found.answer.records) + len(found.answer.selected))
+        return TraceJob.of(found)
 
     @strawberry.field(description="The current state of a replay; null if there is none with this id.")
     async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:

@@ -11,14 +11,14 @@ import strawberry
 from strawberry.scalars import JSON
 
 from headwater.graph.trace.answer import AsOf as DomainAsOf
-from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer
+from headwater.graph.trace.answer import Grain, Semantics, TraceAnswer, TraceRequest
 from headwater.graph.trace.answer import Hop as DomainHop
 from headwater.graph.trace.answer import TracedRecord as DomainRecord
 from headwater.graph.trace.path import path_graph
 from headwater.graph.trace.preview import Row as DomainRow
 from headwater.graph.trace.preview import RowPage as DomainRowPage
 from headwater.graph.views.request import at_most
-from headwater.graphql.limits import MAX_ROWS
+from headwater.graphql.limits import MAX_RECORDS, MAX_ROWS, bounded
 from headwater.graphql.types import Info, LineageGraph
 
 strawberry.enum(Semantics, description="INFLUENCE: every record that had a part. WITNESS: records that suffice to produce the row again.")
@@ -269,3 +269,37 @@ def references(rows: Sequence[RowRef] | None) -> list[tuple[str, int]]:
     """
     at_most(len(rows or ()), MAX_ROWS, "records", "rows")
     return [(row.file, row.row) for row in rows or ()]
+
+
+def trace_request(
+    dataset: str,
+    where: str | None,
+    rows: Sequence[RowRef] | None,
+    column: str | None,
+    semantics: Semantics,
+    to: str | None,
+    limit: int,
+    as_of: str | None,
+    *,
+    forward: bool,
+    values: bool,
+    selected_values: bool,
+) -> TraceRequest:
+    """What the arguments of a trace ask for.
+
+    Raises:
+        InvalidQueryError: too many records are named, or asked for.
+    """
+    return TraceRequest(
+        dataset=dataset,
+        where=where or None,
+        rows=references(rows),
+        column=column or None,
+        semantics=semantics,
+        forward=forward,
+        to=to or None,
+        limit=bounded(limit, "limit", low=0, high=MAX_RECORDS),
+        values=values,
+        selected_values=selected_values,
+        as_of=as_of or None,
+    )

@@ -17,6 +17,11 @@ def asks(info: Info, field: str, names: Collection[str]) -> bool:
     return any(one.name in names for chosen in selections for one in _fields(chosen.selections))
 
 
+def selects(info: Info, field: str) -> bool:
+    """Whether a field of the answer is asked for."""
+    return any(one.name == field for chosen in info.selected_fields for one in _fields(chosen.selections))
+
+
 def _fields(selections: Iterable[Selection]) -> Iterable[SelectedField]:
     """The fields, those in fragments too."""
     for selection in selections:

@@ -15,6 +15,7 @@
     ├── SourceChangedError             a source file is not what it was when the run read it
     │   └── SourceUnavailableError     … or cannot be known to be, since its storage does not give it now
     ├── UnsupportedError               an operator or format that is refused, by name
+    ├── LargeTraceError                a trace that is too large to be answered at once; says how it can be started as a job
     ├── CaptureUnavailableError        this Spark cannot be captured; says why
     └── UnavailableError               (transient) a store or service that does not answer now
 
@@ -123,6 +124,10 @@ class SourceUnavailableError(SourceChangedError):
 
 class UnsupportedError(HeadwaterError):
     """An operator or a format that is refused. The message names it."""
+
+
+class LargeTraceError(HeadwaterError):
+    """A trace that is too large to be answered at once. It can be started as a job."""
 
 
 class CaptureUnavailableError(HeadwaterError):

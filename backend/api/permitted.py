@@ -14,7 +14,7 @@ from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.masks import EVERYTHING
-from headwater.backend.questions import CallersQuestions
+from headwater.backend.questions import CallersQuestions, TraceJobs
 from headwater.backend.replay.model import FAULT
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.graph.model.declaration import Aspect
@@ -25,6 +25,7 @@ from headwater.graph.trace.questions import RowsRequest
 from headwater.graphql.access import Scope
 from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.replays import DifferenceView, ReplayService, ReplayView, StepView
+from headwater.graphql.trace_jobs import TraceJobView
 
 
 def questions_of(parts: Service, who: Principal) -> PermittedQuestions:
@@ -63,6 +64,37 @@ class PermittedQuestions:
         if request.where is not None:
             self._who.require(Scope.RECORDS)
         return self._questions.export(tenant, request, notation, counted=counted)
+
+
+class PermittedTraceJobs:
+    """The `TraceJobService` of one caller, to whom alone it tells of the jobs that the caller started."""
+
+    def __init__(self, jobs: TraceJobs, parts: Service, who: Principal) -> None:
+        self._jobs = jobs
+        self._who = who
+        self._masks = () if Scope.UNMASKED in who.scopes else tuple(parts.masks.of(who.tenant))
+
+    async def start(self, tenant: str, request: TraceRequest) -> TraceJobView:
+        """See `TraceJobService`."""
+        self._require(request)
+        return self._jobs.start(self._who.holder, tenant, request, self._masks)
+
+    async def get(self, tenant: str, identifier: str) -> TraceJobView | None:
+        """See `TraceJobService`. What the caller may see is looked at again: it may be less than when the job was started."""
+        found = self._jobs.get(self._who.holder, tenant, identifier)
+        if found is not None:
+            self._require(found.request)
+            if found.answer is not None and self._masks and tuple(found.masks) != self._masks:
+                raise ForbiddenError("Other columns are masked now than when this trace was started.", hint="Start it again.")
+        return found
+
+    async def cancel(self, tenant: str, identifier: str) -> TraceJobView | None:
+        """See `TraceJobService`."""
+        return await self._jobs.cancel(self._who.holder, tenant, identifier)
+
+    def _require(self, request: TraceRequest) -> None:
+        if request.where is not None or request.values or request.selected_values:
+            self._who.require(Scope.RECORDS)
 
 
 class PermittedDeclarations:

@@ -196,9 +196,11 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
             from headwater.backend.on_spark import spark_session
 
             with spark_session(master) as spark:
-                return await workspace.trace_on_spark(DEFAULT_TENANT, request, spark, note)
+                return await workspace.trace_on_spark(DEFAULT_TENANT, request, spark, _say)
 
-        trace = partial(workspace.trace, DEFAULT_TENANT)
+        from headwater.backend.large_traces import TracesBySize
+
+        trace = partial(TracesBySize(workspace.settings, workspace.graph, workspace.records, _say).trace, DEFAULT_TENANT)
         ask = _ask_here(workspace)
         yield Answers(workspace.graph, trace, provenance, take_prov, take_events, DEFAULT_TENANT, ask, settle, trace_on_spark)
 
@@ -230,6 +232,13 @@ def _ask_here(workspace: Workspace) -> Ask:
         return result.data or {}
 
     return ask
+
+
+def _say(line: str) -> None:
+    """Tell how far a trace is: a job's name in it may hold anything."""
+    from rich.markup import escape
+
+    note(escape(line))
 
 
 def _error(error: GraphQLError) -> HeadwaterError:

@@ -6,6 +6,7 @@ It reads the options of a command that writes them in full. Anything else (help,
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ def quick_trace(arguments: Sequence[str]) -> bool:
         HeadwaterError: as a trace does.
     """
     options = _options(arguments)
-    if options is None or "on_spark" in options:  # Spark may use pandas
+    if options is None or "on_spark" in options or _may_run_on_spark():  # Spark may use pandas
         return False
     without_pandas()
     try:
@@ -37,6 +38,10 @@ def quick_trace(arguments: Sequence[str]) -> bool:
     printed = {"format": options.pop("format", Format.TABLE), "home": options.pop("home", None)}
     answer_and_print(asked(**options), **printed)
     return True
+
+
+def _may_run_on_spark() -> bool:
+    return any(name.upper() == "HEADWATER_SPARK_MASTER" for name in os.environ)
 
 
 def _options(arguments: Sequence[str]) -> dict[str, Any] | None:

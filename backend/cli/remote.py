@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from rich.markup import escape
+
+from headwater.backend.cli.output import note
 from headwater.backend.client import GraphQLClient
+from headwater.errors import HeadwaterError, LargeTraceError, UnavailableError
 from headwater.graph.model import Edge, EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction, Page, Subgraph
 from headwater.graph.trace import AsOf, FoundAgain, Grain, Hop, Incomplete, Made, Semantics, Step, TraceAnswer, TracedRecord, TraceRequest
@@ -25,16 +30,23 @@ _CHILDREN = f"""query ($id: ID!, $kinds: [NodeKind!], $first: Int!, $after: Stri
 _LINEAGE = f"""query ($focus: [ID!]!, $direction: Direction!, $kinds: [EdgeKind!], $depth: Int!, $limit: Int!) {{
   lineage(focus: $focus, direction: $direction, kinds: $kinds, depth: $depth, limit: $limit) {{
     nodes {{ ...node }} edges {{ src dst kind properties first last }} truncated }} }} {_NODE}"""
-_TRACE = f"""query ($dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!,
-                    $to: String, $limit: Int!, $asOf: String) {{
-  trace(dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to, limit: $limit,
-        asOf: $asOf) {{
+_ARGUMENTS = """$dataset: String!, $where: String, $rows: [RowRef!], $column: String, $semantics: Semantics!, $forward: Boolean!,
+  $to: String, $limit: Int!, $asOf: String"""
+_ASKED = """dataset: $dataset, where: $where, rows: $rows, column: $column, semantics: $semantics, forward: $forward, to: $to,
+  limit: $limit, asOf: $asOf"""
+_ANSWER = f"""fragment answer on Trace {{
     asOf {{ at runs isRead }}
     semantics exact total elapsedMs records {{ ...record }} selected {{ ...record }} incomplete {{ what reason effect }}
     foundAgain {{ capture operator estimatedMs tookMs }} storageRequests storageBytes
-    path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }} }} }} }} {_RECORD}"""
+    path {{ job run output inputs operations records grain expressions {{ operator made {{ column expression }} by }} }} }} {_RECORD}"""
+_TRACE = f"query ({_ARGUMENTS}) {{ trace({_ASKED}) {{ ...answer }} }} {_ANSWER}"
+_START = f"mutation ({_ARGUMENTS}) {{ startTrace({_ASKED}) {{ id }} }}"
+_JOB = "query ($id: ID!) { traceJob(id: $id) { state progress error } }"
+_DONE = f"query ($id: ID!) {{ traceJob(id: $id) {{ answer {{ ...answer }} }} }} {_ANSWER}"
+_CANCEL = "mutation ($id: ID!) { cancelTrace(id: $id) { id } }"
 
 _POLL = 0.1
+_JOB_POLL = 1.0
 _PATIENCE = 600  # polls
 
 _TOGETHER = 50  # nodes a request: the service limits the aliases of one document
@@ -80,7 +92,41 @@ class RemoteGraph:
         rows = [{"file": file, "row": row} for file, row in request.rows]
         asked = {"dataset": request.dataset, "where": request.where, "rows": rows or None, "column": request.column, "to": request.to}
         flags = {"semantics": request.semantics.name, "forward": request.forward, "limit": request.limit, "asOf": request.as_of}
-        return _answer((await self.ask(_TRACE, **asked, **flags))["trace"])
+        try:
+            return _answer((await self.ask(_TRACE, **asked, **flags))["trace"])
+        except LargeTraceError:
+            return await self._as_job(asked | flags)
+
+    async def _as_job(self, asked: Mapping[str, Any]) -> TraceAnswer:
+        """Have the service follow a trace as a job, and tell how far it is. Whoever leaves ends it."""
+        identifier = (await self.ask(_START, **asked))["startTrace"]["id"]
+        try:
+            await self._ended(identifier)
+        except BaseException:
+            with suppress(Exception):
+                self._client.execute(_CANCEL, id=identifier)  # at once: an event loop that ends waits for no other request
+            raise
+        return _answer((await self.ask(_DONE, id=identifier))["traceJob"]["answer"])
+
+    async def _ended(self, identifier: str) -> None:
+        """Wait until a job is complete.
+
+        Raises:
+            HeadwaterError: it failed.
+        """
+        told = 0
+        while True:
+            job = (await self.ask(_JOB, id=identifier))["traceJob"]
+            if job is None:
+                raise UnavailableError("The service does not know this job any more.", hint="Ask again.")
+            for line in job["progress"][told:]:
+                note(escape(line))
+            told = len(job["progress"])
+            if job["state"] == "COMPLETE":
+                return
+            if job["state"] not in {"QUEUED", "RUNNING"}:
+                raise HeadwaterError(job["error"] or "This trace was cancelled.")
+            await asyncio.sleep(_JOB_POLL)
 
     async def settle(self) -> None:
         """Wait, a minute at most, until the service has taken into its graph what it knows."""

@@ -22,10 +22,11 @@ from typing import Any, BinaryIO, cast
 
 import duckdb
 
+from headwater.backend.large_traces import TracesBySize, refusing_large
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.masked import MaskedQuestions
-from headwater.backend.questions.wire import Ask, Cancel, ExportRequest, Part, Reply, packed, read
+from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, Part, Reply, packed, read
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.without_pandas import without_pandas
 from headwater.backend.workspace import association_store, graph_store
@@ -101,7 +102,7 @@ class Answerer:
                 await self._graph.open()
                 self._is_open = True
             records = self._records_of(ask.tenant)
-            questions: Questions = DirectQuestions(self._graph, records)
+            questions = self._questions_of(ask, records)
             if ask.masks:
                 questions = MaskedQuestions(questions, self._graph, records, ask.masks)
             answer: TraceAnswer | RowPage | int | None = None
@@ -114,12 +115,21 @@ class Answerer:
             elif isinstance(ask.request, RowsRequest):
                 answer = await questions.rows(ask.tenant, ask.request)
             else:
-                answer = await questions.trace(ask.tenant, ask.request)
+                request = ask.request.trace if isinstance(ask.request, JobRequest) else ask.request
+                answer = await questions.trace(ask.tenant, request)
         except HeadwaterError as error:
             return Reply(ask.number, error=error)
         except Exception as error:  # noqa: BLE001 - whatever it is, the next question must be answered
             return Reply(ask.number, error=self._fault(ask, error))
         return Reply(ask.number, answer, wanted=self._wanted())
+
+    def _questions_of(self, ask: Ask, records: AssociationStore) -> Questions:
+        """Where a question is answered: a large trace as a job alone, where there is a cluster for it."""
+        if isinstance(ask.request, JobRequest):
+            return TracesBySize(self._settings, self._graph, records, lambda line: self._send(Part(ask.number, line.encode())))
+        if self._settings.spark_master is None:
+            return DirectQuestions(self._graph, records)
+        return DirectQuestions(self._graph, records, elsewhere=refusing_large, larger_than=self._settings.spark_trace_rows)
 
     async def _export(self, ask: Ask, records: AssociationStore) -> int:
         """Send a document; how many records it tells of."""
@@ -183,7 +193,8 @@ def limit_memory(more: int) -> None:
 
 def main() -> None:
     """Serve the parent."""
-    without_pandas()
+    if JOB not in sys.argv:  # Spark may use it
+        without_pandas()
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     replies: BinaryIO = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not stand among the replies
@@ -191,7 +202,7 @@ def main() -> None:
     if settings is None:
         return
     answerer = Answerer(settings, requests, replies)
-    if sys.platform == "linux":
+    if sys.platform == "linux" and JOB not in sys.argv:  # the limit would be Spark's, too, which a job may start
         limit_memory(settings.question_bytes)
     asyncio.run(answerer.run())
 

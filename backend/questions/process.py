@@ -11,7 +11,7 @@ from typing import Self
 
 from headwater.backend.masks import Mask
 from headwater.backend.questions.errors import QuestionEndedError
-from headwater.backend.questions.wire import LENGTH, Ask, Cancel, ExportRequest, Part, Reply, packed, unpacked
+from headwater.backend.questions.wire import LENGTH, Ask, Asked, Cancel, ExportRequest, JobRequest, Part, Reply, packed, unpacked
 from headwater.backend.settings import Settings
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.questions import RowsRequest
@@ -30,11 +30,11 @@ class QuestionProcess:
         self._number = 0
 
     @classmethod
-    async def start(cls, settings: Settings) -> Self:
+    async def start(cls, settings: Settings, *arguments: str) -> Self:
         """Start a process, and wait until it can answer."""
         # A session of its own: the interrupt of a terminal is for the service, which then ends this.
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "headwater.backend.questions.child",
+            sys.executable, "-m", "headwater.backend.questions.child", *arguments,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         started = cls(process)
@@ -67,8 +67,8 @@ class QuestionProcess:
         await self._ask(tenant, request, masks)
         return await self._reply()
 
-    async def parts(self, tenant: str, request: ExportRequest, masks: Sequence[Mask]) -> AsyncGenerator[Part | Reply, None]:
-        """Ask for a document: its parts, then the reply. Raises as `ask` does."""
+    async def parts(self, tenant: str, request: ExportRequest | JobRequest, masks: Sequence[Mask]) -> AsyncGenerator[Part | Reply, None]:
+        """Ask for a document, or a job: its parts, then the reply. Raises as `ask` does."""
         await self._ask(tenant, request, masks)
         while isinstance(message := await self._message(), Part):
             yield message
@@ -99,7 +99,7 @@ class QuestionProcess:
             await self._process.stdout.read()
         await self._process.wait()
 
-    async def _ask(self, tenant: str, request: TraceRequest | RowsRequest | ExportRequest, masks: Sequence[Mask]) -> None:
+    async def _ask(self, tenant: str, request: Asked, masks: Sequence[Mask]) -> None:
         self._number = next(self._numbers)
         await self._send(Ask(self._number, tenant, request, masks))
 

@@ -17,6 +17,7 @@ from headwater.graph.records import Wanted
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 
+JOB = "--job"  # the argument of a process for one job
 LENGTH = struct.Struct(">Q")
 
 
@@ -29,12 +30,22 @@ class ExportRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A trace that may be large, and takes its time. Its parts are lines that say how far it is."""
+
+    trace: TraceRequest
+
+
+Asked = TraceRequest | RowsRequest | ExportRequest | JobRequest
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question. Numbers tell questions of one process apart; `masks` are the rules for who asks."""
 
     number: int
     tenant: str
-    request: TraceRequest | RowsRequest | ExportRequest
+    request: Asked
     masks: Sequence[Mask] = ()
 
 
@@ -47,7 +58,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a document. A reply follows the last one."""
+    """A piece of a document, or a line of a job's progress. A reply follows the last one."""
 
     number: int
     chunk: bytes

@@ -26,6 +26,7 @@ from headwater.graph.records.layout import BRIEF, LISTS, KeptFile, manifest_text
 from headwater.graph.records.names import FileBlock, block_at, uri_of
 from headwater.graph.storage.addresses import other_spellings
 
+_ROWS = "rows"  # of a boundary in a brief manifest
 MANY = 500  # files, splits and segments together: a manifest with more of them is read without them
 _SCHEMA = (
     """CREATE TABLE source (source INTEGER NOT NULL, ordinal INTEGER NOT NULL, ordinals INTEGER NOT NULL, uri TEXT NOT NULL,
@@ -61,6 +62,9 @@ class SourceFiles(Protocol):
     def of(self, block: FileBlock) -> SourceFile | None:
         """The file of a block."""
 
+    def first(self, most: int) -> Sequence[SourceFile]:
+        """The first of them, `most` at the most."""
+
     def split(self, ordinal: int) -> Split | None:
         """The split of an ordinal."""
 
@@ -79,6 +83,9 @@ class WrittenFiles(Protocol):
 
     def __iter__(self) -> Iterator[KeptFile]:
         """All of them."""
+
+    def first(self, most: int) -> Sequence[KeptFile]:
+        """The first of them, `most` at the most."""
 
     def place_of(self, block: FileBlock) -> int | None:
         """Where a block stands among them."""
@@ -106,6 +113,9 @@ class FewSourceFiles:
     def of(self, block: FileBlock) -> SourceFile | None:
         return self._blocks.get(block)
 
+    def first(self, most: int) -> Sequence[SourceFile]:
+        return self._source.files[:most]
+
     def split(self, ordinal: int) -> Split | None:
         return next((split for split in self._source.splits if split.ordinal == ordinal), None)
 
@@ -131,6 +141,9 @@ class FewWrittenFiles:
 
     def __iter__(self) -> Iterator[KeptFile]:
         return iter(self._files)
+
+    def first(self, most: int) -> Sequence[KeptFile]:
+        return self._files[:most]
 
     def place_of(self, block: FileBlock) -> int | None:
         return self._places.get(block)
@@ -187,6 +200,10 @@ class ManySourceFiles(_Stored):
         question = f"SELECT {_FILE} FROM source WHERE source = ? AND uri IN {uris} AND length = ? AND modified = ? ORDER BY ordinal LIMIT 1"
         return next(map(_file, self._rows(question, self._source, *values)), None)
 
+    def first(self, most: int) -> Sequence[SourceFile]:
+        question = f"SELECT {_FILE} FROM source WHERE source = ? ORDER BY ordinal LIMIT ?"
+        return [_file(row) for row in self._rows(question, self._source, most)]
+
     def split(self, ordinal: int) -> Split | None:
         return next(iter(self._splits(ordinal, ordinal)), None)
 
@@ -221,6 +238,10 @@ class ManyWrittenFiles(_Stored):
     def __iter__(self) -> Iterator[KeptFile]:
         return map(_written, self._rows("SELECT uri, length, modified, rows, attempt FROM written ORDER BY place"))
 
+    def first(self, most: int) -> Sequence[KeptFile]:
+        rows = self._rows("SELECT uri, length, modified, rows, attempt FROM written ORDER BY place LIMIT ?", most)
+        return [_written(row) for row in rows]
+
     def place_of(self, block: FileBlock) -> int | None:
         uris, values = _spelt(block)
         rows = self._rows(f"SELECT max(place) FROM written WHERE uri IN {uris} AND length = ? AND modified = ?", *values)
@@ -237,8 +258,26 @@ def is_long(manifest: Manifest, files: Sequence[KeptFile]) -> bool:
 
 
 def shortened(manifest: Manifest) -> Manifest:
-    """A manifest without the lists that grow with its files."""
-    return replace(manifest, segments=(), sources=tuple(replace(source, files=(), splits=()) for source in manifest.sources))
+    """A manifest without the lists that grow with its files. Of its segments it tells the rows of each boundary."""
+    rows = rows_of_segments(manifest)
+    boundaries = tuple(replace(one, extra={**one.extra, _ROWS: rows.get(one.boundary, 0)}) for one in manifest.boundaries)
+    sources = tuple(replace(source, files=(), splits=()) for source in manifest.sources)
+    return replace(manifest, segments=(), sources=sources, boundaries=boundaries)
+
+
+def rows_of_segments(manifest: Manifest) -> dict[int, int]:
+    """How many rows were written of each boundary."""
+    counts = {boundary.boundary: 0 for boundary in manifest.boundaries}
+    for segment in manifest.segments:
+        counts[segment.boundary] = counts.get(segment.boundary, 0) + segment.rows
+    return counts
+
+
+def rows_told(brief: Manifest) -> dict[int, int] | None:
+    """The same of a manifest without its lists; None of one that an earlier release kept."""
+    told = {boundary.boundary: boundary.extra.get(_ROWS) for boundary in brief.boundaries}
+    known = {number: count for number, count in told.items() if isinstance(count, int)}
+    return known if len(known) == len(told) else None
 
 
 def keep_lists(manifest: Manifest, files: Sequence[KeptFile], folder: Path) -> None:

@@ -50,6 +50,8 @@ from headwater.graph.records.lists import (
     SourceFiles,
     WrittenFiles,
     keep_lists,
+    rows_of_segments,
+    rows_told,
 )
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.pruned import PRUNED, Pruned, is_pruned, read_pruned, table_bytes
@@ -177,6 +179,12 @@ class AssociationStore:
         """The files that a capture wrote, by the `file` column of its sink."""
         folder = self._present(tenant, capture)
         return ManyWrittenFiles(folder / LISTS) if (folder / BRIEF).exists() else FewWrittenFiles(read_files(folder))
+
+    def boundary_rows(self, tenant: str, capture: str) -> dict[int, int]:
+        """How many rows each boundary of a capture has, of those that were written. No table is looked at."""
+        is_long = (self._present(tenant, capture) / BRIEF).exists()
+        told = rows_told(self.brief(tenant, capture)) if is_long else None
+        return rows_of_segments(self.manifest(tenant, capture)) if told is None else told
 
     def _read(self, tenant: str, capture: str, name: str) -> Manifest:
         path = self._present(tenant, capture) / name

@@ -24,6 +24,7 @@ from headwater.graph.trace.database import in_memory
 from headwater.graph.trace.database.in_memory import Columns
 from headwater.graph.trace.datasets import Dataset, Version, current_files, find_dataset, named_files, readable_files, shape_of
 from headwater.graph.trace.downstream import Downstream
+from headwater.graph.trace.estimate import expected_rows
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
@@ -56,9 +57,17 @@ class Found:
 
 
 async def trace(
-    graph: GraphStore | None, store: AssociationStore, tenant: str, request: TraceRequest, *, elsewhere: Elsewhere = nullcontext
+    graph: GraphStore | None,
+    store: AssociationStore,
+    tenant: str,
+    request: TraceRequest,
+    *,
+    elsewhere: Elsewhere = nullcontext,
+    larger_than: int | None = None,
 ) -> TraceAnswer:
     """Answer a request. Without a graph, coarse hops are not followed. `elsewhere` gives the session in which records are followed.
+
+    With `larger_than`, only those of traces are that are expected to look at more rows.
 
     Raises:
         NotFoundError: a dataset or file that the request names is not known.
@@ -71,9 +80,12 @@ async def trace(
         to = (await find_dataset(session, graph, request.to)).id if request.to else None
         towards = await towards_of(session, graph, dataset.id, to, forward=request.forward) if to else None
         begin, selected = await asyncio.to_thread(_chosen, session, dataset, request, each=False)
-        with elsewhere(session) as walking:
-            there = await asyncio.to_thread(walking.take, session, begin)
-            found = await asyncio.to_thread(_followed, walking, there, selected, to, towards, request, each=False)
+        there: AbstractContextManager[Session] = nullcontext(session)
+        if larger_than is None or await asyncio.to_thread(_is_larger, session, begin, towards, request, larger_than):
+            there = elsewhere(session)
+        with there as walking:
+            taken = await asyncio.to_thread(walking.take, session, begin)
+            found = await asyncio.to_thread(_followed, walking, taken, selected, to, towards, request, each=False)
             lifted = await lifted_of(graph, walking, found, to, towards, forward=request.forward)
             places, count = await asyncio.to_thread(_listed_places, walking, found, lifted, to, request)
             names: Names = frozenset({request.column.lower()}) if request.column and not request.forward else None
@@ -88,6 +100,12 @@ async def trace(
             as_of=dataset.version.said if dataset.version else None,
             origins=_origins(session, dataset, [*entries, *found.selected]) if request.origins else (),
         )  # fmt: skip
+
+
+def _is_larger(session: Session, begin: str, towards: Collection[str] | None, request: TraceRequest, most: int) -> bool:
+    """Whether a walk from these records is expected to look at more than `most` rows."""
+    session.expected = expected_rows(session, begin, forward=request.forward, towards=towards, enough=most)
+    return session.expected > most
 
 
 def _origins(session: Session, dataset: Dataset, told: Iterable[TracedRecord]) -> list[Origin]:

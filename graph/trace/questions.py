@@ -6,13 +6,14 @@ be ended (the service's pool).
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
 from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
-from headwater.graph.trace.engine import trace
+from headwater.graph.trace.engine import Elsewhere, trace
 from headwater.graph.trace.preview import RowOrder, RowPage, preview
 
 
@@ -42,15 +43,19 @@ class Questions(Protocol):
 
 
 class DirectQuestions:
-    """Answers in this process."""
+    """Answers in this process. `elsewhere` is for traces that are expected to look at more than `larger_than` rows, where that is given."""
 
-    def __init__(self, graph: GraphStore, records: AssociationStore) -> None:
+    def __init__(
+        self, graph: GraphStore, records: AssociationStore, *, elsewhere: Elsewhere = nullcontext, larger_than: int | None = None
+    ) -> None:
         self._graph = graph
         self._records = records
+        self._elsewhere = elsewhere
+        self._larger_than = larger_than
 
     async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
         """See `Questions`."""
-        return await trace(self._graph, self._records, tenant, request)
+        return await trace(self._graph, self._records, tenant, request, elsewhere=self._elsewhere, larger_than=self._larger_than)
 
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""

@@ -151,6 +151,7 @@ class Session:
         self.files: list[KnownFile] = []
         self.left_out: dict[int, Longs] = {}  # by number of a file: rows that its dataset does not hold now
         self.incomplete: dict[Incomplete, None] = {}
+        self.expected = 0  # kept rows that the walk is expected to look at, where that was asked
         self.found_again: list[FoundAgain] = []
         self.recomputed: dict[tuple[str, int], list[tuple[Longs, str]]] = {}  # by boundary: keys, and a table of their rows, computed again
         self._numbers: dict[FileBlock, int] = {}

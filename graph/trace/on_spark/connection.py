@@ -57,15 +57,16 @@ class Result:
 
 
 class SparkConnection:
-    """A Spark session in the place of a connection of DuckDB."""
+    """A Spark session in the place of a connection of DuckDB. `shares_files`: its executors read kept tables where this process does."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, *, shares_files: bool = False) -> None:
         self._spark = spark.newSession()  # whose views are its own
+        self._shares_files = shares_files
 
     @property
     def reads_here(self) -> bool:
-        """Whether its executors read the files of this machine: they are this process's."""
-        return str(self._spark.sparkContext.master).partition("[")[0] == "local"
+        """Whether its executors read the files of this machine: they are this process's, or share its disk."""
+        return self._shares_files or str(self._spark.sparkContext.master).partition("[")[0] == "local"
 
     def execute(self, query: str, parameters: Sequence[object] | None = None) -> Result:
         """Ask a query."""

@@ -72,6 +72,8 @@ def test_lists_on_disk_answer_as_lists_in_memory(long: Manifest, tmp_path: Path)
     wrote, written = FewWrittenFiles(kept), ManyWrittenFiles(tmp_path / "lists.db")
     assert list(wrote) == list(written) == kept
     assert len(wrote) == len(written)
+    assert list(wrote.first(7)) == list(written.first(7)) == kept[:7]
+    assert list(few.first(7)) == list(many.first(7)) == list(source.files[:7])
     for place, file in enumerate(kept):
         assert wrote[place] == written[place] == file
         assert wrote.place_of(file.block) == written.place_of(file.block) == place

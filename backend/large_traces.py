@@ -1,0 +1,76 @@
+"""Traces by their size: small ones are followed in this process, large ones by jobs of Spark on the cluster that the operator names.
+
+For the command line, the service's question processes (which refuse a large trace, so that it is started as a job) and its jobs. Which
+cluster that is, and from which size on, are settings of the home; nothing that a caller sends chooses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+from headwater.errors import LargeTraceError
+from headwater.graph.records import AssociationStore
+from headwater.graph.stores import GraphStore
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+from headwater.graph.trace.questions import DirectQuestions
+
+if TYPE_CHECKING:
+    from headwater.backend.home_settings import HomeSettings
+    from headwater.graph.trace.session import Session
+
+_MILLION = 1_000_000
+
+
+class TracesBySize(DirectQuestions):
+    """Answers wherever that is best done. `say` is told where a large trace is followed, and how far it is."""
+
+    def __init__(self, settings: HomeSettings, graph: GraphStore, records: AssociationStore, say: Callable[[str], None]) -> None:
+        self._master = settings.spark_master
+        super().__init__(graph, records, elsewhere=self._on_spark, larger_than=settings.spark_trace_rows)
+        self._here = DirectQuestions(graph, records)
+        self._say = say
+
+    async def trace(self, tenant: str, request: TraceRequest) -> TraceAnswer:
+        """See `Questions`. What Spark does not do is followed in this process, however large it is.
+
+        Raises:
+            ConfigurationError: Spark cannot be started.
+        """
+        if self._master is not None:
+            from headwater.graph.trace.on_spark.connection import NotOnSparkError
+
+            try:
+                return await super().trace(tenant, request)
+            except NotOnSparkError as error:
+                self._say(f"{error.message} This trace is followed in one process.")
+        return await self._here.trace(tenant, request)
+
+    @contextmanager
+    def _on_spark(self, session: Session) -> Iterator[Session]:
+        from headwater.backend.on_spark import spark_session
+        from headwater.graph.trace.on_spark.connection import SparkConnection
+        from headwater.graph.trace.on_spark.walking import walking
+
+        assert self._master is not None  # noqa: S101 - else nothing is too large
+        self._say(f"This trace is expected to look at {_size(session)}: it is followed by jobs of Spark.")
+        with spark_session(self._master) as spark, walking(SparkConnection(spark), session, say=self._say) as there:
+            yield there
+
+
+def refusing_large(session: Session) -> AbstractContextManager[Session]:
+    """In the place of a session for a large trace: it is refused.
+
+    Raises:
+        LargeTraceError: always.
+    """
+    raise LargeTraceError(
+        f"This trace is expected to look at {_size(session)}, which is too much to be answered at once.",
+        hint="Start it as a job (the mutation startTrace), or ask for fewer records.",
+    )
+
+
+def _size(session: Session) -> str:
+    """How much a trace is expected to look at; it was counted no further than it had to be."""
+    return f"more than {session.expected // _MILLION} million rows" if session.expected >= _MILLION else f"{session.expected:,} rows"

@@ -1,0 +1,167 @@
+"""Traces as jobs: started by one request, looked at by others, ended when the caller says so or at a deadline.
+
+For traces that are too large to be answered at once. Each is followed in a process of its own, which starts Spark where the size asks for
+it (`large_traces`). One is at work at a time, since each may take the whole cluster. A job is its caller's alone. What it found stays in
+memory for a while: a service that ends forgets its jobs. All methods are for the service's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from uuid import uuid4
+
+from headwater.backend.masks import Mask
+from headwater.backend.questions.errors import QuestionEndedError, TooManyQuestionsError
+from headwater.backend.questions.process import QuestionProcess
+from headwater.backend.questions.wire import JOB, JobRequest, Part
+from headwater.backend.settings import Settings
+from headwater.errors import ConfigurationError, HeadwaterError, UnsupportedError
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
+
+_EACH = 4  # jobs of one caller that wait or are at work
+_WAITING = 32  # of all callers
+_KEPT = 32  # jobs that have ended, of which the earliest is forgotten first
+_LINES = 200  # of a job's progress
+_log = logging.getLogger("headwater.questions")
+
+
+class JobState(StrEnum):
+    """How far a job has come. The last three are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETE = "complete"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(slots=True)
+class TraceJob:
+    """One job. `masks` are the rules by which its answer was masked."""
+
+    id: str
+    caller: str
+    tenant: str
+    request: TraceRequest
+    masks: Sequence[Mask] = field(repr=False)
+    started_at: str
+    state: JobState = JobState.QUEUED
+    ended_at: str | None = None
+    progress: list[str] = field(default_factory=list)
+    error: str | None = None
+    answer: TraceAnswer | None = field(default=None, repr=False)
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more becomes of it."""
+        return self.state not in {JobState.QUEUED, JobState.RUNNING}
+
+
+class TraceJobs:
+    """See the module's docstring."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._one_at_a_time = asyncio.Lock()
+        self._jobs: dict[str, TraceJob] = {}
+
+    def start(self, caller: str, tenant: str, request: TraceRequest, masks: Sequence[Mask]) -> TraceJob:
+        """Queue a job.
+
+        Raises:
+            UnsupportedError: the operator has named no cluster.
+            TooManyQuestionsError: the caller, or all callers, have too many jobs that have not ended.
+        """
+        if self._settings.spark_master is None:
+            raise UnsupportedError(
+                "Traces are not run as jobs by this service.", hint="Its operator may name a Spark: HEADWATER_SPARK_MASTER."
+            )
+        open_jobs = [job for job in self._jobs.values() if not job.has_ended]
+        if sum(job.caller == caller for job in open_jobs) >= _EACH:
+            raise TooManyQuestionsError(f"{_EACH} of your jobs have not ended.", hint="Wait for them, or cancel one.")
+        if len(open_jobs) >= _WAITING:
+            raise TooManyQuestionsError("The service has too many jobs.", hint="Start it again later.")
+        job = TraceJob(uuid4().hex, caller, tenant, request, tuple(masks), _now())
+        self._jobs[job.id] = job
+        job.task = asyncio.create_task(self._run(job))
+        self._forget()
+        return job
+
+    def get(self, caller: str, tenant: str, identifier: str) -> TraceJob | None:
+        """A job of this caller; None where there is none of that id, or it is somebody else's."""
+        job = self._jobs.get(identifier)
+        return job if job is not None and (job.caller, job.tenant) == (caller, tenant) else None
+
+    async def cancel(self, caller: str, tenant: str, identifier: str) -> TraceJob | None:
+        """End a job; it is given as it then stands. One that has ended stays as it is."""
+        job = self.get(caller, tenant, identifier)
+        if job is not None and job.task is not None and not job.has_ended:
+            job.task.cancel()
+            await asyncio.wait({job.task})
+            if not job.has_ended:  # it was cancelled before it began
+                job.state, job.ended_at = JobState.CANCELLED, _now()
+        return job
+
+    async def close(self) -> None:
+        """End all jobs."""
+        tasks = [job.task for job in self._jobs.values() if job.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, job: TraceJob) -> None:
+        try:
+            async with self._one_at_a_time:
+                job.state = JobState.RUNNING
+                async with asyncio.timeout(self._settings.spark_trace_seconds):
+                    job.answer = await self._answer(job)
+            job.state = JobState.COMPLETE
+        except asyncio.CancelledError:
+            job.state = JobState.CANCELLED
+            raise
+        except TimeoutError:
+            job.state, job.error = JobState.FAILED, f"It took more than {self._settings.spark_trace_seconds:g} s and was ended."
+        except Exception as error:  # noqa: BLE001 - the state must never stay "running" when nothing runs
+            job.state, job.error = JobState.FAILED, _told(error)
+        finally:
+            job.ended_at = _now()
+
+    async def _answer(self, job: TraceJob) -> TraceAnswer:
+        process = await QuestionProcess.start(self._settings, JOB)
+        try:
+            async with aclosing(process.parts(job.tenant, JobRequest(job.request), job.masks)) as parts:
+                async for message in parts:
+                    if not isinstance(message, Part):
+                        if message.error is not None:
+                            raise message.error
+                        answer: TraceAnswer = message.answer
+                        return answer
+                    if len(job.progress) < _LINES:
+                        job.progress.append(message.chunk.decode())
+            raise QuestionEndedError("The process that worked on this job ended.")
+        finally:
+            await process.close()
+
+    def _forget(self) -> None:
+        ended = [job.id for job in self._jobs.values() if job.has_ended]
+        for identifier in ended[: max(0, len(ended) - _KEPT)]:
+            del self._jobs[identifier]
+
+
+def _told(error: Exception) -> str:
+    """What a caller may know of why a job failed: how the operator has set up a cluster is none of it."""
+    if isinstance(error, HeadwaterError) and not isinstance(error, ConfigurationError):
+        return str(error)
+    _log.error("a job failed", exc_info=error)
+    return "Spark could not be used for it. The service's log says more."
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
