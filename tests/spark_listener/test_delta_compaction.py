@@ -70,6 +70,26 @@ def test_a_trace_goes_through_a_compaction(laboratory: Laboratory, by: str) -> N
     assert behind(laboratory, path, left) == from_raw(*left)
 
 
+@pytest.mark.parametrize("mapped", [False, True])
+def test_the_witness_of_a_column_stays_narrow_through_a_compaction(laboratory: Laboratory, mapped: bool) -> None:
+    path, sql = str(laboratory.folder / f"narrow{mapped}"), laboratory.spark.sql
+    properties = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')" if mapped else ""
+    sql(f"CREATE TABLE delta.`{path}` (k int, most int, kinds bigint) USING delta {properties}")
+    made = "SELECT k, max(id) AS most, count(DISTINCT s) AS kinds FROM raw WHERE id < 20 GROUP BY k"
+    for statement in (f"INSERT INTO delta.`{path}` {made}", f"INSERT INTO delta.`{path}` SELECT 9, id, 1 FROM raw WHERE id = 30"):
+        assert written(laboratory, partial(sql, statement))["status"] == "complete"
+    if mapped:
+        sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN most TO greatest")
+    assert written(laboratory, lambda: sql(f"OPTIMIZE delta.`{path}`"))["status"] == "complete"
+    laboratory.spark.read.format("delta").load(path).write.parquet(f"{path}-out")
+    laboratory.take()
+    column = "greatest" if mapped else "most"
+    asked = TraceRequest(dataset=f"{path}-out", where="k < 9", column=column, semantics=Semantics.WITNESS)
+    answer = asyncio.run(trace(None, laboratory.store, TENANT, asked))
+    assert answer.exact, answer.incomplete
+    assert sorted(record.values["id"] for record in answer.records) == [16, 17, 18, 19]
+
+
 def test_a_partition_of_many_files_is_compacted_in_parts(laboratory: Laboratory) -> None:
     path = made(laboratory, "parts", "")
     sizes = [file.stat().st_size for file in Path(path).glob("*.parquet")]

@@ -134,6 +134,23 @@ def test_row_ids_are_read_beside_records(lake: Laboratory, run: Run) -> None:
     assert _ids(lake, answer) == [2]
 
 
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_the_witness_of_a_column_stays_narrow_through_rewrites(lake: Laboratory, run: Run, version: int, mode: str) -> None:
+    name = f"narrow_{version}_{mode.partition('-')[0]}"
+    run(f"CREATE TABLE lake.db.{name} USING iceberg TBLPROPERTIES ('format-version' = '{version}', 'write.update.mode' = '{mode}') AS "
+        "SELECT k, max(id) AS most, count(DISTINCT s) AS kinds, 0 AS changed FROM raw WHERE id < 20 GROUP BY k")  # fmt: skip
+    compact = f"CALL lake.system.rewrite_data_files(table => 'db.{name}', options => map('rewrite-all', 'true'))"
+    for statement in (compact, f"UPDATE lake.db.{name} SET changed = 1 WHERE k = 1", compact, compact):
+        run(statement)
+    _read(lake, f"SELECT * FROM lake.db.{name}", f"of_{name}")
+    narrow = _trace(lake, f"of_{name}", column="most", semantics=Semantics.WITNESS)
+    assert narrow.exact, narrow.incomplete
+    assert _ids(lake, narrow) == [17, 18, 19]
+    assert len(_trace(lake, f"of_{name}", column="kinds", semantics=Semantics.WITNESS).records) > 3
+    assert len(_trace(lake, f"of_{name}").records) == 20
+
+
 def test_a_snapshot_is_read_by_time_and_between_others(lake: Laboratory, run: Run) -> None:
     first = run("CREATE TABLE lake.db.timed USING iceberg AS SELECT * FROM raw WHERE id < 3")["sink"]["version"]
     at = lake.spark.sql("SELECT committed_at FROM lake.db.timed.snapshots").collect()[0][0]

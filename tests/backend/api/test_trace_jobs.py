@@ -51,7 +51,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> _Lake:
 @pytest.fixture(scope="module")
 def service(lake: _Lake) -> Iterator[ServiceProcess]:
     options = "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=1 --conf spark.sql.adaptive.enabled=false pyspark-shell"
-    spark = {"HEADWATER_SPARK_MASTER": "local[1]", "HEADWATER_SPARK_TRACE_ROWS": "10", "PYSPARK_SUBMIT_ARGS": options}
+    spark = {"HEADWATER_SPARK_MASTER": "local[1]", "HEADWATER_SPARK_TRACE_ROWS": "5", "PYSPARK_SUBMIT_ARGS": options}
     with ServiceProcess(lake.home, **spark) as running:
         yield running
 
@@ -98,14 +98,14 @@ def test_a_job_is_told_to_nobody_but_its_caller_and_as_the_caller_may_see_it(lak
         asked: dict[str, Any] = {"d": lake.enriched, "w": "number < 9"}
         assert ask(caller, _TRACE, **asked) == {"code": "LargeTraceError"}
         assert ask(viewer, _START, **asked) == ask(viewer, _START, **asked, v=False) == {"code": "ForbiddenError"}
-        identifier = ask(caller, _START, **asked)["startTrace"]["id"]
+        identifier = ask(caller, _START, d=lake.enriched, w="number = 3")["startTrace"]["id"]  # a small one, which needs no Spark
         assert ask(other, _JOB, id=identifier) == {"traceJob": None}
         assert ask(other, _CANCEL, id=identifier) == {"cancelTrace": None}
         job = ended(caller, identifier)
-        assert (job["state"], job["error"]) == ("COMPLETE", None)
-        assert any("jobs of Spark" in line for line in job["progress"])
+        assert (job["state"], job["error"], job["progress"]) == ("COMPLETE", None, [])
         values = [record["values"] for record in job["answer"]["records"]]
-        assert {value["tail"] for value in values if "seats" not in value and "tail" in value} == {"(masked)"}
+        assert {value["tail"] for value in values if "tail" in value} <= {"(masked)", None}
+        assert any("number" in value for value in values)
         (service.home.path / "masks.toml").write_text('[[mask]]\ncolumns = ["tail", "carrier"]\n', encoding="utf-8")
         assert ask(caller, _JOB, id=identifier) == {"code": "ForbiddenError"}
     with service.client() as owner:
