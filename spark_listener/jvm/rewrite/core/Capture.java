@@ -92,7 +92,8 @@ public final class Capture implements SessionOptions {
 
     private static String namesInParquet() {
         SQLConf conf = SQLConf.get();
-        return conf.parquetFieldIdReadEnabled() ? "id" : conf.caseSensitiveAnalysis() ? "case" : null;
+        String cased = conf.caseSensitiveAnalysis() ? "case" : null;
+        return !conf.parquetFieldIdReadEnabled() ? cased : cased == null ? "id" : "id case";
     }
 
     /** The sides of joins of the query that stand in it more than once. */

@@ -7,6 +7,7 @@ import java.util.Map;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
 
 /** Parquet: the row index in the file, of which Spark's reader knows. */
 final class ParquetRecords extends RecordFormat {
@@ -36,6 +37,21 @@ final class ParquetRecords extends RecordFormat {
     public void addSession(Map options, SessionOptions session) {
         if (session.parquetNames() != null) {
             options.put("columnsby", session.parquetNames());
+        }
+    }
+
+    /** Spark asks for a column by its id only if the schema has ids: sessions of Delta always allow it. */
+    public void addRelation(Map options, HadoopFsRelation relation) {
+        String by = (String) options.get("columnsby");
+        if (by == null) {
+            return;
+        }
+        if (by.startsWith("id") && ParquetUtils.hasFieldIds(relation.schema())) {
+            options.put("columnsby", "id");
+        } else if (by.endsWith("case")) {
+            options.put("columnsby", "case");
+        } else {
+            options.remove("columnsby");
         }
     }
 }

@@ -7,6 +7,6 @@ public interface SessionOptions {
     /** The name of the column for records that do not fit. */
     String corruptColumn();
 
-    /** How Parquet finds columns: by `id`, by names where `case` counts; null: by names, whatever their case. */
+    /** How Parquet finds columns: by `id` those of the schema that have one, by names where `case` counts, or `id case`; null: by names. */
     String parquetNames();
 }
