@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from headwater.backend.shell import _base, _is_called
 from headwater.errors import InvalidQueryError, SourceChangedError, UnsupportedError
 from headwater.graph.associations import Source
 from headwater.graph.associations.parts import DatasetName, SourceFile
+from headwater.graph.trace.on_spark.walking import WalkOnSpark
 from tests.jvm import start_with
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -62,6 +64,26 @@ def test_records_behind_a_row_and_rows_that_a_record_went_into_are_dataframes(sp
     with pytest.raises(InvalidQueryError, match="has to name one source"):
         lineage.backward()
     lineage.close()
+
+
+def test_what_is_large_is_followed_by_jobs_of_this_spark(spark: SparkSession, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sales = spark.read.parquet(str(tables / "sales"))
+    lineage = headwater.lineage(sales.groupBy("shop").agg(f.max("price").alias("most")), large=5)
+    made: list[str] = []
+    real = WalkOnSpark.take
+    monkeypatch.setattr(WalkOnSpark, "take", lambda self, local, table: made.append(table) or real(self, local, table))
+    assert {row.id for row in lineage.backward().collect()} == set(range(60))
+    assert len(made) == 1
+    assert sorted(row.shop for row in lineage.forward().collect()) == [0, 1, 2, 3, 4]
+    assert len(made) == 2
+    assert {row.id for row in lineage.backward("shop < 0").collect()} == set()
+    assert len(made) == 2  # that is small
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the first try, on Spark, says nothing of what it could not do
+        (witness,) = [row.price for row in lineage.backward("shop = 2", witness=True).collect()]
+    assert witness == max(row.price for row in sales.where("shop = 2").collect())
+    assert lineage.backward(witness=True).count() == 5
+    assert len(made) > 2
 
 
 def test_frames_with_two_columns_of_one_name_keep_both(spark: SparkSession, tables: Path) -> None:
