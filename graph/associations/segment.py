@@ -143,7 +143,7 @@ def _block(name: str, number: int, raw: memoryview) -> Block:
         width, form, base = COLUMN.unpack_from(raw, at)
         at += COLUMN.size
         length, values = width * rows, 8 * base if form == NUMBERED else 0
-        known = width in WIDTHS and form <= NUMBERED and (form != NUMBERED or (width == 1 and 0 < base <= 256))
+        known = width in WIDTHS and form <= NUMBERED and (form != NUMBERED or (width in (1, 2) and 0 < base <= 1 << 8 * width))
         if not known or at + length + values > len(raw):
             raise _damaged(name, problem)
         columns.append(PackedColumn(width, form, base, raw[at : at + length], raw[at + length : at + length + values]))

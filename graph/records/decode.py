@@ -89,7 +89,7 @@ def _unpack(name: str, column: PackedColumn, into: Longs) -> None:
 
 
 def _numbered(name: str, column: PackedColumn) -> Longs:
-    numbers = np.frombuffer(column.payload, np.uint8)
+    numbers = np.frombuffer(column.payload, _TYPES[column.width])
     if numbers.max(initial=0) >= column.base:
         reason = f"a column of {column.base} values has a row with number {numbers.max()}"
         raise InvalidCaptureError(f"Segment {name} is damaged: {reason}.", field=name, hint="Send it again from the spool.")

@@ -21,6 +21,10 @@ _MAGIC = b"HWSEG002"
 _ROWS = 65_536  # a block holds
 _SMALL = 16_384  # rows: up to here pyarrow is not imported
 _MOST_STORED = 128 * 1024  # bytes of a zstd block that is not compressed
+_NUMBER = 2  # bytes of the number of a value, where a block has more than 256
+_TRIED = 4_096  # rows: where nearly all of them have values of their own, numbers would save nothing
+COMPILED = True  # whether the encoding in C is used where a worker has it
+_VERSION = 1
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _WRAP = (1 << 64) - 1
 
@@ -41,6 +45,9 @@ class SegmentWriter:
 
     def add(self, columns: Sequence[array[int]]) -> None:
         """Add rows, a column after the other."""
+        if len(columns[0]) == _ROWS and not self._columns[0]:
+            self._block(columns, small=False)
+            return
         for kept, added in zip(self._columns, columns, strict=True):
             kept.extend(added)
         while len(self._columns[0]) >= _ROWS:
@@ -74,7 +81,7 @@ class SegmentWriter:
 
     def _block(self, columns: Sequence[array[int]], *, small: bool) -> None:
         rows = len(columns[0])
-        column, compress = (_plain_column, stored) if small else _fast()
+        column, compress = _encoding(small=small)
         raw = struct.pack("<IH", rows, len(columns)) + b"".join(map(column, columns))
         packed = compress(raw)
         if self._file is None:
@@ -121,32 +128,70 @@ def _signed(value: int) -> int:
     return (value + 2**63 & _WRAP) - 2**63
 
 
-def _fast() -> tuple[Callable[[array[int]], bytes], Callable[[bytes], bytes]]:
-    """How long columns are encoded, and blocks compressed."""
+def _encoding(*, small: bool) -> tuple[Callable[[array[int]], bytes], Callable[[bytes], bytes]]:
+    """How columns are encoded, and blocks compressed."""
+    compiled = _compiled()
+    if small:
+        return compiled or _plain_column, stored
     try:
         import pyarrow as pa
-        import pyarrow.compute as pc
     except ImportError:
-        return _plain_column, stored
+        return compiled or _plain_column, stored
     codec = pa.Codec("zstd", compression_level=1)
+    return compiled or _arrow_column, lambda raw: codec.compress(raw, asbytes=True)
 
-    def packed(unsigned: Any, width: int) -> bytes:
-        if not width:
-            return b""
-        narrow = pc.cast(unsigned.view(pa.uint64()), f"uint{8 * width}", safe=False)
-        return bytes(narrow.buffers()[1][: width * len(narrow)])
 
-    def column(values: array[int]) -> bytes:
-        longs = pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
-        bounds = pc.min_max(longs)
-        base = bounds["min"].as_py()
-        width = _width(bounds["max"].as_py() - base)
-        if width:
-            steps = pc.subtract(longs[1:], longs[:-1])
-            zigzag = pc.bit_wise_xor(pc.shift_left(steps, 1), pc.shift_right(pc.shift_right(steps, 62), 1))  # Arrow shifts by 62 at most
-            narrow = _width(pc.max(zigzag.view(pa.uint64())).as_py() or 0)
-            if narrow < width:
-                return struct.pack("<BBq", narrow, 1, values[0]) + bytes(narrow) + packed(zigzag, narrow)
-        return struct.pack("<BBq", width, 0, base) + packed(pc.subtract(longs, base), width)
+def _compiled() -> Callable[[array[int]], bytes] | None:
+    """The encoding of a column in C, if this worker has it."""
+    try:
+        from headwater.spark_listener.rdd_records import _taps
+    except ImportError:
+        return None
+    column: Callable[[array[int]], bytes] = _taps.column
+    return column if COMPILED and _taps.VERSION == _VERSION else None
 
-    return column, lambda raw: codec.compress(raw, asbytes=True)
+
+def _arrow_column(values: array[int]) -> bytes:
+    """The narrowest of a column's forms, by pyarrow."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    longs = pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
+    bounds = pc.min_max(longs)
+    base = bounds["min"].as_py()
+    width = narrow = _width(bounds["max"].as_py() - base)
+    if width:
+        steps = pc.subtract(longs[1:], longs[:-1])
+        zigzag = pc.bit_wise_xor(pc.shift_left(steps, 1), pc.shift_right(pc.shift_right(steps, 62), 1))  # Arrow shifts by 62 at most
+        narrow = min(width, _width(pc.max(zigzag.view(pa.uint64())).as_py() or 0))
+        if narrow > _NUMBER and (numbered := _numbered(longs, narrow)) is not None:
+            return numbered
+        if narrow < width:
+            return struct.pack("<BBq", narrow, 1, values[0]) + bytes(narrow) + _packed(zigzag, narrow)
+    return struct.pack("<BBq", width, 0, base) + _packed(pc.subtract(longs, base), width)
+
+
+def _numbered(longs: Any, width: int) -> bytes | None:
+    """A column by the numbers of its different values, where that has fewer bytes than `width` a row."""
+    import pyarrow.compute as pc
+
+    rows = len(longs)
+    if pc.count_distinct(longs[:_TRIED]).as_py() * 16 > min(rows, _TRIED) * 15:
+        return None
+    found = pc.dictionary_encode(longs)
+    count = len(found.dictionary)
+    if count * 8 + rows * _NUMBER >= rows * width:
+        return None
+    narrow = 1 if count <= 1 << 8 else _NUMBER
+    return struct.pack("<BBq", narrow, 2, count) + _packed(found.indices, narrow) + _packed(found.dictionary, 8)
+
+
+def _packed(numbers: Any, width: int) -> bytes:
+    """Whole numbers of Arrow, as many bytes of each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not width:
+        return b""
+    narrow = pc.cast(numbers.view(pa.uint64()) if numbers.type == pa.int64() else numbers, f"uint{8 * width}", safe=False)
+    return bytes(narrow.buffers()[1][width * narrow.offset : width * (narrow.offset + len(narrow))])

@@ -72,9 +72,10 @@ class KeyHashes:
             hashes = array("q", map(hash, keys))
             if -2 not in hashes:
                 return hashes
-        return array("q", map(self._one, keys))
+        return array("q", map(self.of_one, keys))
 
-    def _one(self, key: Any) -> int:
+    def of_one(self, key: Any) -> int:
+        """The hash of a key, remembered."""
         found = self._known.get(key)
         if found is None:
             if len(self._known) > _MOST:

@@ -12,12 +12,21 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from headwater.spark_listener.rdd_records.keys import KeyHashes, check_hash
 
 NONE = -(2**63)
+COMPILED = True  # whether the loops in C are used where a worker has them
+_VERSION = 1  # of what they offer: a worker may have another Headwater than the driver
 _CHUNK = 4096  # pulls between two looks at what was noted
+
+
+class Counter(NamedTuple):
+    """The counter of the records that a stage pulls, in C, and the module that it is of."""
+
+    of: Any
+    loops: Any
 
 
 class Start:
@@ -30,9 +39,13 @@ class Start:
         self._split = 0
         self.current: Sequence[int] = (NONE,)  # of the record pulled last, where results are taken one by one
 
-    def arm(self, split: int, out: list[Any] | None) -> None:
-        """Note references for the next pass. `out` is where results gather; None: they are taken one by one."""
-        self._armed, self._split, self._out = True, split, out
+    def counter(self, split: int) -> Counter | None:  # noqa: ARG002  # for those that can
+        """What counts the records of a partition in C, where their references are their numbers; None: it is to be done here."""
+        return None
+
+    def arm(self, split: int, out: list[Any] | None, counter: Any = None) -> None:
+        """Note references for the next pass. `out` is where results gather; None: they are taken one by one, or a `counter` counts."""
+        self._armed, self._split, self._out, self._counter = True, split, out, counter
         self._marks: list[int] = []  # results there were at each pull
         self._noted: list[Any] = []  # what was noted of each pulled record
         self._pulled = self._done = 0
@@ -45,6 +58,9 @@ class Start:
         if not self._armed:
             return self.unarmed(iterator)
         self._armed = False
+        if self._counter is not None:
+            counted: Iterable[Any] = self._counter.over(iterator)
+            return counted
         return self.one_by_one(iter(iterator)) if self._out is None else self._gathered(iter(iterator), self._out)
 
     def unarmed(self, iterator: Iterable[Any]) -> Iterable[Any]:
@@ -132,6 +148,13 @@ class Start:
 class Numbered(Start):
     """Records by their place in the partition: of a source, of rows that were kept."""
 
+    def counter(self, split: int) -> Counter | None:
+        try:
+            from headwater.spark_listener.rdd_records import _taps
+        except ImportError:
+            return None
+        return Counter(_taps.Counter(split << 40), _taps) if COMPILED and _taps.VERSION == _VERSION else None
+
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
         for number, record in enumerate(iterator, self._split << 40):
             self.current = (number,)
@@ -149,8 +172,8 @@ class Keyed(Start):
         super().__init__()
         self._checks = checks  # a Report of the boundary above the groups
 
-    def arm(self, split: int, out: list[Any] | None) -> None:
-        super().arm(split, out)
+    def arm(self, split: int, out: list[Any] | None, counter: Any = None) -> None:
+        super().arm(split, out, counter)
         self._hashes = KeyHashes()
         self._checks.begin(split)
 

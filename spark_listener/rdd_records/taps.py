@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from headwater.spark_listener.rdd_records.blocks import SegmentWriter
 from headwater.spark_listener.rdd_records.keys import KeyHashes
 from headwater.spark_listener.rdd_records.starts import NONE, Start
 
-_MOST_NOTED = 256  # records, of which it is then worked out together what they were made of
+_MOST_NOTED = 1024  # records, of which it is then worked out together what they were made of
+_MOST_COUNTED = 65_536  # rows that the compiled loops gather: a block of a segment
 
 _LF, _CR = b"\n\r"  # as numbers: bytes are searched for a number in a fraction of the time
 
@@ -81,8 +83,8 @@ class Tap:
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
         raise NotImplementedError
 
-    def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None) -> Iterator[Any]:
-        self._start.arm(split, out)
+    def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None, counter: Any = None) -> Iterator[Any]:
+        self._start.arm(split, out, counter)
         entered = self._start(split, iterator) if self._reads else iterator
         return iter(entered if self._inner is None else self._inner(split, entered))
 
@@ -133,34 +135,56 @@ class Recording(Tap):
         """The columns of the rows to write for some records."""
         return references
 
+    def compiled(self, records: Iterator[Any], counter: Any) -> Any:
+        """The records through a loop in C that notes what they were made of; `counter` has the number of the record pulled last."""
+        return counter.loops.References(records, counter.of, _MOST_COUNTED, self._add_references, self._report.fail)
+
     def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        # `chain` asks for the next part only when one is at its end, so that nothing of ours runs between two records of a part.
+        return chain.from_iterable(self._parts(split, iterator))
+
+    def _parts(self, split: int, iterator: Iterable[Any]) -> Iterator[Iterable[Any]]:
         self._split = split
         self._report.begin(self._offset + split)
-        passing = self._as_they_come(split, iterator) if self.in_batches else self._one_by_one(split, iterator)
+        counter = self._start.counter(split)
+        parts = self._counted if counter is not None else self._as_they_come if self.in_batches else self._one_by_one
         try:
-            yield from passing
+            yield from parts(split, iterator, counter)
+            self._finish()
         finally:
             self._report.abandon()  # nothing to do where the pass came to its end
 
-    def _as_they_come(self, split: int, iterator: Iterable[Any]) -> Iterator[Any]:
+    def _counted(self, split: int, iterator: Iterable[Any], counter: Any) -> Iterator[Iterable[Any]]:
+        passing = self.compiled(self._armed(split, iterator, None, counter.of), counter)
+        yield passing
+        passing.drain()
+
+    def _as_they_come(self, split: int, iterator: Iterable[Any], _counter: Any) -> Iterator[Iterable[Any]]:
         """Hand each record on before the program's function runs again, which may change what it gave; remember only what `noted` gives."""
         out: list[Any] = []
-        noted = self.noted
-        for record in self._armed(split, iterator, out):
+        records = self._armed(split, iterator, out)
+        while True:
+            yield self._noting(islice(records, _MOST_NOTED), out)
+            last = len(out) < _MOST_NOTED
+            self._record(out)
+            out.clear()
+            if last:
+                return
+
+    def _noting(self, records: Iterator[Any], out: list[Any]) -> Iterator[Any]:
+        note, noted = out.append, self.noted
+        for record in records:
             try:
-                out.append(noted(record))
+                note(noted(record))
             except Exception as fault:  # noqa: BLE001  # see the module's docstring
-                out.append(None)
+                note(None)
                 self._report.fail(fault)
             yield record
-            if len(out) == _MOST_NOTED:
-                self._record(out)
-                out.clear()
-        self._record(out)
-        self._finish()
 
-    def _one_by_one(self, split: int, iterator: Iterable[Any]) -> Iterator[Any]:
-        records = self._armed(split, iterator, None)
+    def _one_by_one(self, split: int, iterator: Iterable[Any], _counter: Any) -> Iterator[Iterable[Any]]:
+        yield self._taking(self._armed(split, iterator, None))
+
+    def _taking(self, records: Iterator[Any]) -> Iterator[Any]:
         start = self._start
         columns = [array("q") for _ in range(start.width)]
         for count, record in enumerate(records, 1):
@@ -171,13 +195,15 @@ class Recording(Tap):
                 columns = [array("q") for _ in range(start.width)]
             yield record
         self._add(columns)
-        self._finish()
 
     def _record(self, noted: list[Any]) -> None:
         try:
             self._report.add(self.rows(noted, self._start.taken()))
         except Exception as fault:  # noqa: BLE001  # see the module's docstring
             self._report.fail(fault)
+
+    def _add_references(self, references: bytes) -> None:
+        self._report.add(self.rows((), [array("q", references)]))
 
     def _add(self, columns: list[array[int]]) -> None:
         try:
@@ -211,12 +237,29 @@ class Grouping(Recording):
             raise TypeError(f"a record of the type {type(record).__qualname__} is no pair")
         return record[0]
 
+    def _noting(self, records: Iterator[Any], out: list[Any]) -> Iterator[Any]:
+        note, noted = out.append, self.noted
+        for record in records:
+            try:
+                note(record[0] if type(record) is tuple else noted(record))
+            except Exception as fault:  # noqa: BLE001  # see the module's docstring
+                note(None)
+                self._report.fail(fault)
+            yield record
+
+    def compiled(self, records: Iterator[Any], counter: Any) -> Any:
+        odd = self._hashes.of_one
+        return counter.loops.Keys(records, counter.of, _MOST_COUNTED, self._add_keys, self._report.fail, odd)
+
+    def _add_keys(self, hashes: bytes, references: bytes) -> None:
+        self._report.add(self._row(array("q", hashes), [array("q", references)]))
+
     def rows(self, noted: Sequence[Any], references: list[array[int]]) -> list[array[int]]:
-        count = len(noted)
-        if not count:
-            return [array("q") for _ in range(1 + self._before + len(references) + self._after)]
-        none = array("q", [NONE]) * count
-        return [self._hashes.of(noted), *[none] * self._before, *references, *[none] * self._after]
+        return self._row(self._hashes.of(noted) if noted else array("q"), references)
+
+    def _row(self, hashes: array[int], references: list[array[int]]) -> list[array[int]]:
+        none = array("q", [NONE]) * len(hashes)
+        return [hashes, *[none] * self._before, *references, *[none] * self._after]
 
 
 class Gathering(Recording):
@@ -232,8 +275,12 @@ class Gathering(Recording):
 class Written(Recording):
     """Records as `saveAsTextFile` writes them: makes their text, and counts a row for each line of it."""
 
-    def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None) -> Iterator[Any]:
-        return map(_text, super()._armed(split, iterator, out))
+    def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None, counter: Any = None) -> Iterator[Any]:
+        return map(_text, super()._armed(split, iterator, out, counter))
+
+    def compiled(self, records: Iterator[Any], counter: Any) -> Any:
+        add, fail = self._add_references, self._report.fail
+        return counter.loops.References(records, counter.of, _MOST_COUNTED, add, fail, lines=True)
 
     def noted(self, record: bytes) -> int:
         return _lines(record) if _LF in record or _CR in record else 1

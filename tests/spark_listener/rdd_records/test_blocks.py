@@ -12,16 +12,19 @@ from headwater.graph.associations.segment import Segment
 from headwater.graph.records.decode import decode
 from headwater.spark_listener.rdd_records.blocks import SegmentWriter
 
+pytestmark = pytest.mark.usefixtures("loops")
 NONE = -(2**63)
 ROLES = [{"role": "key"}, {"role": "ref", "operator": 1}]
 
 
 @pytest.mark.parametrize("rows", [1, 7, 5_000, 70_000, 200_000])
-@pytest.mark.parametrize("kind", ["hashes", "ascending", "none", "narrow", "extremes"])
+@pytest.mark.parametrize("kind", ["hashes", "few hashes", "many hashes", "ascending", "none", "narrow", "extremes"])
 def test_rows_come_back_as_they_were(tmp_path: Path, rows: int, kind: str) -> None:
     rnd = random.Random(rows)
     made = {
         "hashes": lambda _: rnd.getrandbits(64) - 2**63,
+        "few hashes": lambda _: hash(f"few {rnd.randrange(200)}"),
+        "many hashes": lambda _: hash(f"many {rnd.randrange(9_000)}"),
         "ascending": lambda n: (3 << 40) + n * 3,
         "none": lambda _: NONE,
         "narrow": lambda _: rnd.randint(-2, 200),
@@ -37,6 +40,16 @@ def test_rows_come_back_as_they_were(tmp_path: Path, rows: int, kind: str) -> No
     assert (told[0], told[1]) == (rows, file.stat().st_size)
     assert [column.tolist() for column in decode(segment)] == [column.tolist() for column in columns]
     assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("values", [100, 5_000])
+def test_values_that_come_again_are_written_once(tmp_path: Path, values: int) -> None:
+    writer = SegmentWriter("capture", str(tmp_path / "pool"), 3, ROLES, (1, 2, 40))
+    rows, rnd = 65_536, random.Random(values)
+    hashes = [rnd.getrandbits(64) - 2**63 for _ in range(values)]
+    writer.add([array("q", rnd.choices(hashes, k=rows)), array("q", range(rows))])
+    _, size, _ = writer.finish()
+    assert size < rows * (1 if values < 256 else 2) + values * 8 + 1_000
 
 
 def test_a_segment_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -13,6 +14,13 @@ from headwater.spark_listener.rdd_records.starts import Numbered
 from headwater.spark_listener.rdd_records.taps import Grouping, Recording, Report, Written
 
 
+class Own:
+    """A key that may hash otherwise in another worker."""
+
+
+pytestmark = pytest.mark.usefixtures("loops")
+
+
 class Kept(Report):
     """A report that keeps its rows where the test sees them."""
 
@@ -20,9 +28,16 @@ class Kept(Report):
         super().__init__("", "", 0, (), None)
         self.rows: list[tuple[int, ...]] = []
         self.fault: BaseException | None = None
+        self.ended = ""
 
     def begin(self, split: int) -> None:
         pass
+
+    def finish(self) -> None:
+        self.ended = self.ended or "finished"
+
+    def abandon(self) -> None:
+        self.ended = self.ended or "abandoned"
 
     def add(self, columns: Sequence[array[int]]) -> None:
         self.rows += zip(*columns, strict=True)
@@ -103,3 +118,53 @@ def test_a_row_for_each_line_of_a_text() -> None:
     passed, report = tapped(Written, lambda records: records, ["one", "two\nlines", b"three\r\nof\rthem", "", 7])
     assert list(passed) == [b"one", b"two\nlines", b"three\r\nof\rthem", b"", b"7"]
     assert report.rows == [(n,) for n in (0, 1, 1, 2, 2, 2, 3, 4)]
+
+
+KEYS = ["a", "b", 1, -1, -2, 0, True, 2**70, None, (1, None), (1, -1), (1, -2), ("a", (None, 2.5)), (), 2.5, b"x", math.nan, -1.0]
+
+
+def test_each_key_is_noted_by_its_hash() -> None:
+    passed, report = tapped(Grouping, lambda records: records, [(key, n) for n, key in enumerate(KEYS)])
+    assert len(list(passed)) == len(KEYS)
+    assert (report.fault, report.ended) == (None, "finished")
+    assert report.rows == [(stable_hash(key), n) for n, key in enumerate(KEYS)]
+
+
+@pytest.mark.parametrize("records", [[(Own(), 1)], [((1, Own()), 1)], [([], 1)], [()]])
+def test_a_key_without_a_hash_ends_the_recording_alone(records: list[Any]) -> None:
+    passed, report = tapped(Grouping, lambda given: given, [("a", 0), *records, ("b", 2)])
+    assert list(passed) == [("a", 0), *records, ("b", 2)]
+    assert report.fault is not None
+
+
+@pytest.mark.parametrize("kind", [Grouping, Written])
+def test_what_each_result_is_made_of_whatever_a_record_gives(kind: type[Recording]) -> None:
+    count = 150_000
+
+    def several(records: Iterable[int]) -> Iterator[Any]:
+        for record in records:
+            for _ in range(record % 4):
+                yield str(record), record
+
+    passed, report = tapped(kind, several, range(count))
+    made = [n for n in range(count) for _ in range(n % 4)]
+    assert sum(1 for _ in passed) == len(made)
+    assert [row[-1] for row in report.rows] == made
+
+
+def test_who_stops_early_leaves_nothing() -> None:
+    passed, report = tapped(Grouping, lambda records: records, [("a", n) for n in range(10)])
+    assert next(passed) == ("a", 0)
+    del passed
+    assert (report.ended, report.rows) == ("abandoned", [])
+
+
+def test_a_pass_whose_rows_cannot_be_written_goes_on() -> None:
+    class Full(Kept):
+        def add(self, columns: Sequence[array[int]]) -> None:
+            raise OSError("no space")
+
+    report = Full()
+    records = [("a", n) for n in range(140_000)]
+    assert list(Grouping(Numbered(), None, report, reads=True)(0, iter(records))) == records
+    assert isinstance(report.fault, OSError)

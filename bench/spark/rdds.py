@@ -1,0 +1,135 @@
+"""One warm JVM in which the runs of RDD programs, plain and captured, take turns. Measured as `turns` measures queries.
+
+A program makes an RDD of a context and a path; a run of it ends when the RDD is saved as text. PySpark's methods are hooked in all arms:
+in plain ones nobody listens.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from bench.processes import ProcessTree
+from bench.spark import keeping
+from bench.spark.counts import counts
+from bench.spark.session import start
+from bench.spark.spool import SpoolWatch
+from bench.spark.turns import PLAIN
+from bench.suite import PROCESSOR, SECONDS, Sample
+
+Program = Callable[[Any], Any]
+_ROOM = 1 << 50  # bytes of the spool: nothing is delivered here
+_HEARD_MS = 60_000
+
+
+class RddTurns:
+    """`programs` make the RDD of each case. An arm is a plain one, or a mode of capture."""
+
+    def __init__(self, folder: Path, programs: Mapping[str, Program], *, memory: str = "2g") -> None:
+        from pyspark import RDD, SparkContext
+
+        from headwater.spark_listener.rdd_records.operators import Hooks
+
+        self._programs = programs
+        self._folder = folder / "turns"
+        self._folder.mkdir()
+        self.spark = start(self._folder, memory=memory)
+        self._processes = ProcessTree()
+        self._application: Any = None
+        self._faults: list[str] = []
+        self._manifests: list[Mapping[str, Any]] = []
+        self._kept: set[tuple[str, str]] = set()
+        hooks = Hooks(
+            lambda _: None if self._application is None else self._application.program,
+            lambda doing, error: self._faults.append(f"{doing}: {error!r}"),
+        )
+        hooks.install_rdd(RDD)
+        hooks.install_context(SparkContext)
+
+    def run(self, arm: str, case: str, turn: int) -> Sample:
+        """Run a program.
+
+        Raises:
+            RuntimeError: its records were not captured, so that the figures would compare plain with plain.
+        """
+        if arm in PLAIN:
+            return self._timed(case, None)
+        home = self._folder / "home"
+        try:
+            with self._capturing(arm, home) as watch:
+                sample = dict(self._timed(case, watch))
+                (manifest,) = self._manifests
+                if manifest["status"] != "complete" or self._faults:
+                    raise RuntimeError(f"{case} was not captured in mode {arm}: {manifest['problems'] or self._faults}")
+                sample |= {"cases": 1.0, "captured": 1.0, "planning_ms": 0.0, **counts(manifest)}
+                if turn >= 0 and (arm, case) not in self._kept:
+                    self._kept.add((arm, case))
+                    folder = self._folder / "kept"
+                    sample["kept_bytes"], sample["keeping_cpu_seconds"] = keeping.keep(
+                        manifest, watch.segments(manifest["capture"]), folder
+                    )
+                    shutil.rmtree(folder)
+                return sample
+        finally:
+            shutil.rmtree(home / "spool", ignore_errors=True)
+
+    def close(self) -> None:
+        """End the session; its JVM ends with the process."""
+        self.spark.stop()
+
+    @contextmanager
+    def _capturing(self, mode: str, home: Path) -> Iterator[SpoolWatch]:
+        from headwater.spark_listener.application import Application
+        from headwater.spark_listener.breaker import Breaker
+        from headwater.spark_listener.invocation import this_invocation
+        from headwater.spark_listener.rdd import Origins
+        from headwater.spark_listener.settings import load_settings
+        from headwater.spark_listener.spark_conf import SparkConf
+
+        settings = load_settings({}, mode=mode, home=str(home), quiet=True, exit_wait=0, spool_bytes=_ROOM)
+        context = self.spark.sparkContext
+        self._application = Application(context, settings, this_invocation(), Breaker(), Origins(), SparkConf.of(context))
+        try:
+            self._application.listen()
+            watch = SpoolWatch(home)
+            watch.until_application_starts()
+            yield watch
+        finally:
+            application, self._application = self._application, None
+            application.stopped()
+            application.folder.close()
+
+    def _timed(self, case: str, watch: SpoolWatch | None) -> dict[str, float]:
+        context = self.spark.sparkContext
+        target = str(self._folder / "out" / case)
+        shutil.rmtree(target, ignore_errors=True)
+        bus = context._jsc.sc().listenerBus()  # noqa: SLF001  # PySpark has no public way
+        bus.waitUntilEmpty(_HEARD_MS)
+        context._jvm.System.gc()  # type: ignore[union-attr]  # noqa: SLF001  # what earlier runs left in the heap
+        before, began = self._processes.cpu_seconds(), time.perf_counter()
+        self._save(self._programs[case](context), target)
+        seconds = time.perf_counter() - began
+        bus.waitUntilEmpty(_HEARD_MS)
+        if watch is not None:
+            self._manifests = watch.until_run_ends()
+        return {SECONDS: seconds, PROCESSOR: self._processes.cpu_seconds() - before}
+
+    def _save(self, rdd: Any, target: str) -> None:
+        """As the agent does it, around the program's call."""
+        from headwater.spark_listener.rdd import SavedRDD, mark_jobs
+
+        if self._application is None:
+            rdd.saveAsTextFile(target)
+            return
+        now = time.time()
+        saved = SavedRDD(id=uuid4().hex, operation="saveAsTextFile", inputs=[], outputs=[target], started=now, ended=now)
+        mark_jobs(rdd.ctx, saved.id)
+        saved = self._application.recorded(saved, rdd)
+        (saved.rdd if saved.rdd is not None else rdd).saveAsTextFile(target)
+        self._application.note(saved.ended_at(time.time(), None, self._application.capture(saved)))
+        mark_jobs(rdd.ctx, None)

@@ -1,0 +1,477 @@
+/* The loops of taps that run for every record, in C: what `starts.py` and `taps.py` do in Python where this is not installed.
+
+   Three iterators. `Counter` numbers the records that a stage pulls. `Keys` and `References` stand at the stage's end: they hand on each
+   record as it comes, before the next is asked for, and note what the record that was pulled last has to do with it. A fault in the noting
+   is told to `fail`, ends the noting, and never reaches the program. `column` encodes a column of a segment.
+
+   What is written must be what the Python code writes: tests/spark_listener/rdd_records run every test with both. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#define NONE INT64_MIN
+#define HASH_OF_NONE 0x6A09E667F3BCC908LL
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *iterator;
+    int64_t current, next;
+} Counter;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *iterator, *flush, *odd, *fail;
+    Counter *counter;
+    int64_t *hashes, *references;
+    Py_ssize_t count, size;
+    int noting, lines;
+} Tap;
+
+static PyTypeObject CounterType, KeysType, ReferencesType;
+
+/* Counter */
+
+static PyObject *counter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    long long first;
+    if (!PyArg_ParseTuple(args, "L", &first)) return NULL;
+    Counter *self = (Counter *)type->tp_alloc(type, 0);
+    if (self == NULL) return NULL;
+    self->current = NONE;
+    self->next = first;
+    return (PyObject *)self;
+}
+
+static PyObject *counter_over(Counter *self, PyObject *iterable) {
+    PyObject *iterator = PyObject_GetIter(iterable);
+    if (iterator == NULL) return NULL;
+    Py_XSETREF(self->iterator, iterator);
+    return Py_NewRef((PyObject *)self);
+}
+
+static PyObject *counter_next(Counter *self) {
+    if (self->iterator == NULL) return NULL;
+    PyObject *record = Py_TYPE(self->iterator)->tp_iternext(self->iterator);
+    if (record != NULL) self->current = self->next++;
+    return record;
+}
+
+static PyObject *counter_current(Counter *self, void *closure) { return PyLong_FromLongLong(self->current); }
+
+static int counter_traverse(Counter *self, visitproc visit, void *arg) {
+    Py_VISIT(self->iterator);
+    return 0;
+}
+
+static int counter_clear(Counter *self) {
+    Py_CLEAR(self->iterator);
+    return 0;
+}
+
+static void counter_dealloc(Counter *self) {
+    PyObject_GC_UnTrack(self);
+    counter_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* What both taps have */
+
+static PyObject *tap_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"iterator", "counter", "size", "flush", "fail", "odd", "lines", NULL};
+    PyObject *iterable, *counter, *flush, *fail, *odd = Py_None;
+    Py_ssize_t size;
+    int lines = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!nOO|Op", names, &iterable, &CounterType, &counter, &size, &flush, &fail, &odd, &lines))
+        return NULL;
+    if (size < 1) {
+        PyErr_SetString(PyExc_ValueError, "size must be positive");
+        return NULL;
+    }
+    PyObject *iterator = PyObject_GetIter(iterable);
+    if (iterator == NULL) return NULL;
+    Tap *self = (Tap *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        Py_DECREF(iterator);
+        return NULL;
+    }
+    self->iterator = iterator;
+    self->counter = (Counter *)Py_NewRef(counter);
+    self->flush = Py_NewRef(flush);
+    self->fail = Py_NewRef(fail);
+    self->odd = Py_NewRef(odd);
+    self->size = size;
+    self->lines = lines;
+    self->noting = 1;
+    self->references = PyMem_Malloc(size * sizeof(int64_t));
+    self->hashes = type == &KeysType ? PyMem_Malloc(size * sizeof(int64_t)) : NULL;
+    if (self->references == NULL || (type == &KeysType && self->hashes == NULL)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static int tap_traverse(Tap *self, visitproc visit, void *arg) {
+    Py_VISIT(self->iterator);
+    Py_VISIT(self->flush);
+    Py_VISIT(self->fail);
+    Py_VISIT(self->odd);
+    Py_VISIT(self->counter);
+    return 0;
+}
+
+static int tap_clear(Tap *self) {
+    Py_CLEAR(self->iterator);
+    Py_CLEAR(self->flush);
+    Py_CLEAR(self->fail);
+    Py_CLEAR(self->odd);
+    Py_CLEAR(self->counter);
+    return 0;
+}
+
+static void tap_dealloc(Tap *self) {
+    PyObject_GC_UnTrack(self);
+    tap_clear(self);
+    PyMem_Free(self->hashes);
+    PyMem_Free(self->references);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* The fault that is set goes to `fail`, and the record goes on: 0. What is no fault (an interrupt) is the program's: -1. */
+static int failed(Tap *self) {
+    PyObject *kind, *fault, *trace;
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
+    PyErr_Fetch(&kind, &fault, &trace);
+    PyErr_NormalizeException(&kind, &fault, &trace);
+    self->noting = 0;
+    PyObject *told = PyObject_CallOneArg(self->fail, fault);
+    if (told == NULL) PyErr_Clear();
+    Py_XDECREF(told);
+    Py_XDECREF(kind);
+    Py_XDECREF(fault);
+    Py_XDECREF(trace);
+    return 0;
+}
+
+/* A record on its way, after it was noted (`done`: what that gave). */
+static PyObject *handed_on(Tap *self, PyObject *record, int done) {
+    if (done == 0 || failed(self) == 0) return record;
+    Py_DECREF(record);
+    return NULL;
+}
+
+/* Hand what was noted to `flush`, as bytes: hashes where there are some, and references. */
+static int flushed(Tap *self) {
+    Py_ssize_t bytes = self->count * sizeof(int64_t);
+    PyObject *references = PyBytes_FromStringAndSize((char *)self->references, bytes), *told = NULL;
+    if (references != NULL) {
+        if (self->hashes == NULL) {
+            told = PyObject_CallOneArg(self->flush, references);
+        } else {
+            PyObject *hashes = PyBytes_FromStringAndSize((char *)self->hashes, bytes);
+            if (hashes != NULL) {
+                told = PyObject_CallFunctionObjArgs(self->flush, hashes, references, NULL);
+                Py_DECREF(hashes);
+            }
+        }
+        Py_DECREF(references);
+    }
+    self->count = 0;
+    if (told == NULL) return -1;
+    Py_DECREF(told);
+    return 0;
+}
+
+static PyObject *tap_drain(Tap *self, PyObject *nothing) {
+    if (self->noting && self->count > 0 && flushed(self) < 0 && failed(self) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* Keys */
+
+static int hash_of(Tap *self, PyObject *key, int64_t *hash);
+
+/* The hash of a tuple of the keys' hashes, as `stable_hash` has it. */
+static int hash_of_tuple(Tap *self, PyObject *key, int64_t *hash) {
+    Py_ssize_t size = PyTuple_GET_SIZE(key);
+    PyObject *hashes = PyTuple_New(size);
+    if (hashes == NULL) return -1;
+    for (Py_ssize_t i = 0; i < size; i++) {
+        int64_t one;
+        PyObject *number = hash_of(self, PyTuple_GET_ITEM(key, i), &one) < 0 ? NULL : PyLong_FromLongLong(one);
+        if (number == NULL) {
+            Py_DECREF(hashes);
+            return -1;
+        }
+        PyTuple_SET_ITEM(hashes, i, number);
+    }
+    *hash = PyObject_Hash(hashes);
+    Py_DECREF(hashes);
+    return *hash == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int hash_of(Tap *self, PyObject *key, int64_t *hash) {
+    if (PyUnicode_CheckExact(key)) {
+        *hash = PyObject_Hash(key);
+        return *hash == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    if (PyLong_CheckExact(key)) {
+        *hash = PyObject_Hash(key);
+        if (*hash != -2) return *hash == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    if (key == Py_None) {
+        *hash = HASH_OF_NONE;
+        return 0;
+    }
+    if (PyTuple_CheckExact(key)) {
+        if (Py_EnterRecursiveCall(" in a key") != 0) return -1;
+        int done = hash_of_tuple(self, key, hash);
+        Py_LeaveRecursiveCall();
+        return done;
+    }
+    PyObject *found = PyObject_CallOneArg(self->odd, key);
+    if (found == NULL) return -1;
+    *hash = PyLong_AsLongLong(found);
+    Py_DECREF(found);
+    return *hash == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int note_key(Tap *self, PyObject *record) {
+    PyObject *key;
+    if (PyTuple_CheckExact(record) && PyTuple_GET_SIZE(record) > 0) {
+        key = Py_NewRef(PyTuple_GET_ITEM(record, 0));
+    } else if (PyTuple_Check(record) || PyList_Check(record)) {
+        key = PySequence_GetItem(record, 0);
+        if (key == NULL) return -1;
+    } else {
+        PyErr_Format(PyExc_TypeError, "a record of the type %s is no pair", Py_TYPE(record)->tp_name);
+        return -1;
+    }
+    int64_t hash;
+    int done = hash_of(self, key, &hash);
+    Py_DECREF(key);
+    if (done < 0) return -1;
+    self->hashes[self->count] = hash;
+    self->references[self->count++] = self->counter->current;
+    return self->count == self->size ? flushed(self) : 0;
+}
+
+static PyObject *keys_next(Tap *self) {
+    if (self->iterator == NULL) return NULL;
+    PyObject *record = Py_TYPE(self->iterator)->tp_iternext(self->iterator);
+    return record == NULL || !self->noting ? record : handed_on(self, record, note_key(self, record));
+}
+
+/* References */
+
+/* How many lines a reader finds in bytes and the line end after them. */
+static Py_ssize_t lines_in(PyObject *record) {
+    const char *text = PyBytes_AS_STRING(record);
+    Py_ssize_t size = PyBytes_GET_SIZE(record), lines = 1;
+    if (memchr(text, '\n', size) == NULL && memchr(text, '\r', size) == NULL) return 1;
+    for (Py_ssize_t i = 0; i < size; i++)
+        if (text[i] == '\n' || (text[i] == '\r' && i + 1 < size && text[i + 1] != '\n')) lines++;
+    return lines;
+}
+
+static int note_reference(Tap *self, PyObject *record) {
+    Py_ssize_t times = 1;
+    if (self->lines) {
+        if (!PyBytes_Check(record)) {
+            PyErr_Format(PyExc_TypeError, "a record of the type %s is no text", Py_TYPE(record)->tp_name);
+            return -1;
+        }
+        times = lines_in(record);
+    }
+    for (; times > 0; times--) {
+        self->references[self->count++] = self->counter->current;
+        if (self->count == self->size && flushed(self) < 0) return -1;
+    }
+    return 0;
+}
+
+static PyObject *references_next(Tap *self) {
+    if (self->iterator == NULL) return NULL;
+    PyObject *record = Py_TYPE(self->iterator)->tp_iternext(self->iterator);
+    return record == NULL || !self->noting ? record : handed_on(self, record, note_reference(self, record));
+}
+
+/* Encoding: docs/reference/capture-format.md, section 4 */
+
+#define MOST_ROWS 65536
+#define SLOTS (1 << 17)
+
+static int width_of(uint64_t most) { return most == 0 ? 0 : most < 1ULL << 8 ? 1 : most < 1ULL << 16 ? 2 : most < 1ULL << 32 ? 4 : 8; }
+
+static void put(char *to, Py_ssize_t at, int width, uint64_t value) {
+    switch (width) { /* little-endian, whatever the machine */
+    case 8: for (int i = 0; i < 8; i++) to[8 * at + i] = (char)(value >> 8 * i); break;
+    case 4: for (int i = 0; i < 4; i++) to[4 * at + i] = (char)(value >> 8 * i); break;
+    case 2: to[2 * at] = (char)value; to[2 * at + 1] = (char)(value >> 8); break;
+    case 1: to[at] = (char)value; break;
+    default: break;
+    }
+}
+
+static PyObject *packed(int width, int form, int64_t base, Py_ssize_t payload, char **at) {
+    PyObject *made = PyBytes_FromStringAndSize(NULL, 10 + payload);
+    if (made == NULL) return NULL;
+    char *to = PyBytes_AS_STRING(made);
+    to[0] = (char)width;
+    to[1] = (char)form;
+    put(to + 2, 0, 8, (uint64_t)base);
+    *at = to + 10;
+    return made;
+}
+
+static int64_t long_at(const char *data, Py_ssize_t i) {
+    int64_t value;
+    memcpy(&value, data + 8 * i, 8);
+    return value;
+}
+
+/* The values of a column that are not equal, in `values`, and the number of each row's in `numbers`; 0 where there are more than `most`. */
+static uint32_t numbered(const char *data, Py_ssize_t rows, uint32_t most, uint32_t *slots, int64_t *values, uint16_t *numbers) {
+    uint32_t found = 0;
+    memset(slots, 0, SLOTS * sizeof(uint32_t));
+    for (Py_ssize_t i = 0; i < rows; i++) {
+        int64_t value = long_at(data, i);
+        uint32_t slot = (uint32_t)(((uint64_t)value * 0x9E3779B97F4A7C15ULL) >> 47);
+        while (slots[slot] != 0 && values[slots[slot] - 1] != value) slot = (slot + 1) & (SLOTS - 1);
+        if (slots[slot] == 0) {
+            if (found == most) return 0;
+            values[found++] = value;
+            slots[slot] = found;
+        }
+        numbers[i] = (uint16_t)(slots[slot] - 1);
+    }
+    return found;
+}
+
+static PyObject *numbered_column(const char *data, Py_ssize_t rows, int width) {
+    /* fewer bytes than the others: numbers of two bytes, and eight for each value */
+    Py_ssize_t most = (rows * (width - 2) - 1) / 8;
+    if (most < 1) Py_RETURN_NONE;
+    if (most > MOST_ROWS) most = MOST_ROWS;
+    uint32_t *slots = PyMem_Malloc(SLOTS * sizeof(uint32_t));
+    int64_t *values = PyMem_Malloc(most * sizeof(int64_t));
+    uint16_t *numbers = PyMem_Malloc(rows * sizeof(uint16_t));
+    PyObject *made = NULL;
+    if (slots == NULL || values == NULL || numbers == NULL) {
+        PyErr_NoMemory();
+    } else {
+        uint32_t found = numbered(data, rows, (uint32_t)most, slots, values, numbers);
+        if (found == 0) {
+            made = Py_NewRef(Py_None);
+        } else {
+            int narrow = found <= 256 ? 1 : 2;
+            char *to;
+            made = packed(narrow, 2, found, rows * narrow + (Py_ssize_t)found * 8, &to);
+            if (made != NULL) {
+                for (Py_ssize_t i = 0; i < rows; i++) put(to, i, narrow, numbers[i]);
+                for (uint32_t i = 0; i < found; i++) put(to + rows * narrow, i, 8, (uint64_t)values[i]);
+            }
+        }
+    }
+    PyMem_Free(slots);
+    PyMem_Free(values);
+    PyMem_Free(numbers);
+    return made;
+}
+
+static PyObject *column(PyObject *module, PyObject *arg) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(arg, &view, PyBUF_SIMPLE) < 0) return NULL;
+    const char *data = view.buf;
+    Py_ssize_t rows = view.len / 8;
+    PyObject *made = NULL;
+    char *to;
+    if (rows < 1 || rows > MOST_ROWS || view.len % 8) {
+        PyErr_SetString(PyExc_ValueError, "a column of a block has 1 to 65,536 longs");
+        goto done;
+    }
+    int64_t least = long_at(data, 0), greatest = least, last = least;
+    uint64_t widest = 0;
+    for (Py_ssize_t i = 1; i < rows; i++) {
+        int64_t value = long_at(data, i);
+        if (value < least) least = value;
+        if (value > greatest) greatest = value;
+        uint64_t step = (uint64_t)value - (uint64_t)last;
+        uint64_t zigzag = step << 1 ^ (0 - (step >> 63));
+        if (zigzag > widest) widest = zigzag;
+        last = value;
+    }
+    int width = width_of((uint64_t)greatest - (uint64_t)least), narrow = width_of(widest), narrowest = narrow < width ? narrow : width;
+    if (narrowest > 2) {
+        made = numbered_column(data, rows, narrowest);
+        if (made != Py_None) goto done;
+        Py_DECREF(made);
+    }
+    if (narrow < width) {
+        made = packed(narrow, 1, long_at(data, 0), rows * narrow, &to);
+        if (made == NULL) goto done;
+        uint64_t before = (uint64_t)long_at(data, 0);
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            uint64_t value = (uint64_t)long_at(data, i), step = value - before;
+            put(to, i, narrow, step << 1 ^ (0 - (step >> 63)));
+            before = value;
+        }
+    } else {
+        made = packed(width, 0, least, rows * width, &to);
+        if (made == NULL) goto done;
+        for (Py_ssize_t i = 0; i < rows; i++) put(to, i, width, (uint64_t)long_at(data, i) - (uint64_t)least);
+    }
+done:
+    PyBuffer_Release(&view);
+    return made;
+}
+
+/* The module */
+
+static PyMethodDef counter_methods[] = {{"over", (PyCFunction)counter_over, METH_O, "The records of an iterable, numbered as they are pulled."}, {NULL}};
+static PyGetSetDef counter_getters[] = {{"current", (getter)counter_current, NULL, "The number of the record that was pulled last."}, {NULL}};
+static PyMethodDef tap_methods[] = {{"drain", (PyCFunction)tap_drain, METH_NOARGS, "Hand on what was noted and not yet handed on."}, {NULL}};
+
+static PyTypeObject CounterType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "headwater.spark_listener.rdd_records._taps.Counter",
+    .tp_doc = "Numbers the records of an iterator as they are pulled.",
+    .tp_basicsize = sizeof(Counter),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = counter_new,
+    .tp_dealloc = (destructor)counter_dealloc,
+    .tp_traverse = (traverseproc)counter_traverse,
+    .tp_clear = (inquiry)counter_clear,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = (iternextfunc)counter_next,
+    .tp_methods = counter_methods,
+    .tp_getset = counter_getters,
+};
+
+#define TAP(NAME, DOC, NEXT)                                                                                                               \
+    {                                                                                                                                      \
+        PyVarObject_HEAD_INIT(NULL, 0).tp_name = "headwater.spark_listener.rdd_records._taps." NAME, .tp_doc = DOC,                        \
+            .tp_basicsize = sizeof(Tap), .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, .tp_new = tap_new,                           \
+            .tp_dealloc = (destructor)tap_dealloc, .tp_traverse = (traverseproc)tap_traverse, .tp_clear = (inquiry)tap_clear,              \
+            .tp_iter = PyObject_SelfIter, .tp_iternext = (iternextfunc)NEXT, .tp_methods = tap_methods,                                    \
+    }
+static PyTypeObject KeysType = TAP("Keys", "Hands on pairs, and notes the hash of each key with the number of the record pulled last.", keys_next);
+static PyTypeObject ReferencesType = TAP("References", "Hands on records, and notes with each the number of the record pulled last.", references_next);
+
+static PyMethodDef functions[] = {{"column", column, METH_O, "A column of a block of a segment, encoded; the bytes of its longs are given."}, {NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_taps", "The loops of taps in C.", -1, functions};
+
+PyMODINIT_FUNC PyInit__taps(void) {
+    if (sizeof(Py_hash_t) != sizeof(int64_t)) {
+        PyErr_SetString(PyExc_ImportError, "hashes of this Python have not 64 bits");
+        return NULL;
+    }
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) return NULL;
+    if (PyModule_AddType(module, &CounterType) < 0 || PyModule_AddType(module, &KeysType) < 0 ||
+        PyModule_AddType(module, &ReferencesType) < 0 || PyModule_AddIntConstant(module, "VERSION", 1) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}
