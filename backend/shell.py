@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -40,7 +40,10 @@ from headwater.spark_listener.capture.placed import PlacedFrames
 from headwater.spark_listener.capture.session import captured_write
 
 if TYPE_CHECKING:
+    from pyspark import RDD
     from pyspark.sql import DataFrame
+
+    from headwater.backend.lineage_rdd import LineageRDD
 
 T = TypeVar("T")
 TENANT = "shell"
@@ -198,16 +201,28 @@ class FrameLineage:
         return self._frames.of(read, {path: path for path in wanted}, rows, file=_OWN_FILE, row=_OWN_ROW).toDF(FILE, ROW, *names)
 
 
-def lineage(frame: DataFrame, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage:
-    """Compute a DataFrame with record capture, to ask where its rows came from.
+@overload
+def lineage(frame: DataFrame, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage: ...
+
+
+@overload
+def lineage(frame: RDD[Any]) -> LineageRDD: ...
+
+
+def lineage(frame: Any, *, folder: str | Path | None = None, large: int = DefaultSettings.spark_trace_rows) -> FrameLineage | LineageRDD:
+    """Compute a DataFrame with record capture, to ask where its rows came from; or ask that of an RDD, whose program is captured.
 
     `folder` is where that is kept meanwhile (a new folder in it); on a cluster one that executors and driver share. A question that is
     expected to look at more than `large` kept rows is answered by jobs of the session's Spark, every other in this process.
 
     Raises:
-        UnsupportedError: an operator of the frame cannot be followed (the message names it), or a cluster's folder is missing.
+        UnsupportedError: an operator of the frame or RDD cannot be followed (the message names it), or a cluster's folder is missing.
         CaptureUnavailableError: capture does not work in this session.
     """
+    if not hasattr(frame, "sparkSession"):
+        from headwater.backend.lineage_rdd import lineage_of
+
+        return lineage_of(frame)
     master = str(frame.sparkSession.sparkContext.master)
     if (folder is None and not master.startswith("local")) or master.startswith("local-cluster"):
         raise UnsupportedError(f"The session runs on {master}.", hint="Give a folder that executors and driver share: folder=….")

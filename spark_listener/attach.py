@@ -79,6 +79,12 @@ def switch_on(context: Any) -> None:
             agent.context_started(context)
 
 
+def program_of(context: Any) -> Any:
+    """The RDDs of a context (`rdd_records.program.Program`) while their records are captured, else None."""
+    recorder = _recorder()
+    return None if recorder is None else recorder.program(context)
+
+
 def claim(agent: Agent) -> None:
     """Under `headwater run`: capture is on, so `attach` has nothing to do."""
     global _attached, _started_in  # one capture a process

@@ -103,6 +103,25 @@ class Recording:
         columns: list[Mapping[str, Any]] = self._boundaries[boundary].described["columns"]
         return columns
 
+    def text(self, operator: int) -> str:
+        """What an operator is called."""
+        return str(self._operators[operator]["text"])
+
+    def problems_of(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
+        """What is wrong with what was recorded of some operators."""
+        chosen = set(operators)
+        found = [problem for operator in chosen for problem in self._problems.get(operator, ())]
+        lacks = [self._lacks(number) for number, known in self._boundaries.items() if known.described["operator"] in chosen]
+        return [*found, *(problem for lack in lacks for problem in lack)]
+
+    def recorded(self, operator: int, kind: str) -> tuple[list[Mapping[str, Any]], list[tuple[int, Path]]]:
+        """The columns of an operator's boundary of a kind, and its segments by partition; none where there is no such boundary."""
+        for known in self._boundaries.values():
+            if known.described["operator"] == operator and known.described["kind"] == kind:
+                reports = [report for report in known.reports.values() if report.rows]
+                return known.described["columns"], [(report.partition, self.folder / self.pool / report.name) for report in reports]
+        return [], []
+
     def problem(self, operator: int, reason: str, kind: str) -> None:
         """Whatever reads from this operator says so."""
         text = str(self._operators[operator]["text"])

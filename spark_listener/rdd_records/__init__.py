@@ -2,8 +2,9 @@
 
     in the driver     operators (what PySpark's methods become), known (what is known of an RDD), program (how that is found out), saves
                       (what a save wrote), calls (which method the program called); program and saves load with the first RDD
-    in workers        starts (which record was pulled), taps (what is written or carried), keys (hashes), blocks (segments); shipped by
-                      value, so that workers need nothing of ours
+    in workers        starts (which record was pulled), taps (what is written or carried), chosen (what a question reads), keys (hashes),
+                      blocks (segments); shipped by value, so that workers need nothing of ours; _taps, their loops in C, is used where
+                      a worker has this package with it
 
 Every transformation of PySpark is a function over the iterator of a partition, and those between two shuffles run as one. So two places a
 stage are enough: where records come in they get their references, and where they go out it is read off which were pulled for each.

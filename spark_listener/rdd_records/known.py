@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.starts import Start
 
 
+KNOWN = "_headwater_known"  # attributes of PySpark's RDDs: what is known of one,
+PERSISTED = "_headwater_persisted"  # of one that is kept, and
+SIDES = "_headwater_sides"  # the RDDs that a shuffle or union made it of
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Nothing is known of the records of an RDD, and why."""

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from headwater.spark_listener.rdd_records.calls import call_site
-from headwater.spark_listener.rdd_records.known import Known, Refused, Step
+from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
+from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
+from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
+from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
 from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted
 from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
 from headwater.spark_listener.recording import Recording, SegmentReport
 
-_KNOWN = "_headwater_known"
-_PERSISTED = "_headwater_persisted"
 _MOST_REFERENCES = 32  # a record that joins more relations than that
 
 
@@ -151,7 +152,7 @@ class Program:
 
         def finish(made: Any) -> Any:
             start = Keyed(self._boundary("check", operator, [{"role": "key"}, {"role": "check"}], _partitions(made)))
-            return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
+            return self.mark(_made_of(sides, pipelined(made, start)), Known((operator,), start, reads=False, top=operator))
 
         return Step(tapped, finish)
 
@@ -176,7 +177,7 @@ class Program:
             for side, one in zip(sides, tapped, strict=True):
                 if made is one:  # what had nothing to do gives back what it got
                     return side
-            return self.mark(pipelined(made, start), Known(operators, start, reads=False, top=operator))
+            return self.mark(_made_of(sides, pipelined(made, start)), Known(operators, start, reads=False, top=operator))
 
         return Step(tapped, finish)
 
@@ -236,6 +237,14 @@ class Program:
         report = self._boundary("sink", operator, columns, _partitions(rdd))
         return _tapped(rdd, Written(known.start, _inner(rdd), report, reads=known.reads)), report.boundary
 
+    def chosen(
+        self, rdd: Any, known: Known, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]], kind: type[Chosen] = Chosen
+    ) -> Any:
+        """Those records of an RDD that are made of `wanted` ones and that `keep` accepts: an RDD of them, or of what they are made of."""
+        if known.reads and known.top in known.operators:  # its own records have numbers
+            return pipelined(rdd, kind(known.start, None, reads=True, wanted=wanted, keep=keep))
+        return _tapped(rdd, kind(known.start, _inner(rdd), reads=known.reads, wanted=wanted, keep=keep))
+
     def close(self) -> None:
         """The application is over."""
         self.recording.close()
@@ -265,6 +274,12 @@ class Program:
     def _text() -> str:
         name, file, line = call_site()
         return f"{name} at {Path(file).name}:{line}"
+
+
+def _made_of(sides: Sequence[Any], rdd: Any) -> Any:
+    """An RDD, which has those it was made of: they live as long as it does, as their counterparts in the JVM do."""
+    setattr(rdd, SIDES, tuple(sides))
+    return rdd
 
 
 def _is_pipelined(rdd: Any) -> bool:

@@ -8,8 +8,8 @@ start does nothing until a tap arms it, and then for one pass over one partition
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -43,9 +43,12 @@ class Start:
         """What counts the records of a partition in C, where their references are their numbers; None: it is to be done here."""
         return None
 
-    def arm(self, split: int, out: list[Any] | None, counter: Any = None) -> None:
-        """Note references for the next pass. `out` is where results gather; None: they are taken one by one, or a `counter` counts."""
-        self._armed, self._split, self._out, self._counter = True, split, out, counter
+    def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
+        """Note references for the next pass. `out` is where results gather; None: they are taken one by one, or a `counter` counts.
+
+        Taken one by one, only records pass of which one reference is `wanted`, by its place among those of the record; None: all.
+        """
+        self._armed, self._split, self._out, self._counter, self._wanted = True, split, out, counter, wanted
         self._marks: list[int] = []  # results there were at each pull
         self._noted: list[Any] = []  # what was noted of each pulled record
         self._pulled = self._done = 0
@@ -61,7 +64,17 @@ class Start:
         if self._counter is not None:
             counted: Iterable[Any] = self._counter.over(iterator)
             return counted
-        return self.one_by_one(iter(iterator)) if self._out is None else self._gathered(iter(iterator), self._out)
+        if self._out is not None:
+            return self._gathered(iter(iterator), self._out)
+        records = self.one_by_one(iter(iterator))
+        return records if self._wanted is None else self._chosen(records, self._wanted)
+
+    def _chosen(self, records: Iterator[Any], wanted: Mapping[int, frozenset[int]]) -> Iterator[Any]:
+        return (record for record in records if any(self.current[place] in found for place, found in wanted.items()))
+
+    def within(self, split: int, references: array[int]) -> frozenset[int]:  # noqa: ARG002  # for those that can tell
+        """Those of some ascending references that records of a partition may have."""
+        return frozenset(references)
 
     def unarmed(self, iterator: Iterable[Any]) -> Iterable[Any]:
         """The records where nobody asks for references."""
@@ -87,6 +100,9 @@ class Start:
 
     def finish(self) -> None:
         """The pass is over."""
+
+    def abandon(self) -> None:
+        """It ended before, if `finish` was not called: nobody wants the rest of the partition."""
 
     def taken(self) -> list[array[int]]:
         """The references of all results gathered since this was last asked, which are then let go of.
@@ -155,6 +171,9 @@ class Numbered(Start):
             return None
         return Counter(_taps.Counter(split << 40), _taps) if COMPILED and _taps.VERSION == _VERSION else None
 
+    def within(self, split: int, references: array[int]) -> frozenset[int]:
+        return frozenset(references[bisect_left(references, split << 40) : bisect_left(references, split + 1 << 40)])
+
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
         for number, record in enumerate(iterator, self._split << 40):
             self.current = (number,)
@@ -172,8 +191,8 @@ class Keyed(Start):
         super().__init__()
         self._checks = checks  # a Report of the boundary above the groups
 
-    def arm(self, split: int, out: list[Any] | None, counter: Any = None) -> None:
-        super().arm(split, out, counter)
+    def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
+        super().arm(split, out, counter, wanted)
         self._hashes = KeyHashes()
         self._checks.begin(split)
 
@@ -198,6 +217,9 @@ class Keyed(Start):
 
     def finish(self) -> None:
         self._checks.finish()
+
+    def abandon(self) -> None:
+        self._checks.abandon()
 
     def _told(self, keys: Sequence[Any]) -> array[int]:
         try:

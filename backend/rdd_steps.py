@@ -1,0 +1,149 @@
+"""Steps over what was recorded of an RDD program: from records of one place to those that they were made of, and to those made of them.
+
+For `headwater.lineage(rdd)`. The places are the *points* of a program: its sources, the groups of its shuffles, what it persists.
+A step reads the segments of one point; references are ascending and each there once. Nothing here runs a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headwater.errors import UnsupportedError
+from headwater.graph.associations.segment import Segment
+from headwater.graph.records.decode import Longs, decode
+from headwater.spark_listener.rdd_records.known import KNOWN, PERSISTED, SIDES, Known
+from headwater.spark_listener.rdd_records.program import Program
+
+References = Mapping[int, Longs]  # by operator
+_NONE = np.iinfo(np.int64).min
+_PLACES = 1 << 40
+
+
+class Point:
+    """A place of the program whose records have references: `operator` gives them, `rdd` has them, `known` says how they get them."""
+
+    def __init__(self, program: Program, rdd: Any, known: Known) -> None:
+        self._recording = program.recording
+        self.rdd, self.known, self.operator = rdd, known, known.top
+        self.name = program.recording.text(known.top)
+
+    @cached_property
+    def below(self) -> tuple[int, ...]:
+        """The operators whose records its own were made of, one for each way down; none below a source."""
+        return tuple(int(column["operator"]) for column in self._roles if column["role"] == "ref")
+
+    def backward(self, references: Longs) -> list[Longs]:
+        """What its records were made of, one list for each way down."""
+        found = [rows[np.isin(keys, references)] for keys, rows in self._rows()]
+        return _columns(found, len(self.below))
+
+    def forward(self, given: References) -> Longs:
+        """Its records that were made of one of those given."""
+        found = [
+            keys[np.any([np.isin(column, given.get(operator, ())) for operator, column in zip(self.below, rows.T, strict=True)], axis=0)]
+            for keys, rows in self._rows()
+        ]
+        return np.unique(np.concatenate([*found, np.empty(0, np.int64)]))
+
+    def collides(self, references: Longs) -> bool:
+        """Whether one of its records may stand for two keys of one hash."""
+        _, segments = self._recording.recorded(self.operator, "check")
+        found = [np.stack(decode(Segment.open(path.name, path.read_bytes())), axis=1) for _, path in segments]
+        checks = np.unique(np.concatenate([*found, np.empty((0, 2), np.int64)]), axis=0)
+        keys, times = np.unique(checks[:, 0], return_counts=True)
+        return bool(np.isin(keys[times > 1], references).any())
+
+    @cached_property
+    def _roles(self) -> Sequence[Mapping[str, Any]]:
+        return self._recorded("group")[0] or self._recorded("rows")[0]
+
+    def _recorded(self, kind: str) -> tuple[Sequence[Mapping[str, Any]], Sequence[tuple[int, Path]]]:
+        return self._recording.recorded(self.operator, kind)
+
+    def _rows(self) -> Iterator[tuple[Longs, Any]]:
+        """The references of its records, and for each those of what it was made of, segment by segment."""
+        by_key = self._roles and self._roles[0]["role"] == "key"
+        for partition, path in self._recorded("group" if by_key else "rows")[1]:
+            columns = decode(Segment.open(path.name, path.read_bytes()))
+            keys = columns.pop(0) if by_key else np.arange(len(columns[0]), dtype=np.int64) + partition * _PLACES
+            yield keys, np.stack(columns, axis=1)
+
+
+class Points:
+    """The points below an RDD, by operator."""
+
+    def __init__(self, program: Program, rdd: Any) -> None:
+        self._program = program
+        self._by_operator: dict[int, Point] = {}
+        for one in _below(rdd):
+            for known in (getattr(one, PERSISTED, None), getattr(one, KNOWN, None)):
+                if isinstance(known, Known) and known.operators == (known.top,):
+                    self._by_operator.setdefault(known.top, Point(program, one, known))
+
+    def at(self, operator: int) -> Point:
+        """The point of an operator.
+
+        Raises:
+            UnsupportedError: its RDD is not known any more.
+        """
+        if operator not in self._by_operator:
+            raise UnsupportedError(f"The records of {self._program.recording.text(operator)} are not there any more.")
+        return self._by_operator[operator]
+
+    def between(self, top: Iterable[int], bottom: int) -> list[Point]:
+        """The points from some operators down to `bottom`, both with them, those above first. A number is higher than those below it."""
+        return [self.at(one) for one in sorted(self._leading_to(top, bottom), reverse=True)]
+
+    def sources(self, top: Iterable[int]) -> list[Point]:
+        """The sources below some operators, in the order in which the program made them."""
+        return [point for one in sorted(self._all(top)) if not (point := self.at(one)).below]
+
+    def consumers(self, top: Iterable[int], operator: int) -> list[Point]:
+        """The points below or at some operators whose records are made of those of `operator`."""
+        return [point for one in sorted(self._all(top)) if operator in (point := self.at(one)).below]
+
+    def problems(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
+        """What is wrong with what was recorded at some operators."""
+        return self._program.recording.problems_of(operators)
+
+    def _all(self, top: Iterable[int]) -> set[int]:
+        found: set[int] = set()
+        waiting = list(top)
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found.add(one)
+                waiting += self.at(one).below
+        return found
+
+    def _leading_to(self, top: Iterable[int], bottom: int) -> set[int]:
+        return {one for one in self._all(top) if one == bottom or bottom in self._all([one])}
+
+
+def united(some: Iterable[tuple[int, Longs]]) -> dict[int, Longs]:
+    """References by operator, each there once."""
+    found: dict[int, list[Longs]] = {}
+    for operator, references in some:
+        found.setdefault(operator, []).append(references)
+    return {operator: np.unique(np.concatenate(lists)) for operator, lists in found.items()}
+
+
+def _columns(rows: Sequence[Any], count: int) -> list[Longs]:
+    table = np.concatenate([*rows, np.empty((0, count), np.int64)])
+    return [(found := np.unique(table[:, place]))[found != _NONE] for place in range(count)]
+
+
+def _below(rdd: Any) -> Iterator[Any]:
+    """An RDD and all that it was made of, as far as Python knows."""
+    waiting, seen = [rdd], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting += [*getattr(one, SIDES, ()), *([one.prev] if hasattr(one, "prev") else [])]

@@ -1,0 +1,54 @@
+"""What a question about the records of an RDD runs in workers: which of them are made of given records, and what they are made of.
+
+Shipped by value to workers, as taps are. The stage's own functions run again over the chosen records of its input, as often as an answer is
+computed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from headwater.spark_listener.rdd_records.starts import Start
+from headwater.spark_listener.rdd_records.taps import Function, Tap
+
+Wanted: TypeAlias = "Mapping[int, array[int]]"  # ascending references, by the place of a reference among those of a record
+
+
+class Chosen(Tap):
+    """The records of a stage's end that are made of one that is `wanted` (None: all), and that every function of `keep` accepts."""
+
+    def __init__(
+        self, start: Start, inner: Function | None, *, reads: bool, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]]
+    ) -> None:
+        super().__init__(start, inner, reads=reads)
+        self._wanted, self._keep = wanted, tuple(keep)
+
+    def __call__(self, split: int, iterator: Iterable[Any]) -> Iterable[Any]:
+        wanted = None if self._wanted is None else {place: self._start.within(split, found) for place, found in self._wanted.items()}
+        if wanted is not None and not any(wanted.values()):
+            return
+        self._start.arm(split, None, wanted=wanted)
+        entered = self._start(split, iterator) if self._reads else iterator
+        records = entered if self._inner is None else self._inner(split, entered)
+        try:
+            yield from self._kept(records)
+            self._start.finish()
+        finally:
+            self._start.abandon()
+
+    def _kept(self, records: Iterable[Any]) -> Iterator[Any]:
+        return (record for record in records if all(keep(record) for keep in self._keep))
+
+
+class MadeOf(Chosen):
+    """What such records are made of: of each partition the different references, a list for each place among those of a record."""
+
+    def _kept(self, records: Iterable[Any]) -> Iterator[Any]:
+        start = self._start
+        found: list[set[int]] = [set() for _ in range(start.width)]
+        for _ in super()._kept(records):
+            for references, reference in zip(found, start.current, strict=True):
+                references.add(reference)
+        yield [array("q", sorted(references)) for references in found]
