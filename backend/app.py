@@ -32,8 +32,10 @@ from headwater.backend.api import (
     provenance,
     sessions,
 )
+from headwater.backend.api.administration import PermittedAdministration
 from headwater.backend.api.attended import Attended
 from headwater.backend.api.audit import auditor, note_refusal
+from headwater.backend.api.audit_reading import PermittedAudit
 from headwater.backend.api.context import Service, principal
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.guard import Guard
@@ -42,6 +44,7 @@ from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.permitted import PermittedDeclarations, PermittedReplays, PermittedTraceJobs, questions_of, tells_values
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.audit.log import AuditLog
+from headwater.backend.ended import EndedSessions
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
@@ -128,9 +131,11 @@ def create_app(
 
 def credentials_of(settings: Settings) -> Credentials:
     """Whom the service of a home knows."""
+    folder = settings.folder
     return Credentials(
-        settings.key(), tenant=DEFAULT_TENANT, named=KeyRing(settings.folder.named_keys), people=People(settings.folder.people)
-    )
+        settings.key(), tenant=DEFAULT_TENANT, named=KeyRing(folder.named_keys), people=People(folder.people),
+        ended=EndedSessions(folder.ended_sessions),
+    )  # fmt: skip
 
 
 def _read_query(body: bytes) -> dict[str, Any]:
@@ -164,4 +169,5 @@ async def _graphql_context(request: Request) -> Context:
         pending=lambda: workspace.projector.pending(who.tenant), replays=PermittedReplays(request.app.state.replays, service, who),
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), service, who),
         tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
+        administration=PermittedAdministration(service, who), audit_log=PermittedAudit(service.settings.folder.audit, who),
     )  # fmt: skip

@@ -84,6 +84,10 @@ class Home:
         return self.path / "keys.db"
 
     @property
+    def ended_sessions(self) -> Path:
+        return self.path / "sessions.db"
+
+    @property
     def masks(self) -> Path:
         return self.path / "masks.toml"
 

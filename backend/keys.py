@@ -75,39 +75,38 @@ class KeyRing:
         """
         _check(name, tenant, scopes, expires, self._clock())
         with self._writing() as database:
-            if any(key.name == name and key.state(self._clock()) == "valid" for key in _all(database)):
+            if any((key.name, key.tenant, key.state(self._clock())) == (name, tenant, "valid") for key in _all(database)):
                 raise InvalidInputError(
                     f"There is a key {name!r} already.", field="name", hint=f"Exchange it: headwater keys rotate {name}"
                 )
             return self._add(database, name, frozenset(scopes), tenant, expires)
 
-    def rotate(self, name: str, *, overlap: float, expires: float | None = None) -> tuple[NamedKey, str]:
-        """A new key in the place of the valid one of that name, which stays valid for `overlap` seconds more.
+    def rotate(self, name: str, *, overlap: float, expires: float | None = None, tenant: str | None = None) -> tuple[NamedKey, str]:
+        """A new key in the place of the valid one of that name or id, which stays valid for `overlap` seconds more.
 
         Raises:
-            NotFoundError: there is no valid key of that name.
-            InvalidInputError: the time lies in the past.
+            NotFoundError: there is no valid key of that name, of the tenant if one is given.
+            InvalidInputError: the time lies in the past, or several tenants have a key of that name.
         """
         now = self._clock()
         with self._writing() as database:
-            old = self._valid(database, name)
-            _check(name, old.tenant, old.scopes, expires, now)
+            old = self._meant(database, name, tenant)[-1]
+            _check(old.name, old.tenant, old.scopes, expires, now)
             end = now + max(0.0, overlap)
-            database.execute("UPDATE key SET expires = min(coalesce(expires, ?), ?) WHERE name = ? AND revoked IS NULL", (end, end, name))
-            return self._add(database, name, old.scopes, old.tenant, expires)
+            of_name = "UPDATE key SET expires = min(coalesce(expires, ?), ?) WHERE name = ? AND tenant = ? AND revoked IS NULL"
+            database.execute(of_name, (end, end, old.name, old.tenant))
+            return self._add(database, old.name, old.scopes, old.tenant, expires)
 
-    def revoke(self, name: str) -> int:
+    def revoke(self, name: str, *, tenant: str | None = None) -> int:
         """Make all keys of a name, or the one that begins with an id, worth nothing from now on; how many there were.
 
         Raises:
-            NotFoundError: there is none that is still worth something.
+            NotFoundError: there is none that is still worth something, of the tenant if one is given.
+            InvalidInputError: several tenants have a key of that name.
         """
-        now = self._clock()
         with self._writing() as database:
-            meant = [key.id for key in _all(database) if name in (key.name, key.id) and key.state(now) == "valid"]
-            if not meant:
-                raise NotFoundError(f"There is no valid key {name!r}.", hint="List them: headwater keys list")
-            database.executemany("UPDATE key SET revoked = ? WHERE id = ?", [(now, one) for one in meant])
+            meant = self._meant(database, name, tenant)
+            database.executemany("UPDATE key SET revoked = ? WHERE id = ?", [(self._clock(), key.id) for key in meant])
             return len(meant)
 
     def listed(self) -> list[NamedKey]:
@@ -159,12 +158,20 @@ class KeyRing:
         database.execute(f"INSERT INTO key ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", stated)
         return key, text
 
-    def _valid(self, database: sqlite3.Connection, name: str) -> NamedKey:
+    def _meant(self, database: sqlite3.Connection, name: str, tenant: str | None) -> list[NamedKey]:
+        """The valid keys of one tenant that a name or an id stands for, latest last; there is one at least."""
         now = self._clock()
-        found = [key for key in _all(database) if key.name == name and key.state(now) == "valid"]
+        valid = [key for key in _all(database) if key.state(now) == "valid" and tenant in (None, key.tenant)]
+        found = [key for key in valid if key.id == name] or [key for key in valid if key.name == name]
         if not found:
-            raise NotFoundError(f"There is no valid key {name!r}.", hint=f"Make one: headwater keys create {name}")
-        return found[-1]
+            raise NotFoundError(f"There is no valid key {name[:80]!r}.", hint="List them: headwater keys list")
+        if len(tenants := {key.tenant for key in found}) > 1:
+            raise InvalidInputError(
+                f"The tenants {', '.join(sorted(tenants))} each have a key {name!r}.",
+                field="tenant",
+                hint="Name one, or give an id.",
+            )
+        return found
 
     def _note_use(self, key: NamedKey) -> None:
         """Best effort: a key opens what it opens, whether or not the disk takes a note of it."""

@@ -1,14 +1,15 @@
-"""What a caller may do, and which mutation needs what.
+"""What a caller may do, and which mutation or query needs what.
 
 One table names every mutation. A mutation that the table does not name is refused to everybody, so that one that is added later
-stays closed until somebody decides about it. The service decides whom a scope is given to; the schema only asks for it.
+stays closed until somebody decides about it. Another names the queries that need more than to read the graph, which everybody may who
+reaches the schema. The service decides whom a scope is given to; the schema only asks for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from graphql import GraphQLObjectType, GraphQLResolveInfo
@@ -30,7 +31,8 @@ class Scope(StrEnum):
     REPLAY = "replay"
     INTAKE = "intake"  # events, manifests, segments and documents of provenance: with a key alone
     OPERATE = "operate"  # measures, the specification: with a key alone
-    AUDIT = "audit"  # who asked what: with a key alone
+    AUDIT = "audit"  # who asked what
+    ADMIN = "admin"  # the named keys of the tenant: whoever has it can give himself the rest
 
 
 ROLES: Mapping[str, frozenset[Scope]] = {
@@ -42,6 +44,7 @@ ROLES: Mapping[str, frozenset[Scope]] = {
     "producer": frozenset({Scope.INTAKE}),
     "operator": frozenset({Scope.OPERATE}),
     "auditor": frozenset({Scope.READ, Scope.AUDIT}),
+    "admin": frozenset({Scope.READ, Scope.AUDIT, Scope.ADMIN}),
 }
 
 MUTATIONS: Mapping[str, Scope] = {
@@ -49,7 +52,11 @@ MUTATIONS: Mapping[str, Scope] = {
     "declare": Scope.DECLARE,
     "startTrace": Scope.READ,  # and `records` for what holds values, as of the query `trace`
     "cancelTrace": Scope.READ,
+    "createKey": Scope.ADMIN,
+    "rotateKey": Scope.ADMIN,
+    "revokeKey": Scope.ADMIN,
 }
+QUERIES: Mapping[str, Scope] = {"admin": Scope.ADMIN, "audit": Scope.AUDIT, "auditVerification": Scope.AUDIT}
 
 
 def unrestricted(scope: Scope) -> None:
@@ -60,15 +67,31 @@ def close_mutations(mutations: GraphQLObjectType) -> None:
     """Let every mutation ask its context for the scope that MUTATIONS names, before anything else happens."""
     for name, field in mutations.fields.items():
         if field.resolve is not None:
-            field.resolve = _checked(name, field.resolve)
+            field.resolve = _checked(partial(_of_mutation, name), name, field.resolve)
 
 
-def _checked(name: str, resolve: Callable[..., Any]) -> Callable[..., Any]:
+def close_queries(queries: GraphQLObjectType) -> None:
+    """Let the queries that QUERIES names ask their context for its scope, before anything else happens.
+
+    Raises:
+        KeyError: there is no such query.
+    """
+    for name in QUERIES:
+        field = queries.fields[name]
+        if field.resolve is not None:
+            field.resolve = _checked(partial(QUERIES.get, name), name, field.resolve)
+
+
+def _of_mutation(name: str) -> Scope | None:
+    return MUTATIONS.get(name)
+
+
+def _checked(needed: Callable[[], Scope | None], name: str, resolve: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(resolve)
     def checked(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
-        scope = MUTATIONS.get(name)
+        scope = needed()
         if scope is None:
-            raise UnsupportedError(f"The mutation {name} is closed.", hint="Name the scope that it needs in headwater/graphql/access.py.")
+            raise UnsupportedError(f"{name} is closed.", hint="Name the scope that it needs in headwater/graphql/access.py.")
         info.context.require(scope)
         return resolve(source, info, **arguments)
 

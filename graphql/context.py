@@ -18,7 +18,9 @@ from headwater.graph.records import AssociationStore
 from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.questions import DirectQuestions, Questions
 from headwater.graphql.access import Scope
+from headwater.graphql.administration import AdminService
 from headwater.graphql.audit import Act, Auditor, Unaudited, audited
+from headwater.graphql.audit_log import AuditReader
 from headwater.graphql.declarations import DeclarationService
 from headwater.graphql.loaders import Loaders
 from headwater.graphql.replays import ReplayService
@@ -47,6 +49,8 @@ class Context(BaseContext):
     replays: ReplayService | None = None
     trace_jobs: TraceJobService | None = None
     declarations: DeclarationService | None = None
+    administration: AdminService | None = None
+    audit_log: AuditReader | None = None
     loaders: Loaders = field(init=False)
 
     def audited(self, operation: str, *subjects: str, changes: bool = False) -> AbstractAsyncContextManager[Act]:

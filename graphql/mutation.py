@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import asyncio
 
 import strawberry
 from strawberry import UNSET
@@ -13,11 +14,15 @@ from strawberry.scalars import JSON
 
 from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.trace.answer import Semantics
+from headwater.graphql.access import ROLES, Scope
+from headwater.graphql.administration import KeyWanted, NamedKey, NewKey, administration, scopes_of
 from headwater.graphql.audit import subjects_of
 from headwater.graphql.record_types import RowRef, references, trace_request
 from headwater.graphql.replays import Replay, ReplayService
 from headwater.graphql.trace_jobs import TraceJob, trace_job_service
 from headwater.graphql.types import Info
+
+_MOST_DAYS = 36_500
 
 
 def replay_service(info: Info) -> ReplayService:
@@ -98,3 +103,44 @@ class Mutation:
             )
         async with info.context.audited("declare", *subjects_of(declaration), changes=True):
             return await info.context.declarations.declare(info.context.tenant, declaration)
+
+    @strawberry.mutation(description="Make a named key, and tell its text this once. What the roles and scopes open is what it may.")
+    async def create_key(
+        self,
+        info: Info,
+        name: str,
+        roles: list[str],
+        scopes: list[str] | None = UNSET,
+        tenant: str | None = UNSET,
+        days: float | None = UNSET,
+    ) -> NewKey:
+        """`days` is how long it is valid; for ever where it is left out. `tenant` is the caller's own unless he owns the home."""
+        wanted = KeyWanted(name, scopes_of(roles, scopes or (), _unknown), tenant or None, _length(days, "days", _MOST_DAYS))
+        async with info.context.audited("key.create", name, *filter(None, (tenant,)), changes=True):
+            return await asyncio.to_thread(administration(info.context).create, wanted)
+
+    @strawberry.mutation(description="Make a key in the place of a valid one, which stays valid for some hours more.")
+    async def rotate_key(self, info: Info, id: strawberry.ID, overlap_hours: float = 168, days: float | None = UNSET) -> NewKey:
+        """It may what the old one may."""
+        hours = _length(overlap_hours, "overlapHours", _MOST_DAYS * 24) or 0.0
+        async with info.context.audited("key.rotate", id, changes=True):
+            return await asyncio.to_thread(administration(info.context).rotate, id, hours, _length(days, "days", _MOST_DAYS))
+
+    @strawberry.mutation(description="Make a key worth nothing from now on, and so the sessions of the page that were opened with it.")
+    async def revoke_key(self, info: Info, id: strawberry.ID) -> NamedKey:
+        """The key as it is then."""
+        async with info.context.audited("key.revoke", id, changes=True):
+            return await asyncio.to_thread(administration(info.context).revoke, id)
+
+
+def _unknown(field: str, name: str) -> InvalidQueryError:
+    there = ", ".join(ROLES if field == "roles" else Scope)
+    return InvalidQueryError(f"{name[:80]!r} is none of the {field}.", field=field, hint=f"There are {there}.")
+
+
+def _length(value: float | None, field: str, most: float) -> float | None:
+    if value is None or value is UNSET:
+        return None
+    if not 0 <= value <= most:
+        raise InvalidQueryError(f"{field} is {value:g}.", field=field, hint=f"It may be from 0 to {most:g}.")
+    return value

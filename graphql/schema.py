@@ -12,7 +12,7 @@ from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
-from headwater.graphql.access import close_mutations
+from headwater.graphql.access import close_mutations, close_queries
 from headwater.graphql.audit import Act, Decision
 from headwater.graphql.context import Context
 from headwater.graphql.document import DocumentLimits
@@ -27,6 +27,8 @@ class _Schema(strawberry.Schema):
         super().__init__(**parts)
         if (mutations := self._schema.mutation_type) is not None:
             close_mutations(mutations)
+        if (queries := self._schema.query_type) is not None:
+            close_queries(queries)
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Log what is a fault of ours, and audit a document that is over a bound; what else the caller did wrong is told to the caller."""

@@ -80,6 +80,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez")),
     **dict.fromkeys(_CDAP, Rule(Scope.READ, "cdap")),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
+    ("DELETE", "/api/v1/session"): Rule(Scope.READ, "session.close"),
     ("POST", "/api/v1/tickets"): Rule(Scope.READ, "ticket"),
 }
 _DATA = ("/api", "/graphql", "/v3")

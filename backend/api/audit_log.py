@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 
 from headwater.backend.api.audit import RequestAuditor, auditor
+from headwater.backend.api.audit_reading import MOST_BYTES, tenant_of
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.audit.lines import Entry, Wanted, latest
@@ -20,7 +21,6 @@ from headwater.graphql.audit import audited
 router = APIRouter(prefix="/api/v1", tags=["audit"])
 
 MEDIA_TYPE = "application/x-ndjson"
-_MOST_BYTES = 64 << 20  # of lines that one question looks at
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A line of JSON an entry. Where the search ended before the log did, the header X-Searched-Back-To is an instant: "
@@ -43,9 +43,9 @@ async def get_audit(
     last: Annotated[int, Query(ge=1, le=10_000, description="How many entries, at most.")] = 100,
 ) -> StreamingResponse:
     """The latest entries of the audit log that fit, earliest first. A named key is told of its own tenant alone, the home's key of all."""
-    wanted = Wanted(by, dataset, decision, _zoned(since), _zoned(until), tenant=who.tenant if who.key else None)
+    wanted = Wanted(by, dataset, decision, _zoned(since), _zoned(until), tenant=tenant_of(who))
     async with audited(log, "audit.read", *filter(None, (by, dataset))):
-        found = await asyncio.to_thread(latest, parts.settings.folder.audit, wanted, last, within=_MOST_BYTES)
+        found = await asyncio.to_thread(latest, parts.settings.folder.audit, wanted, last, within=MOST_BYTES)
     headers = {"X-Searched-Back-To": found.left_at.isoformat()} if found.left_at else {}
     return StreamingResponse(_told(found.entries), media_type=MEDIA_TYPE, headers=headers)
 

@@ -3,8 +3,9 @@
 For the guard of every request. The home's key may do everything, a named key what it was made for, whoever an OpenID Connect issuer vouches
 for what `people.toml` grants. A key must never reach a browser:
 `headwater serve` prints a link with a ticket that works once, the ticket becomes a signed cookie that no script can read and no other site
-can send, and that is forgotten with the key. A session may read. It may declare or start replays only where its link was made for that, and
-only when the request carries the session's token, which no page but ours can learn. The tenant comes from here and nowhere else.
+can send, and that is forgotten with the key or when its holder signs out. A session may read. It may declare, start replays or administer
+only where its link was made for that, and only when the request carries the session's token, which no page but ours can learn. The tenant
+comes from here and nowhere else.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.ended import EndedSessions
 from headwater.backend.keys import KeyRing, NamedKey
 from headwater.backend.people.grants import Person, Rules, name_of
 from headwater.backend.people.people import People, is_token
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
 
 _TOKEN = "x-headwater-token"  # noqa: S105 - the name of a header
 READING = frozenset({Scope.READ, Scope.RECORDS, Scope.UNMASKED, Scope.EXPORT})
-SESSION_SCOPES = READING | {Scope.DECLARE, Scope.REPLAY}
+WRITING = READING | {Scope.DECLARE, Scope.REPLAY}
+ADMINISTERING = READING | {Scope.AUDIT, Scope.ADMIN}
+SESSION_SCOPES = WRITING | ADMINISTERING
+_UNCONFIRMED = READING | {Scope.AUDIT}  # what changes nothing
 _KEY_SCOPES = frozenset(Scope)
 _PERSON = "@"  # what no key's id begins with
 _TICKET_SECONDS = 24 * 3600
@@ -82,9 +87,9 @@ class Principal:
                 raise ForbiddenError(f"{self.name} may {may}.", hint="Ask who runs the service for a key that may (headwater keys create).")
             raise ForbiddenError(
                 f"This session of the page may {may}.",
-                hint="Send the service's key, or open the page by the link of: headwater serve --write-link",
+                hint="Send the service's key, or open the page by the link of: headwater serve --write-link (or --admin-link)",
             )
-        if scope not in READING and not self.confirmed:
+        if scope not in _UNCONFIRMED and not self.confirmed:
             raise ForbiddenError(
                 "A request of a session that changes something must show that it comes from the page.",
                 hint="Send the token of GET /api/v1/session in the header X-Headwater-Token.",
@@ -98,12 +103,14 @@ class Credentials:
     """Checks keys and sessions of one service, and issues tickets. Thread-safe."""
 
     def __init__(
-        self, key: str, *, tenant: str, named: KeyRing | None = None, people: People | None = None, clock: Callable[[], float] = time.time
-    ) -> None:
-        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in elsewhere."""
+        self, key: str, *, tenant: str, named: KeyRing | None = None, people: People | None = None, ended: EndedSessions | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in elsewhere; `ended` has who signed out."""
         self._key = key.encode("utf-8")
-        self._named = named
+        self.named = named
         self._people = people
+        self._ended = ended
         self._tenant = tenant
         self._clock = clock
         self._tickets: dict[str, tuple[float, frozenset[Scope], str]] = {}
@@ -132,13 +139,13 @@ class Credentials:
         """The caller, by `Authorization: Bearer`, `X-Api-Key` or the cookie; None where nothing valid is shown.
 
         Raises:
-            UnavailableError: the named keys cannot be read.
+            UnavailableError: the named keys, or the sessions that were ended, cannot be read.
         """
         shown = _shown_key(headers)
         if shown is not None:
             if self.is_key(shown):
                 return self._holder
-            found = self._named.find(shown) if self._named is not None else None
+            found = self.named.find(shown) if self.named is not None else None
             return _of_key(found) if found is not None else None
         session = _cookie(headers.get("cookie", ""), self.cookie)
         return self._session(session, headers.get(_TOKEN, "")) if session else None
@@ -192,10 +199,31 @@ class Credentials:
         return self._cookie_of(scopes, key, _SESSION_SECONDS, secure=secure)
 
     def sign_in(self, rules: Rules, person: Person, *, secure: bool = False) -> str:
-        """The `Set-Cookie` value of a session of somebody for whom the issuer vouches; it ends when the rules change."""
+        """The `Set-Cookie` value of a session of somebody for whom the issuer vouches; it ends when the rules change.
+
+        Raises:
+            ForbiddenError: what is granted is for programs alone.
+        """
+        if Scope.READ not in person.scopes:
+            raise ForbiddenError(
+                f"{person.name} may {' and '.join(sorted(person.scopes))}, and the page is for those who may read.",
+                hint="Show a token of the issuer in a program, or ask who runs the service for another grant.",
+            )
         stated = json.dumps([rules.digest, person.tenant, person.name])
         key = _PERSON + urlsafe_b64encode(stated.encode("utf-8")).decode("ascii").rstrip("=")
         return self._cookie_of(SESSION_SCOPES & person.scopes, key, _PERSON_SECONDS, secure=secure)
+
+    def sign_out(self, header: str) -> str:
+        """End the session that a browser's cookies hold; the `Set-Cookie` value that makes the browser forget it.
+
+        Raises:
+            UnavailableError: it cannot be written down that it is ended.
+        """
+        session = _cookie(header, self.cookie) or ""
+        if self._ended is not None and self._session(session, "") is not None:
+            stated = session.rpartition(".")[0]
+            self._ended.end(stated, float(stated.partition(".")[0]))
+        return f"{self.cookie}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
 
     def sealed(self, *parts: str) -> str:
         """The `Set-Cookie` value by which a browser shows that a sign-in was begun there. `parts` are of letters, digits, `-` and `_`."""
@@ -225,7 +253,7 @@ class Credentials:
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("session", stated).encode("ascii")):
             return None
         end, nonce, stated_scopes, key = stated.split(".")
-        if int(end) <= self._clock():
+        if int(end) <= self._clock() or (self._ended is not None and self._ended.has(stated)):
             return None
         scopes, tenant, name = frozenset(Scope(scope) for scope in stated_scopes.split("-")), self._tenant, "session"
         holder = "home"
@@ -235,7 +263,7 @@ class Credentials:
                 return None
             name, holder = f"session:{person}", person
         elif key:
-            owner = self._named.valid(key) if self._named is not None else None
+            owner = self.named.valid(key) if self.named is not None else None
             if owner is None:
                 return None
             scopes, tenant, name = scopes & owner.scopes, owner.tenant, f"session:{owner.name}"

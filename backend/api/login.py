@@ -24,7 +24,7 @@ from starlette.responses import RedirectResponse, Response
 
 from headwater.backend.api.audit import RequestAuditor
 from headwater.backend.api.context import Service, service
-from headwater.backend.api.credentials import granted
+from headwater.backend.api.credentials import Principal, granted
 from headwater.backend.api.errors import status_of
 from headwater.backend.api.page import by_tls, notice
 from headwater.backend.people.grants import Rules
@@ -96,6 +96,16 @@ async def callback(request: Request, parts: Annotated[Service, Depends(service)]
     response.headers.append("Set-Cookie", cookie)
     response.headers.append("Set-Cookie", f"{parts.credentials.cookie}_login=; Path=/login; Max-Age=0; HttpOnly; SameSite=Lax")
     return response
+
+
+async def sign_out_address(request: Request, parts: Service, who: Principal) -> str | None:
+    """Where somebody's browser ends its session at the issuer; None where no issuer vouches for him, or it cannot be asked."""
+    if not who.is_person:
+        return None
+    try:
+        return await _asked(request, parts.credentials.issuer().sign_out_address)
+    except HeadwaterError:
+        return None  # he is signed out here, which is what was asked for
 
 
 async def _asked(request: Request, ask: Callable[[], Answer]) -> Answer:

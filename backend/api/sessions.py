@@ -1,17 +1,22 @@
-"""`POST /api/v1/tickets`: a fresh link to the page, for who holds the key. `GET /api/v1/session`: what the page may do, and its token."""
+"""`POST /api/v1/tickets`: a fresh link to the page, for who holds the key. `/api/v1/session`: what the page may do, and its end."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import JSONResponse, Response
 
+from headwater.backend.api.audit import RequestAuditor, auditor
 from headwater.backend.api.context import Service, principal, service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.api.login import sign_out_address
+from headwater.errors import InvalidInputError
 from headwater.graphql.access import Scope
+from headwater.graphql.audit import audited
 
 router = APIRouter(prefix="/api/v1", tags=["session"])
 
@@ -20,7 +25,7 @@ class TicketRequest(BaseModel):
     """What the page that a ticket opens may do besides reading."""
 
     model_config = ConfigDict(extra="forbid")
-    scopes: list[Literal["read", "records", "unmasked", "export", "declare", "replay"]] = ["read"]
+    scopes: list[Literal["read", "records", "unmasked", "export", "declare", "replay", "audit", "admin"]] = ["read"]
 
 
 @router.post("/tickets", status_code=201)
@@ -44,3 +49,18 @@ async def post_ticket(
 async def get_session(who: Annotated[Principal, Depends(principal)]) -> Response:
     """What the caller may do: `{scopes, token}`. A session sends the token as `X-Headwater-Token` to change anything."""
     return JSONResponse({"scopes": sorted(who.scopes), "token": who.token}, headers={"Cache-Control": "no-store"})
+
+
+@router.delete("/session", response_model=dict[str, Any])
+async def delete_session(
+    request: Request, parts: Annotated[Service, Depends(service)], who: Annotated[Principal, Depends(principal)],
+    log: Annotated[RequestAuditor, Depends(auditor)],
+) -> Response:  # fmt: skip
+    """Sign out: the session opens nothing from now on. `{next}` is where the browser signs out at the issuer, too; null where nowhere."""
+    if who.method != "session":
+        raise InvalidInputError("This ends a session of the page; a key is none.", hint="Revoke a key: headwater keys revoke NAME")
+    async with audited(log, "session.close", changes=True):
+        cookie = await asyncio.to_thread(parts.credentials.sign_out, request.headers.get("cookie", ""))
+    answer = JSONResponse({"next": await sign_out_address(request, parts, who)}, headers={"Cache-Control": "no-store"})
+    answer.headers["Set-Cookie"] = cookie
+    return answer

@@ -57,6 +57,7 @@ class Verified:
 
     `head` is the digest of the last line. `begins_after` is what the first line links to: lines that were removed with full files.
     `breaks` are the first ones, of `broken` in all; `has_head`: whether a line with the digest that was asked for is there.
+    `whole`: whether all files were looked at.
     """
 
     lines: int = 0
@@ -69,6 +70,7 @@ class Verified:
     broken: int = 0
     breaks: list[Break] = field(default_factory=list)
     has_head: bool = False
+    whole: bool = True
 
     def report(self, file: Path, line: int, reason: str) -> None:
         """Add a break."""
@@ -77,10 +79,10 @@ class Verified:
             self.breaks.append(Break(str(file), line, reason))
 
 
-def verify(path: Path, *, head: str | None = None) -> Verified:
+def verify(path: Path, *, head: str | None = None, within: int | None = None) -> Verified:
     """Follow the links of all files of a log, earliest first. It may be written to meanwhile.
 
-    `head` is the digest of a line that was once the last.
+    `head` is the digest of a line that was once the last. `within`: bytes of full files to look at, at most, the latest of them.
 
     Raises:
         OSError: a file cannot be read.
@@ -88,31 +90,41 @@ def verify(path: Path, *, head: str | None = None) -> Verified:
     found = Verified()
     is_linked = False
     removed: set[str | None] = {None}  # what earlier lines ended with, by the lines that tell of their removal
-    for file, number, line in _forward(path):
+    left_out = _left_out(path, within)
+    if left_out:
+        found.whole = False
+        removed.add(digest_of_end(left_out[-1]))
+    for file, number, line in _forward(path, frozenset(left_out)):
         found.lines += 1
         entry = _entry(line)
         if entry is None:
             found.damaged += 1  # cut off by a full disk or the end of a process; the next line's link vouches for it
-        elif "prev" in entry:
-            if not is_linked and found.lines == 1:
-                found.begins_after = entry["prev"]
-            elif entry["prev"] != found.head:
-                found.report(file, number, "it does not link to the line before it: one of the two was changed, or lines between are gone")
-            is_linked = True
-        elif is_linked:
-            found.report(file, number, "it has no link, as no line of the service is without")
         else:
-            found.older += 1
-        if entry is not None:
+            is_linked = _follow(found, file, number, entry, is_linked=is_linked)
             if entry.get("what") == "audit.removed" and isinstance(entry.get("up_to"), str):
                 removed.add(entry["up_to"])
-            found.first = found.first or entry["at"]
-            found.last = entry["at"]
         found.head = digest(line)
         found.has_head = found.has_head or found.head == head
     if found.begins_after not in removed:
         found.report(earlier_files(path)[0] if earlier_files(path) else path, 1, "the lines before it are gone, and no line says so")
     return found
+
+
+def _follow(found: Verified, file: Path, number: int, entry: dict[str, Any], *, is_linked: bool) -> bool:
+    """Compare the link of a line with the line before it; whether this line, or one before it, has a link."""
+    found.first = found.first or entry["at"]
+    found.last = entry["at"]
+    if "prev" not in entry:
+        if is_linked:
+            found.report(file, number, "it has no link, as no line of the service is without")
+        else:
+            found.older += 1
+        return is_linked
+    if not is_linked and found.lines == 1:
+        found.begins_after = entry["prev"]
+    elif entry["prev"] != found.head:
+        found.report(file, number, "it does not link to the line before it: one of the two was changed, or lines between are gone")
+    return True
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
@@ -124,7 +136,18 @@ def _entry(line: bytes) -> dict[str, Any] | None:
         return None
 
 
-def _forward(path: Path) -> Iterator[tuple[Path, int, bytes]]:
+def _left_out(path: Path, within: int | None) -> list[Path]:
+    """The earliest of the full files, where all together have more bytes than are to be looked at."""
+    full = earlier_files(path)
+    while within is not None and full:
+        within -= full[-1].stat().st_size
+        if within < 0:
+            break
+        full.pop()
+    return full if within is not None else []
+
+
+def _forward(path: Path, left_out: frozenset[Path]) -> Iterator[tuple[Path, int, bytes]]:
     """The lines of all files, first to last, with their file and number. The one that is being written is left out."""
     try:
         written = path.open("rb")
@@ -135,6 +158,8 @@ def _forward(path: Path) -> Iterator[tuple[Path, int, bytes]]:
         for file in earlier_files(path):  # listed after the other was opened: full meanwhile, it is among them
             if written is not None and file.stat().st_ino == inode:
                 break
+            if file in left_out:
+                continue
             with file.open("rb") as lines:
                 yield from _numbered(file, lines)
         if written is not None:

@@ -22,6 +22,7 @@ app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, h
 _COLUMNS = ("name", "id", "tenant", "may", "state", "created", "expires", "used")
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Who holds the key: a person, a program.")]
+Tenant = Annotated[str | None, typer.Option(help="Whose key is meant, where several tenants have one of that name.", show_default=False)]
 Expires = Annotated[
     str | None,
     typer.Option("--expires", metavar="TIME", help="How long it is valid, as 90d or 12h; for ever if not given.", show_default=False),
@@ -54,7 +55,7 @@ def create(
 
     viewer reads the graph; analyst also records and exports; steward also declares; engineer also replays; investigator is an analyst who
     sees masked columns; producer sends events and captures; operator reads measures;
-    auditor reads the graph and who asked what.
+    auditor reads the graph and who asked what; admin also makes and revokes keys of the tenant, with any right of it.
 
     Example: headwater keys create airflow --role producer --expires 90d
     """
@@ -67,22 +68,25 @@ def rotate(
     name: Name,
     overlap: Annotated[str, typer.Option(metavar="TIME", help="How long the old key stays valid, as 7d or 12h; 0m ends it now.")] = "7d",
     expires: Expires = None,
+    tenant: Tenant = None,
     home: Home = None,
 ) -> None:
     """Make a new key in the place of one, which stays valid for a while. It may what the old one may.
 
     Example: headwater keys rotate airflow --overlap 1d
     """
-    _show(*_ring(home).rotate(name, overlap=_seconds(overlap, "overlap"), expires=_time(expires)))
+    _show(*_ring(home).rotate(name, overlap=_seconds(overlap, "overlap"), expires=_time(expires), tenant=tenant))
 
 
 @app.command()
-def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="The name, or the id of one key.")], home: Home = None) -> None:
+def revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name, or the id of one key.")], tenant: Tenant = None, home: Home = None
+) -> None:
     """Make all keys of a name, or the one with an id, worth nothing from now on; so are sessions of the page that were opened with them.
 
     Example: headwater keys revoke airflow
     """
-    count = _ring(home).revoke(name)
+    count = _ring(home).revoke(name, tenant=tenant)
     note(f"Revoked {count} key{'s' if count > 1 else ''}.")
 
 

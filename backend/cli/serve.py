@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.backend.api.credentials import READING, SESSION_SCOPES
+from headwater.backend.api.credentials import ADMINISTERING, READING, WRITING
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
 from headwater.backend.logs import configure
@@ -29,6 +29,9 @@ def serve(
     write_link: Annotated[
         bool, typer.Option("--write-link", help="Print a link to a page that may also declare and start replays.")
     ] = False,
+    admin_link: Annotated[
+        bool, typer.Option("--admin-link", help="Print a link to a page that may also make keys and read the audit log.")
+    ] = False,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Start the service and the page on one home folder, and print the page's link.
@@ -39,7 +42,7 @@ def serve(
     Example: headwater serve --home ./lineage --open
     """
     settings = load_settings(home=home, host=host, port=port, store=store)
-    scopes = SESSION_SCOPES if write_link else READING
+    scopes = READING | (WRITING if write_link else frozenset()) | (ADMINISTERING if admin_link else frozenset())
     running = settings.folder.create().service()
     if running is not None:
         story = f"A service of {settings.folder.path} runs already (process {running.pid})."

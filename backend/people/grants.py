@@ -13,6 +13,12 @@
     roles = ["engineer"]
     tenant = "default"
 
+    [[grant]]
+    claim = ["realm_access", "roles"]      # a claim within a claim, as Keycloak tells the roles of a realm
+    value = "auditor"
+    roles = ["auditor"]
+
+`signed_out` is where the issuer sends a browser that signed out; left out, the issuer's own page is the last.
 Nobody may anything that no rule grants. An e-mail address counts only where the issuer has verified it.
 """
 
@@ -31,7 +37,7 @@ from headwater.backend.settings import DEFAULT_TENANT
 from headwater.errors import ConfigurationError
 from headwater.graphql.access import ROLES, Scope
 
-_KEYS = {"issuer", "client", "secret_file", "url", "audiences", "scopes", "grant"}
+_KEYS = {"issuer", "client", "secret_file", "url", "audiences", "scopes", "grant", "signed_out"}
 _GRANT_KEYS = {"claim", "value", "roles", "tenant"}
 _SCOPES = ("openid", "profile", "email")
 _NAMES = ("email", "preferred_username", "name")
@@ -40,17 +46,22 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One rule: whose `claim` is, or holds, `value` may what `scopes` say, of one tenant."""
+    """One rule: whose `claim` is, or holds, `value` may what `scopes` say, of one tenant.
 
-    claim: str
+    `claim` is a path: the name of a claim, then names of members within it.
+    """
+
+    claim: tuple[str, ...]
     value: str
     scopes: frozenset[Scope]
     tenant: str
 
     def fits(self, claims: Mapping[str, Any]) -> bool:
         """Whether it is about somebody of whom the issuer says this."""
-        stated = claims.get(self.claim)
-        if self.claim == "email" and claims.get("email_verified") is not True:
+        stated: Any = claims
+        for name in self.claim:
+            stated = stated.get(name) if isinstance(stated, Mapping) else None
+        if self.claim == ("email",) and claims.get("email_verified") is not True:
             return False
         return self.value in stated if isinstance(stated, list) else isinstance(stated, str) and stated == self.value
 
@@ -76,6 +87,7 @@ class Rules:
     secret: str | None = None
     secret_file: Path | None = None
     url: str | None = None
+    signed_out: str | None = None
     scopes: tuple[str, ...] = _SCOPES
 
     def person(self, claims: Mapping[str, Any]) -> Person | None:
@@ -135,6 +147,7 @@ def read_rules(path: Path) -> Rules | None:
         secret=secret,
         secret_file=path.parent / str(stated["secret_file"]) if secret is not None else None,
         url=_url(stated["url"], f"url of {path}").rstrip("/") if "url" in stated else None,
+        signed_out=_url(stated["signed_out"], f"signed_out of {path}") if "signed_out" in stated else None,
         scopes=tuple(dict.fromkeys(("openid", *_texts(stated.get("scopes", list(_SCOPES)), f"scopes of {path}")))),
     )
 
@@ -163,7 +176,9 @@ def _grant(stated: object, where: str) -> Grant:
     scopes = frozenset[Scope]().union(*(ROLES[role] for role in roles))
     if Scope.OPERATE in scopes and tenant != DEFAULT_TENANT:
         raise ConfigurationError(f"{where} lets people of the tenant {tenant} look after the whole service.", hint="Leave `operator` out.")
-    return Grant(_text(stated.get("claim"), f"claim of {where}"), _text(stated.get("value"), f"value of {where}"), scopes, tenant)
+    claim = stated.get("claim")
+    path = _texts(claim, f"claim of {where}") if isinstance(claim, list) else (_text(claim, f"claim of {where}"),)
+    return Grant(path, _text(stated.get("value"), f"value of {where}"), scopes, tenant)
 
 
 def _secret(path: Path, stated: Any) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from headwater.backend.people.grants import Rules, is_trusted_address
 from headwater.errors import KeyRequiredError, UnavailableError
@@ -127,6 +128,23 @@ class Issuer:
             raise UnavailableError(
                 f"The issuer {self.rules.issuer} cannot be asked: {self._fault}.", hint="Try again in half a minute."
             ) from None
+
+    def sign_out_address(self) -> str | None:
+        """Where a browser ends its session at the issuer (OpenID Connect RP-Initiated Logout 1.0, 2); None where the issuer names no place.
+
+        The issuer may ask the person first: the service keeps no token that would show whose session is meant.
+
+        Raises:
+            UnavailableError: the issuer cannot be asked.
+        """
+        self.address("authorization_endpoint")  # which each has: after it, the issuer is known
+        if "end_session_endpoint" not in self._known.document:
+            return None
+        address = self.address("end_session_endpoint")
+        asked = {"client_id": self.rules.client}
+        if self.rules.signed_out is not None:
+            asked["post_logout_redirect_uri"] = self.rules.signed_out
+        return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
 
     def exchange(self, code: str, *, verifier: str, nonce: str, redirect: str) -> dict[str, Any]:
         """What the issuer says of who came back with a code: the claims of the token, and of its userinfo endpoint. Blocks for seconds.

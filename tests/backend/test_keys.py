@@ -127,6 +127,22 @@ def test_two_valid_keys_of_one_name_are_refused(ring: KeyRing) -> None:
     ring.create("a", {Scope.READ}, tenant="default")
 
 
+def test_a_name_is_of_a_tenant_and_the_wrong_one_is_never_meant(ring: KeyRing) -> None:
+    ours, _ = ring.create("a", {Scope.READ}, tenant="default")
+    theirs, _ = ring.create("a", {Scope.READ}, tenant="sales")
+    for act in (lambda: ring.revoke("a"), lambda: ring.rotate("a", overlap=0)):
+        with pytest.raises(InvalidInputError, match="default, sales"):
+            act()
+    with pytest.raises(NotFoundError):
+        ring.revoke(theirs.id, tenant="default")
+    new, _ = ring.rotate("a", overlap=0, tenant="sales")
+    assert (new.name, new.tenant) == ("a", "sales")
+    assert ring.valid(ours.id) is not None
+    assert ring.valid(theirs.id) is None
+    assert ring.rotate(new.id, overlap=5)[0].name == "a"
+    assert ring.revoke(ours.id) == 1
+
+
 def test_a_damaged_file_opens_nothing_and_says_so(ring: KeyRing, tmp_path: Path) -> None:
     _, text = ring.create("a", {Scope.READ}, tenant="default")
     (tmp_path / "keys.db").write_bytes(b"no database" * 1000)

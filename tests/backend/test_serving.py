@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import headwater
-from headwater.backend.api.credentials import READING, SESSION_SCOPES
+from headwater.backend.api.credentials import READING, SESSION_SCOPES, WRITING
 from headwater.backend.home import Home, ServiceRecord
 from headwater.backend.serving import LocalService, _bind, link_to
 from headwater.backend.settings import load_settings
@@ -24,7 +24,7 @@ def test_an_answer_does_not_wait_for_its_head_to_be_acknowledged() -> None:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-@pytest.mark.parametrize("scopes", [READING, SESSION_SCOPES], ids=["read", "write"])
+@pytest.mark.parametrize("scopes", [READING, WRITING, SESSION_SCOPES], ids=["read", "write", "all"])
 def test_a_link_opens_a_session_for_what_was_asked_and_the_audit_log_says_so(tmp_path: Path, scopes: Collection[Scope]) -> None:
     service = LocalService(load_settings(home=tmp_path, port=0))
     service.start()

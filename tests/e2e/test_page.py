@@ -1,6 +1,7 @@
 """The page over the real service: a home is served, and Playwright drives Chromium over it.
 
-The demo runs for the story (story.spec.ts); for a large lake (lake.spec.ts) 10,000 nodes are written into the graph of a new home.
+The demo runs for the story (story.spec.ts); for a large lake (lake.spec.ts) and for administration (admin.spec.ts), 10,000 nodes are
+written into the graph of a new home.
 
 `E2E_DEMO` names the folder of a demo that has run already, to be used as it is.
 """
@@ -18,7 +19,7 @@ import pytest
 
 from bench.graphs.lake import Lake
 from bench.page import fill
-from headwater.backend.api.credentials import SESSION_SCOPES
+from headwater.backend.api.credentials import ADMINISTERING, WRITING
 from headwater.backend.logs import configure
 from headwater.backend.serving import LocalService
 from headwater.backend.settings import load_settings
@@ -46,25 +47,26 @@ def test_the_page_tells_the_story(demo: Demo, tmp_path: Path) -> None:
         browse("story", service, tmp_path)
 
 
-def test_the_page_draws_a_large_lake(tmp_path: Path) -> None:
+def test_the_page_draws_a_large_lake_and_administers(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     asyncio.run(fill(home, Lake.of(10_000)))
     with served(home) as service:
-        browse("lake", service, tmp_path, HEADWATER_E2E_FOCI=(home / "foci.json").read_text(encoding="utf-8"))
+        browse("lake admin", service, tmp_path, HEADWATER_E2E_FOCI=(home / "foci.json").read_text(encoding="utf-8"))
 
 
-def browse(story: str, service: LocalService, folder: Path, **more: str) -> None:
-    """Run the browser tests of a file."""
+def browse(stories: str, service: LocalService, folder: Path, **more: str) -> None:
+    """Run the browser tests of some files."""
     environment = os.environ | {
         "HEADWATER_E2E_SERVICE": service.url,
         "HEADWATER_E2E_LINK": service.link(),
-        "HEADWATER_E2E_WRITE_LINK": service.link(SESSION_SCOPES),
+        "HEADWATER_E2E_WRITE_LINK": service.link(WRITING),
+        "HEADWATER_E2E_ADMIN_LINK": service.link(ADMINISTERING),
         "HEADWATER_E2E_SESSION": str(folder / "session.json"),
     }
     environment |= more
     ran = subprocess.run(
-        [str(ROOT / "scripts" / "npm"), "run", "--silent", "e2e", "--", story],
+        [str(ROOT / "scripts" / "npm"), "run", "--silent", "e2e", "--", *stories.split()],
         env=environment,
         capture_output=True,
         text=True,

@@ -5,7 +5,7 @@ import strawberry
 
 from headwater.errors import KeyRequiredError
 from headwater.graphql import access
-from headwater.graphql.access import MUTATIONS, Scope, close_mutations
+from headwater.graphql.access import MUTATIONS, QUERIES, Scope, close_mutations
 from headwater.graphql.schema import schema
 
 _TRIED = {
@@ -13,6 +13,14 @@ _TRIED = {
     "declare": "mutation { declare(declaration: {}) }",
     "startTrace": 'mutation { startTrace(dataset: "raw", where: "true") { id } }',
     "cancelTrace": 'mutation { cancelTrace(id: "1") { id } }',
+    "createKey": 'mutation { createKey(name: "a", roles: ["admin"]) { secret } }',
+    "rotateKey": 'mutation { rotateKey(id: "a") { secret } }',
+    "revokeKey": 'mutation { revokeKey(id: "a") { id } }',
+}
+_ASKED = {
+    "admin": "{ admin { roles { name } } }",
+    "audit": "{ audit { damaged } }",
+    "auditVerification": "{ auditVerification { intact } }",
 }
 
 
@@ -33,6 +41,25 @@ async def test_a_mutation_is_refused_to_a_caller_without_its_scope(context, refu
 
     error = await refused(_TRIED[name], of=context(require=refuse))
     assert (error.extensions["code"], asked) == ("KeyRequiredError", [MUTATIONS[name]])
+
+
+@pytest.mark.parametrize("name", sorted(QUERIES))
+async def test_a_query_that_needs_more_than_to_read_is_refused_before_anything_happens(context, refused, name: str) -> None:
+    asked: list[Scope] = []
+
+    def refuse(scope: Scope) -> None:
+        asked.append(scope)
+        raise KeyRequiredError("not for you")
+
+    for document in (_ASKED[name], f"query {{ ...M }} fragment M on Query {_ASKED[name].replace('{ ', '{ service: ', 1)}"):
+        asked.clear()
+        error = await refused(document, of=context(require=refuse))
+        assert (error.extensions["code"], asked) == ("KeyRequiredError", [QUERIES[name]])
+
+
+@pytest.mark.parametrize("name", [*sorted(QUERIES), "createKey"])
+async def test_outside_of_a_service_nothing_is_administered(context, refused, name: str) -> None:
+    assert (await refused({**_TRIED, **_ASKED}[name])).extensions["code"] == "UnsupportedError"
 
 
 async def test_an_alias_or_a_fragment_does_not_get_round_the_scope(context, refused) -> None:

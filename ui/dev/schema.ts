@@ -142,9 +142,84 @@ const REPLAYS = [
   },
 ];
 
+const KEY: Record<string, unknown> & { id: string; name: string } = {
+  id: '3f2a91c0',
+  name: 'airflow',
+  tenant: 'default',
+  scopes: ['intake'],
+  state: 'VALID',
+  created: '2026-02-01T08:00:00+00:00',
+  expires: null,
+  used: '2026-02-03T09:31:00+00:00',
+};
+
+const AUDIT = [
+  {
+    at: '2026-02-03T09:31:04+00:00',
+    who: 'person:ann@example.com:1f0c2e7a',
+    tenant: 'default',
+    operation: 'trace',
+    subjects: ['/demo/out/report'],
+    more: 0,
+    records: 36,
+    decision: 'allowed',
+    reason: null,
+    address: '127.0.0.1',
+    request: null,
+  },
+];
+
+function administration() {
+  const keys = [KEY];
+  const make = (name: string, scopes: string[]) => {
+    const key = { ...KEY, id: `0000000${keys.length}`, name, scopes, used: null };
+    keys.unshift(key);
+    return { key, secret: `hwk_${key.id}_secret` };
+  };
+  const query = {
+    admin: () => ({
+      keys: keys.filter(({ state }) => state === 'VALID'),
+      roles: [
+        { name: 'producer', scopes: ['intake'] },
+        { name: 'viewer', scopes: ['read'] },
+      ],
+      tenants: [{ name: 'default', keys: keys.length, grants: 1 }],
+      people: {
+        issuer: 'https://login.example.com',
+        fault: null,
+        grants: [{ claim: ['realm_access', 'roles'], value: 'data', tenant: 'default', scopes: ['read'] }],
+      },
+    }),
+    audit: (_: unknown, { by }: { by?: string }) => ({
+      entries: AUDIT.filter(({ who }) => !by || who.includes(by)),
+      damaged: 0,
+      searchedBackTo: null,
+    }),
+    auditVerification: () => ({
+      intact: true,
+      whole: true,
+      since: '2026-02-01T08:00:00+00:00',
+      lines: 41,
+      head: 'a'.repeat(64),
+      breaks: [],
+    }),
+  };
+  const mutation = {
+    createKey: (_: unknown, { name, roles }: { name: string; roles: string[] }) => make(name, roles),
+    rotateKey: (_: unknown, { id }: { id: string }) => make(keys.find((key) => key.id === id)?.name ?? '', ['intake']),
+    revokeKey: (_: unknown, { id }: { id: string }) => {
+      const place = keys.findIndex((key) => key.id === id);
+      keys[place] = { ...KEY, ...keys[place], state: 'REVOKED' };
+      return keys[place];
+    },
+  };
+  return { query, mutation };
+}
+
 /** Answers GraphQL in the process or behind a server. */
 export function createFixture({ empty = false } = {}) {
   const nodes = empty ? [] : NODES;
+  const { query, mutation } = administration();
   return createYoga({
     logging: false,
     maskedErrors: false,
@@ -178,8 +253,9 @@ export function createFixture({ empty = false } = {}) {
           },
           replay: (_: unknown, { id }: { id: string }) => REPLAYS.find((replay) => replay.id === id) ?? null,
           replays: () => (empty ? [] : REPLAYS),
+          ...query,
         },
-        Mutation: { startReplay: () => REPLAYS[0] },
+        Mutation: { startReplay: () => REPLAYS[0], ...mutation },
         Node: {
           containers: ({ id }: WorldNode) => ancestors(id),
           children: ({ id }: WorldNode, { kinds, first }: { kinds?: string[]; first: number }) => {

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.testclient import TestClient
 
 from headwater.backend.api.access import PAGE, RULES, rule_of
-from headwater.backend.api.credentials import READING, SESSION_SCOPES, Credentials
+from headwater.backend.api.credentials import READING, SESSION_SCOPES, WRITING, Credentials
 from headwater.backend.app import create_app
 from headwater.backend.settings import load_settings
 from headwater.graphql.access import Scope
@@ -107,7 +107,7 @@ def test_no_session_may_do_what_is_the_keys_alone(client: httpx.Client, stranger
 
 def test_a_session_that_was_opened_for_it_needs_the_token_of_the_page(client: httpx.Client, stranger: httpx.Client) -> None:
     browser = _opened(client, stranger, "declare", "replay")
-    assert browser.get("/api/v1/session").json()["scopes"] == sorted(SESSION_SCOPES)
+    assert browser.get("/api/v1/session").json()["scopes"] == sorted(WRITING)
     token = _token(browser)
     for headers in ({}, {"X-Headwater-Token": ""}, {"X-Headwater-Token": token["X-Headwater-Token"][:-1] + "x"}, {"X-Headwater-Page": "1"}):
         for body in (_DECLARE, _REPLAY):
@@ -145,6 +145,23 @@ def test_a_ticket_gives_no_scope_of_the_key(client: httpx.Client) -> None:
     session = credentials.principal({"cookie": cookie.partition(";")[0]})
     assert session is not None
     assert session.scopes == SESSION_SCOPES > READING
+
+
+def test_a_session_that_was_ended_opens_nothing(client: httpx.Client, service: ServiceProcess) -> None:
+    with service.client(key=False) as browser, service.client(key=False) as other:
+        _opened(client, browser, "read")
+        _opened(client, other, "read")
+        ((name, value),) = browser.cookies.items()
+        assert browser.delete("/api/v1/session", headers={"Origin": "https://evil.example"}).status_code == 403
+        assert browser.delete("/api/v1/session", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+        assert browser.delete("/api/v1/session").json() == {"next": None}
+        assert not browser.cookies
+        copied = {"Cookie": f"{name}={value}"}
+        assert browser.get("/api/v1/session", headers=copied).status_code == 401
+        assert other.get("/api/v1/session").status_code == 200
+        assert service.home.ended_sessions.stat().st_mode & 0o077 == 0
+        assert value.split(".")[1].encode() not in service.home.ended_sessions.read_bytes()
+        assert client.delete("/api/v1/session").status_code == 400, "a key is no session"
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from headwater.backend.audit.chain import verify
-from headwater.backend.audit.lines import earlier_files
+from headwater.backend.audit.lines import earlier_files, name_of_full
 from headwater.backend.audit.log import AuditLog, append_line
 from tests.backend.cli.command import headwater
 
@@ -134,3 +135,20 @@ def test_the_command_tells_the_head_and_ends_with_one_where_a_line_was_changed(t
     assert (bad["broken"], bad["has_head"]) == (1, True)
     path.write_text("".join(lines[:-1]))
     assert "the digest of no line" in headwater("audit", "--verify", "--head", head, "--home", str(tmp_path), code=1).stderr
+
+
+def test_of_a_long_log_the_latest_files_can_be_verified_alone(path: Path) -> None:
+    lines = _written(path, 60)
+    for number in range(4):
+        name_of_full(path, datetime(2026, 1, 1 + number, tzinfo=UTC)).write_text("".join(lines[number * 10 : number * 10 + 10]))
+    path.write_text("".join(lines[40:]))
+    full = earlier_files(path)
+    assert verify(path).broken == 0
+    assert verify(path, within=10**9).whole
+    found = verify(path, within=sum(file.stat().st_size for file in full[-2:]))
+    assert (found.whole, found.broken) == (False, 0)
+    assert 0 < found.lines < verify(path).lines
+    assert found.head == verify(path).head
+    full[-3].write_text(full[-3].read_text().replace('"n":', '"m":'))
+    assert verify(path, within=sum(file.stat().st_size for file in full[-2:])).broken == 1, "the file before them was changed"
+    assert verify(path, within=full[-1].stat().st_size).broken == 0

@@ -27,6 +27,14 @@ claim = "sub"
 value = "7"
 roles = ["analyst"]
 tenant = "sales"
+[[grant]]
+claim = ["realm_access", "roles"]
+value = "steward"
+roles = ["steward"]
+[[grant]]
+claim = ["resource.access", "headwater", "level"]
+value = "auditor"
+roles = ["auditor"]
 """
 
 
@@ -44,6 +52,15 @@ def _rules(folder: Path, text: str = RULES) -> Any:
         ({"groups": "database"}, set()),
         ({"groups": {"data": 1}}, set()),
         ({"email": "ann@example.com", "email_verified": True}, {"investigator"}),
+        ({"realm_access": {"roles": ["steward", "other"]}}, {"steward"}),
+        ({"realm_access": {"roles": "steward"}}, {"steward"}),
+        ({"realm_access.roles": ["steward"]}, set()),
+        ({"realm_access": ["roles", "steward"]}, set()),
+        ({"realm_access": {"roles": {"steward": True}}}, set()),
+        ({"realm_access": {"groups": ["steward"]}, "roles": ["steward"]}, set()),
+        ({"realm_access": None}, set()),
+        ({"resource.access": {"headwater": {"level": "auditor"}}}, {"auditor"}),
+        ({"resource": {"access": {"headwater": {"level": "auditor"}}}}, set()),
         ({"email": "ann@example.com", "email_verified": "true"}, set()),
         ({"email": "ann@example.com"}, set()),
         ({"groups": ["data"], "email": "ann@example.com", "email_verified": True}, {"viewer", "operator", "investigator"}),
@@ -80,6 +97,9 @@ def test_a_name_is_one_word_and_stands_for_one_subject() -> None:
         ('issuer = "https://i"\nclient = "c"\nsecret_file = "missing"', "cannot be read"),
         ('issuer = "https://i"\nclient = "c"\n[[grant]]\nclaim = "sub"\nvalue = "1"\nroles = ["king"]', "role king"),
         ('issuer = "https://i"\nclient = "c"\n[[grant]]\nclaim = "sub"\nvalue = "1"\nroles = []', "roles of"),
+        ('issuer = "https://i"\nclient = "c"\n[[grant]]\nclaim = []\nvalue = "1"\nroles = ["viewer"]', "claim of"),
+        ('issuer = "https://i"\nclient = "c"\n[[grant]]\nclaim = ["a", 1]\nvalue = "1"\nroles = ["viewer"]', "claim of"),
+        ('issuer = "https://i"\nclient = "c"\nsigned_out = "javascript:alert(1)"', "signed_out of"),
         ('issuer = "https://i"\nclient = "c"\n[[grant]]\nclaim = "sub"\nvalue = "1"\nroles = ["viewer"]\ntenant = "../x"', "tenant of"),
         ('issuer = "https://i"\nclient = "c"\n[[grant]]\nclaim = "sub"\nvalue = "1"\nroles = ["operator"]\ntenant = "x"', "whole service"),
     ],

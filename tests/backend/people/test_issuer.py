@@ -206,3 +206,27 @@ def test_an_issuer_that_says_odd_things_is_not_believed(
     issuer.learn()
     with pytest.raises(UnavailableError):
         issuer.claims(token(documents, keys["r"]), audiences=OURS)
+
+
+@pytest.mark.parametrize(
+    ("stated", "signed_out", "address"),
+    [
+        ({}, None, None),
+        ({"end_session_endpoint": "https://login/end"}, None, "https://login/end?client_id=headwater"),
+        (
+            {"end_session_endpoint": "https://login/end?a=b"}, "https://here/?c=d&e",
+            "https://login/end?a=b&client_id=headwater&post_logout_redirect_uri=https%3A%2F%2Fhere%2F%3Fc%3Dd%26e",
+        ),
+    ],
+)  # fmt: skip
+def test_a_browser_signs_out_where_the_issuer_says(
+    documents: Documents, stated: dict[str, Any], signed_out: str | None, address: str | None
+) -> None:
+    documents.stated |= {"authorization_endpoint": "https://login/auth", **stated}
+    assert Issuer(Rules(documents.url, "headwater", OURS, (), "d", signed_out=signed_out)).sign_out_address() == address
+
+
+def test_nobody_is_sent_to_sign_out_at_an_odd_place(documents: Documents) -> None:
+    documents.stated |= {"authorization_endpoint": "https://login/auth", "end_session_endpoint": "javascript:alert(1)"}
+    with pytest.raises(UnavailableError):
+        Issuer(Rules(documents.url, "headwater", OURS, (), "d")).sign_out_address()

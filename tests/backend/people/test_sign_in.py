@@ -106,6 +106,27 @@ def test_somebody_signs_in_and_has_what_is_granted(place: _Place, client: str, s
         assert browser.post(f"{place.service.url}/graphql", json=_VERSION).status_code == 401, "sessions end with the rules"
 
 
+def test_who_signs_out_is_known_no_more_with_any_copy_of_his_session(place: _Place) -> None:
+    place.rules()
+    with place.browser() as browser, place.browser() as thief, place.browser() as other:
+        for one in (browser, other):
+            assert place.back(one, place.begin(one, "ann")).status_code == 200
+        thief.cookies = httpx.Cookies(dict(browser.cookies.items()))
+        assert "errors" not in thief.post(f"{place.service.url}/graphql", json=_VERSION).json()
+        done = browser.delete(f"{place.service.url}/api/v1/session")
+        assert done.status_code == 200, done.text
+        away = done.json()["next"]
+        assert away.startswith(place.issuer)
+        assert "client_id=native" in away
+        assert not [name for name in browser.cookies if not name.endswith("_login")], "the browser forgets it"
+        assert thief.post(f"{place.service.url}/graphql", json=_VERSION).status_code == 401
+        assert "errors" not in other.post(f"{place.service.url}/graphql", json=_VERSION).json(), "another session of hers lives on"
+        assert browser.get(away).status_code < 400, "the issuer knows the address and the client"
+        lines = [json.loads(line) for line in place.service.home.audit.read_text().splitlines()]
+        closed = [line for line in lines if line["what"] == "session.close"][-1]
+        assert closed["who"].startswith("session:person:ann@example.com:")
+
+
 @pytest.mark.parametrize("name", ["nobody", "eve"])
 def test_who_has_no_grant_gets_no_session(place: _Place, name: str) -> None:
     place.rules()

@@ -8,6 +8,8 @@ export type SemanticsChoice = 'witness' | 'influence';
 export type DirectionChoice = 'backward' | 'forward';
 
 export interface Location {
+  /** The page of whoever administers the service; absent: the pages of data. */
+  page?: 'admin';
   /** Id of the dataset whose rows are shown. */
   dataset?: string;
   /** DuckDB predicate over its rows. */
@@ -37,6 +39,8 @@ export const EVERYTHING = 'all';
 
 export const HOME: Location = { semantics: 'witness', direction: 'backward' };
 
+export const ADMIN: Location = { ...HOME, page: 'admin' };
+
 /** A record by its place. */
 export interface TracedRecord {
   dataset: string;
@@ -55,6 +59,7 @@ export function parseLocation(search: string): Location {
   const text = (key: string) => query.get(key) || undefined;
   const row = Number.parseInt(query.get('row') ?? '', 10);
   return defined({
+    page: query.get('page') === 'admin' ? ('admin' as const) : undefined,
     dataset: text('dataset'),
     where: text('where'),
     sort: parseSort(query),
@@ -73,7 +78,8 @@ export function parseLocation(search: string): Location {
 /** The query part of the address, `''` for the start. Semantics and direction are written out where a record is traced. */
 export function formatLocation(location: Location): string {
   const query = new URLSearchParams();
-  const { dataset, where, grown } = location;
+  const { page, dataset, where, grown } = location;
+  if (page) query.set('page', page);
   if (dataset) query.set('dataset', dataset);
   if (where) query.set('where', where);
   if (tracedRecord(location)) formatTrace(location, query);

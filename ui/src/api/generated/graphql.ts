@@ -10,6 +10,12 @@ export type BetweenInput = {
   to: Array<string>;
 };
 
+/** What became of a request. */
+export type Decision =
+  | 'ALLOWED'
+  | 'FAILED'
+  | 'REFUSED';
+
 /** UPSTREAM is where data came from, DOWNSTREAM where it went. */
 export type Direction =
   | 'BOTH'
@@ -34,6 +40,12 @@ export type Grain =
   | 'PARTITION'
   | 'RECORD'
   | 'VERSION';
+
+/** Whether a named key opens anything. */
+export type KeyState =
+  | 'EXPIRED'
+  | 'REVOKED'
+  | 'VALID';
 
 /** What a mask looks at. NAME and NAMESPACE take patterns with * and ?. */
 export type MaskBy =
@@ -219,6 +231,58 @@ export type StartReplayMutationVariables = Exact<{
 
 
 export type StartReplayMutation = { startReplay: { id: string } };
+
+export type KeysQueryVariables = Exact<{
+  all: boolean;
+}>;
+
+
+export type KeysQuery = { admin: { keys: Array<{ id: string, name: string, tenant: string, scopes: Array<string>, state: KeyState, created: string, expires: string | null, used: string | null }> } };
+
+export type RightsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type RightsQuery = { admin: { roles: Array<{ name: string, scopes: Array<string> }>, tenants: Array<{ name: string, keys: number, grants: number }>, people: { issuer: string | null, fault: string | null, grants: Array<{ claim: Array<string>, value: string, tenant: string, scopes: Array<string> }> } } };
+
+export type CreateKeyMutationVariables = Exact<{
+  name: string;
+  roles: Array<string> | string;
+  tenant?: string | null | undefined;
+  days?: number | null | undefined;
+}>;
+
+
+export type CreateKeyMutation = { createKey: { secret: string, key: { name: string } } };
+
+export type RotateKeyMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RotateKeyMutation = { rotateKey: { secret: string, key: { name: string } } };
+
+export type RevokeKeyMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RevokeKeyMutation = { revokeKey: { id: string } };
+
+export type AuditLogQueryVariables = Exact<{
+  by?: string | null | undefined;
+  dataset?: string | null | undefined;
+  decision?: Decision | null | undefined;
+  since?: string | null | undefined;
+  until?: string | null | undefined;
+}>;
+
+
+export type AuditLogQuery = { audit: { searchedBackTo: string | null, entries: Array<{ at: string, who: string | null, operation: string, subjects: Array<string>, more: number, records: number | null, decision: string | null, reason: string | null }> } };
+
+export type AuditVerificationQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type AuditVerificationQuery = { auditVerification: { intact: boolean, whole: boolean, since: string | null, lines: number | null, head: string | null, breaks: Array<{ file: string, line: number, reason: string }> } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -511,3 +575,111 @@ export const StartReplayDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<StartReplayMutation, StartReplayMutationVariables>;
+export const KeysDocument = new TypedDocumentString(`
+    query Keys($all: Boolean!) {
+  admin {
+    keys(first: 500, all: $all) {
+      id
+      name
+      tenant
+      scopes
+      state
+      created
+      expires
+      used
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<KeysQuery, KeysQueryVariables>;
+export const RightsDocument = new TypedDocumentString(`
+    query Rights {
+  admin {
+    roles {
+      name
+      scopes
+    }
+    tenants {
+      name
+      keys
+      grants
+    }
+    people {
+      issuer
+      fault
+      grants {
+        claim
+        value
+        tenant
+        scopes
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RightsQuery, RightsQueryVariables>;
+export const CreateKeyDocument = new TypedDocumentString(`
+    mutation CreateKey($name: String!, $roles: [String!]!, $tenant: String, $days: Float) {
+  createKey(name: $name, roles: $roles, tenant: $tenant, days: $days) {
+    secret
+    key {
+      name
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateKeyMutation, CreateKeyMutationVariables>;
+export const RotateKeyDocument = new TypedDocumentString(`
+    mutation RotateKey($id: ID!) {
+  rotateKey(id: $id) {
+    secret
+    key {
+      name
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RotateKeyMutation, RotateKeyMutationVariables>;
+export const RevokeKeyDocument = new TypedDocumentString(`
+    mutation RevokeKey($id: ID!) {
+  revokeKey(id: $id) {
+    id
+  }
+}
+    `) as unknown as TypedDocumentString<RevokeKeyMutation, RevokeKeyMutationVariables>;
+export const AuditLogDocument = new TypedDocumentString(`
+    query AuditLog($by: String, $dataset: String, $decision: Decision, $since: String, $until: String) {
+  audit(
+    by: $by
+    dataset: $dataset
+    decision: $decision
+    since: $since
+    until: $until
+    last: 100
+  ) {
+    entries {
+      at
+      who
+      operation
+      subjects
+      more
+      records
+      decision
+      reason
+    }
+    searchedBackTo
+  }
+}
+    `) as unknown as TypedDocumentString<AuditLogQuery, AuditLogQueryVariables>;
+export const AuditVerificationDocument = new TypedDocumentString(`
+    query AuditVerification {
+  auditVerification {
+    intact
+    whole
+    since
+    lines
+    head
+    breaks {
+      file
+      line
+      reason
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<AuditVerificationQuery, AuditVerificationQueryVariables>;

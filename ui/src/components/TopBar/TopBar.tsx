@@ -1,10 +1,12 @@
 import { useService } from '../../hooks/useService';
+import { useSession } from '../../hooks/useSession';
 import { type Theme, useTheme } from '../../hooks/useTheme';
-import { HOME } from '../../location/location';
+import { ADMIN, HOME } from '../../location/location';
 import { Badge } from '../Badge/Badge';
 import { Icon, type IconName } from '../Icon/Icon';
 import { Link } from '../Link/Link';
 import { SearchBox } from '../SearchBox/SearchBox';
+import { SignOut } from '../SignOut/SignOut';
 import styles from './TopBar.module.css';
 
 const THEME_ICON: Record<Theme, IconName> = { system: 'system', light: 'sun', dark: 'moon' };
@@ -14,9 +16,11 @@ interface TopBarProps {
   search: boolean;
 }
 
-/** What stands above every view: the way home, the search, the state of the service, the theme. */
+/** What stands above every view: the way home, the search, the state of the service, administration, sign-out, the theme. */
 export function TopBar({ search }: TopBarProps) {
   const [theme, nextTheme] = useTheme();
+  const { scopes } = useSession();
+  const administers = scopes.includes('admin') || scopes.includes('audit');
   return (
     <header className={styles.bar}>
       <Link to={HOME} className={styles.brand} aria-label="Headwater, all datasets">
@@ -26,6 +30,8 @@ export function TopBar({ search }: TopBarProps) {
       <div className={styles.search}>{search && <SearchBox />}</div>
       <div className={styles.status}>
         <ServiceState />
+        {administers && <Link to={ADMIN}>Administration</Link>}
+        <SignOut />
         <button
           type="button"
           className={styles.theme}

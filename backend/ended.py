@@ -1,0 +1,82 @@
+"""Sessions of the page that were ended before their time, in a file of the home.
+
+A session is a signed cookie, which the service does not keep. Whoever signs out leaves a digest of his here until the cookie would have
+ended by itself, so that a copy of it opens nothing. A file that cannot be read opens nothing either.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+
+from headwater.errors import UnavailableError
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS ended (session BLOB PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID"
+
+
+class EndedSessions:
+    """Thread-safe; several processes may use one file. Of a session, only a digest is kept."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = Lock()
+        self._open: sqlite3.Connection | None = None
+
+    def end(self, session: str, until: float) -> None:
+        """End a session that would have lasted `until`, in seconds since 1970. It is on the disk when this returns.
+
+        Raises:
+            UnavailableError: the file cannot be written.
+        """
+        try:
+            self._path.touch(mode=0o600)
+            with closing(_connect(self._path)) as database:
+                database.execute(_SCHEMA)
+                database.execute("BEGIN IMMEDIATE")
+                database.execute("DELETE FROM ended WHERE until <= ?", (self._clock(),))
+                database.execute("INSERT OR REPLACE INTO ended VALUES (?, ?)", (_digest(session), until))
+                database.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise _unusable(self._path, error) from error
+
+    def has(self, session: str) -> bool:
+        """Whether a session was ended.
+
+        Raises:
+            UnavailableError: the file cannot be read.
+        """
+        if not self._path.exists():
+            return False
+        with self._lock:
+            try:
+                if self._open is None:
+                    self._open = _connect(self._path)
+                    self._open.execute(_SCHEMA)  # another process may have made the file and not yet its table
+                return self._open.execute("SELECT 1 FROM ended WHERE session = ?", (_digest(session),)).fetchone() is not None
+            except sqlite3.Error as error:
+                if self._open is not None:
+                    self._open.close()
+                    self._open = None
+                raise _unusable(self._path, error) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=2, isolation_level=None, check_same_thread=False)
+    database.execute("PRAGMA synchronous = FULL")
+    return database
+
+
+def _digest(session: str) -> bytes:
+    return sha256(session.encode("utf-8", "replace")).digest()
+
+
+def _unusable(path: Path, error: Exception) -> UnavailableError:
+    return UnavailableError(
+        f"The file of ended sessions {path} cannot be used: {error}.", hint="Keys work without it; remove it, and sessions live again."
+    )

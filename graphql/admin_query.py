@@ -1,0 +1,83 @@
+"""Questions of whoever administers a tenant or looks after its audit log. The scope that each needs stands in `access`."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import strawberry
+from strawberry import UNSET
+
+from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.graphql.administration import Administration, administration
+from headwater.graphql.audit import Decision
+from headwater.graphql.audit_log import AuditPage, AuditQuestion, AuditReader, AuditVerification
+from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.types import Info
+
+_LONGEST = 1_000  # of a text that is sought
+
+strawberry.enum(Decision, description="What became of a request.")
+
+
+@strawberry.type
+class AdminQuery:
+    """The part of the root that administers."""
+
+    @strawberry.field(description="Keys, roles, tenants and grants. Needs the scope `admin`.")
+    async def admin(self, info: Info) -> Administration:
+        """Of the caller's tenant; of all where the home's own key asks."""
+        return Administration(service=administration(info.context))
+
+    @strawberry.field(description="The latest entries of the audit log that fit, latest first. Needs the scope `audit`.")
+    async def audit(
+        self,
+        info: Info,
+        by: str | None = UNSET,
+        dataset: str | None = UNSET,
+        decision: Decision | None = UNSET,
+        since: str | None = UNSET,
+        until: str | None = UNSET,
+        last: int = 100,
+    ) -> AuditPage:
+        """`by` and `dataset` are parts of names; `since` and `until` instants (ISO 8601; UTC where they name no zone)."""
+        asked = AuditQuestion(
+            by=_sought(by, "by"),
+            dataset=_sought(dataset, "dataset"),
+            decision=str(decision) if decision else None,
+            since=_instant(since, "since"),
+            until=_instant(until, "until"),
+            last=bounded(last, "last", low=1, high=MAX_PAGE),
+        )
+        async with info.context.audited("audit.read", *filter(None, (asked.by, asked.dataset))):
+            return await _reader(info).entries(asked)
+
+    @strawberry.field(description="Whether the lines of the audit log are as they were written. Needs the scope `audit`.")
+    async def audit_verification(self, info: Info) -> AuditVerification:
+        """Of the latest files."""
+        async with info.context.audited("audit.verify"):
+            return await _reader(info).verify()
+
+
+def _reader(info: Info) -> AuditReader:
+    if info.context.audit_log is None:
+        raise UnsupportedError("There is no audit log here.", hint="Ask a running service, or use: headwater audit")
+    return info.context.audit_log
+
+
+def _sought(text: str | None, field: str) -> str | None:
+    if text and len(text) > _LONGEST:
+        raise InvalidQueryError(f"{field} has {len(text)} characters, {_LONGEST} are the most.", field=field, hint="Give a part of a name.")
+    return text or None
+
+
+def _instant(text: str | None, field: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidQueryError(f"{text[:80]!r} is no instant.", field=field, hint="Write it as 2026-01-31T12:00:00Z.") from None

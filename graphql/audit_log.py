@@ -1,0 +1,110 @@
+"""The audit log as the schema shows it: its entries, and whether its lines are as they were written."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+import strawberry
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuestion:
+    """Which entries are asked for: `by` and `dataset` are parts of names; times have a zone; `last` bounds their number."""
+
+    by: str | None
+    dataset: str | None
+    decision: str | None
+    since: datetime | None
+    until: datetime | None
+    last: int
+
+
+@strawberry.type(description="One line of the audit log: who asked what. `at` is ISO 8601 in UTC.")
+class AuditEntry:
+    """`records` counts records that were told; `more` the subjects beyond those in `subjects`."""
+
+    at: str
+    who: str | None
+    tenant: str | None
+    operation: str
+    subjects: list[str]
+    more: int
+    records: int | None
+    decision: str | None
+    reason: str | None
+    address: str | None
+    request: str | None
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> AuditEntry:
+        """From a line of the log, whatever somebody may have written there."""
+        more, records, subjects = line.get("more"), line.get("records"), line.get("on")
+        return cls(
+            at=str(line["at"]),
+            who=_text(line.get("who")),
+            tenant=_text(line.get("tenant")),
+            operation=str(line.get("what", "")),
+            subjects=[str(subject) for subject in subjects] if isinstance(subjects, list) else [],
+            more=more if isinstance(more, int) else 0,
+            records=records if isinstance(records, int) else None,
+            decision=_text(line.get("decision")),
+            reason=_text(line.get("reason")),
+            address=_text(line.get("from")),
+            request=_text(line.get("request")),
+        )
+
+
+@strawberry.type(description="Entries of the audit log, latest first.")
+class AuditPage:
+    """`damaged` counts lines on the way that cannot be read."""
+
+    entries: list[AuditEntry]
+    damaged: int
+    searched_back_to: str | None = strawberry.field(
+        description="Where the search ended before the log did: earlier entries may fit too, ask again until this instant."
+    )
+
+
+@strawberry.type(description="A place where the audit log is not as it was written.")
+class AuditBreak:
+    """`line` counts from 1 in its file."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@strawberry.type(description="What the links between the lines of the audit log say. What is null is for the home's own key.")
+class AuditVerification:
+    """The log is one for all tenants, so that how many lines it has is for its owner alone."""
+
+    intact: bool
+    since: str | None = strawberry.field(description="The instant of the first line that was looked at.")
+    whole: bool = strawberry.field(description="Whether all files were looked at; `headwater audit --verify` looks at all.")
+    lines: int | None
+    head: str | None = strawberry.field(description="The digest of the last line, to be kept elsewhere: `headwater audit --verify --head`.")
+    breaks: list[AuditBreak]
+
+
+class AuditReader(Protocol):
+    """Reads for one caller: of his tenant, or of all where he owns the home."""
+
+    async def entries(self, asked: AuditQuestion) -> AuditPage:
+        """The latest entries that fit."""
+
+    async def verify(self) -> AuditVerification:
+        """Follow the links of the latest files.
+
+        Raises:
+            UnavailableError: somebody else has it done just now.
+        """
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
