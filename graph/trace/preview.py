@@ -14,6 +14,7 @@ from headwater.graph.stores.protocol import GraphStore
 from headwater.graph.trace.answer import Origin, TracedRecord
 from headwater.graph.trace.database.sql import quoted
 from headwater.graph.trace.datasets import Dataset, current_files, find_dataset, is_captured, readable_files, shape_of
+from headwater.graph.trace.files.footers import NoParquetError
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, ROW
 from headwater.graph.trace.files.shapes import Shape
@@ -94,7 +95,10 @@ def _page(
         return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error)), ()
     files = readable_files(session, listed)
     wanted = where if order is None and not session.left_out else where or "true"
-    table, total = _selected(session, shape, files, wanted, first, offset)
+    try:
+        table, total = _selected(session, shape, files, wanted, first, offset)
+    except NoParquetError as error:
+        return RowPage(dataset.id, (), (), 0, has_record_lineage=False, note=str(error)), ()
     columns = column_types(session, table)
     by = _ordering(order, [name for name, _ in columns])
     page = session.table(f"SELECT * FROM {table} ORDER BY {by}{FILE}, {ROW} LIMIT {first:d} OFFSET {offset if wanted else 0:d}")

@@ -19,7 +19,7 @@ from headwater.graph.storage.duck import faults
 from headwater.graph.trace.answer import Grain, TracedRecord
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import quoted
-from headwater.graph.trace.files.footers import Footer, footers
+from headwater.graph.trace.files.footers import Footer, footers, no_parquet
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.reader import FILE, LINE, ROW, Wanted
 from headwater.graph.trace.files.shapes import Shape
@@ -155,7 +155,10 @@ def _bare(session: Session, place: Place) -> TracedRecord:
 def _where(session: Session, shape: Shape, files: Sequence[KnownFile], query: str, parameters: list[object], where: str) -> str:
     """A table of those rows of a query, which reads files, that fulfil a predicate."""
     predicate = checked(session.database, where)
-    described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
+    try:
+        described = session.database.execute(f"SELECT * FROM ({query}) LIMIT 0", parameters).description or ()
+    except duckdb.InvalidInputException as error:
+        raise no_parquet(error) from error
     format_of(shape.format).check_names(column[0] for column in described)
     if alike := _alike(session, shape, files, [column[0].lower() for column in described]):
         _check_meant(session, predicate, alike)

@@ -11,11 +11,18 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import duckdb
+
+from headwater.errors import SourceChangedError
 from headwater.graph.records import FileBlock
 from headwater.graph.trace.database.in_memory import Database
 from headwater.graph.trace.database.sql import Untranslatable
 from headwater.graph.trace.database.types import INTEGERS, duckdb_type
 from headwater.graph.trace.files.reader import HIDDEN, ReadFile
+
+
+class NoParquetError(SourceChangedError):
+    """A file that should be Parquet is none, or is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +84,16 @@ def check_columns(
 
 
 def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
-    """What the footers of files say; those of files that are as they were are not read again."""
+    """What the footers of files say; those of files that are as they were are not read again.
+
+    Raises:
+        NoParquetError: a file is none.
+    """
     with _LOCK:
         known = {file.block: _KNOWN[file.block] for file in files if file.block in _KNOWN}
     if unknown := [file for file in files if file.block not in known]:
         paths = [file.stored.scan for file in unknown]
-        schema = database.execute("SELECT file_name, name, num_children, duckdb_type, field_id FROM parquet_schema(?)", [paths]).fetchall()
+        schema = _schema(database, paths)
         told = (
             f"SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?) WHERE key IN ('{_LEGACY}'::BLOB, '{_VERSION}'::BLOB)"
         )
@@ -101,6 +112,19 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
             while len(_KNOWN) > _MOST:
                 _KNOWN.popitem(last=False)
     return [known[file.block] for file in files]
+
+
+def no_parquet(error: duckdb.InvalidInputException) -> NoParquetError:
+    """What DuckDB says of a file, which it names."""
+    return NoParquetError(f"A file cannot be read as Parquet: {str(error).partition(chr(10))[0]}.", hint="Look at the file, or remove it.")
+
+
+def _schema(database: Database, paths: list[str]) -> list[tuple[str, str, int | None, str | None, int | None]]:
+    query = "SELECT file_name, name, num_children, duckdb_type, field_id FROM parquet_schema(?)"
+    try:
+        return database.execute(query, [paths]).fetchall()
+    except duckdb.InvalidInputException as error:
+        raise no_parquet(error) from error
 
 
 def _top(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+from headwater.errors import UnsupportedError
 from headwater.graph.associations import Sink, Source
 from headwater.graph.associations.parts import SinkColumn, SourceColumn
 
@@ -44,8 +45,20 @@ class Shape:
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> Shape:
-        """Of files that no capture describes, by their names: Parquet, or lines of text."""
-        if any(name.endswith(".parquet") for name in names):
+        """Of files that no capture describes, by their names: Parquet, or lines of text.
+
+        Raises:
+            UnsupportedError: some are Parquet, and some are not.
+        """
+        known = list(names)
+        parquet, other = ([name for name in known if name.endswith(".parquet") is is_parquet] for is_parquet in (True, False))
+        if parquet and other:
+            first, second = (found[0].rpartition("/")[2] for found in (parquet, other))
+            raise UnsupportedError(
+                f"{first} is Parquet and {second} is not, in one dataset, and no capture says how they are read.",
+                hint="Capture a run that reads or writes it.",
+            )
+        if parquet:
             return cls("parquet", (), ())
         return cls("text", (), (("value", "string"),))
 

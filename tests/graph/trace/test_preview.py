@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from headwater.errors import InvalidQueryError, NotFoundError
+from headwater.errors import InvalidQueryError, NotFoundError, UnsupportedError
 from headwater.graph.model import GraphBatch, Node, NodeKind, Stamp, node_id
+from headwater.graph.trace.answer import TraceRequest
+from headwater.graph.trace.engine import trace
 from headwater.graph.trace.preview import RowOrder, preview
 from tests.graph.jobs import TENANT
 from tests.graph.trace.small import copy
@@ -48,6 +52,36 @@ async def test_a_dataset_that_is_gone_gives_no_rows_and_a_note(store, raw, tmp_p
     page = await preview(None, store, TENANT, "out")
     assert (page.rows, page.total) == ((), 0)
     assert "there is nothing at" in (page.note or "")
+
+
+async def _uncaptured(graph, folder: Path) -> str:
+    identifier = node_id("dataset", "file", str(folder))
+    await graph.apply(TENANT, [GraphBatch(Stamp.at("2026-01-01T00:00:00Z", "x"), [Node(identifier, NodeKind.DATASET, str(folder))], [])])
+    return identifier
+
+
+async def test_files_of_several_formats_that_no_capture_describes_are_not_guessed_at(store, graph, tmp_path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    pq.write_table(pa.table({"a": [1, 2]}), folder / "a.parquet")
+    (folder / "b.csv").write_text("a\n3\n")
+    mixed = await _uncaptured(graph, folder)
+    page = await preview(graph, store, TENANT, mixed)
+    assert (list(page.rows), page.total) == ([], 0)
+    assert "a.parquet is Parquet and b.csv is not" in (page.note or "")
+    with pytest.raises(UnsupportedError, match=r"b\.csv"):
+        await trace(graph, store, TENANT, TraceRequest(dataset=mixed, where="a = 1"))
+
+
+async def test_a_file_that_is_called_parquet_and_is_none_is_said(store, graph, tmp_path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "a.parquet").write_text("a,b\n1,2\n")
+    odd = await _uncaptured(graph, folder)
+    for where in (None, "a = 1"):
+        page = await preview(graph, store, TENANT, odd, where=where)
+        assert list(page.rows) == []
+        assert "a.parquet" in (page.note or "")
 
 
 @pytest.mark.parametrize("name", ["path/x", "/path/x"])
