@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
+from fastapi.requests import HTTPConnection
 
 import headwater
 from headwater.backend.api import (
@@ -50,6 +51,7 @@ from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
 from headwater.backend.keys import KeyRing
+from headwater.backend.live import Live
 from headwater.backend.masks import Masks
 from headwater.backend.own_loop import OwnLoop
 from headwater.backend.people.people import People
@@ -60,6 +62,7 @@ from headwater.backend.watch import Watch
 from headwater.backend.worker import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError
+from headwater.graph.index import source_of
 from headwater.graphql.access import Scope
 from headwater.graphql.context import Context
 from headwater.graphql.schema import build_router
@@ -87,7 +90,7 @@ def create_app(
             watch = Watch(settings, known.is_key)
             app.state.service = Service(
                 settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit,
-                watch=watch, masks=Masks(settings.folder.masks),
+                watch=watch, masks=Masks(settings.folder.masks), live=Live(source_of(workspace.graph)),
             )  # fmt: skip
             audit.start()
             app.state.trace_jobs = TraceJobs(settings)
@@ -151,16 +154,24 @@ def _limit(settings: Settings, path: str) -> int:
     return settings.max_segment_bytes if path.startswith(_SEGMENTS) else settings.max_body_bytes
 
 
-def _require(request: Request, who: Principal, scope: Scope) -> None:
+async def _renewed(request: HTTPConnection) -> Context:
+    """The context of a caller as he is now: what he may, and what is masked for him, may have changed since he subscribed."""
+    request.state.principal = await request.app.state.service.credentials.identify(request.headers)
+    return await _graphql_context(request)
+
+
+def _require(request: HTTPConnection, who: Principal, scope: Scope) -> None:
     try:
         who.require(scope)
     except HeadwaterError as error:
-        note_refusal(request.app.state.service.audit, request.scope, who, error.message, operation=f"graphql.{scope}")
+        asked = {"method": "POST", **request.scope}  # a WebSocket has none
+        note_refusal(request.app.state.service.audit, asked, who, error.message, operation=f"graphql.{scope}")
         raise
 
 
-async def _graphql_context(request: Request) -> Context:
+async def _graphql_context(request: HTTPConnection) -> Context:
     who, service = await principal(request), request.app.state.service
+    is_socket = request.scope["type"] == "websocket"
     workspace: Workspace = service.workspace
     return Context(
         tenant=who.tenant, graph=workspace.graph, records=workspace.records, require=partial(_require, request, who),
@@ -170,4 +181,5 @@ async def _graphql_context(request: Request) -> Context:
         declarations=PermittedDeclarations(DeclarationIntake(workspace.log, workspace.graph), service, who),
         tells_values=tells_values(service, who), trace_jobs=PermittedTraceJobs(request.app.state.trace_jobs, service, who),
         administration=PermittedAdministration(service, who), audit_log=PermittedAudit(service.settings.folder.audit, who),
+        live=service.live if is_socket else None, renew=partial(_renewed, request) if is_socket else None,
     )  # fmt: skip

@@ -68,7 +68,15 @@ class BoundedProtocol(H11Protocol):
             return
         self._received += len(data)
         super().data_received(data)
-        self._look()
+        if self.transport.get_protocol() is self:
+            self._look()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Give the connection to uvicorn's protocol of WebSockets, which pings its client and ends what does not answer."""
+        self.shared.waiting.pop(self, None)
+        self._cancel("_head_timer", "_body_timer", "_read_timer")
+        self._unset_keepalive_if_required()
+        super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, or a little for the rest of this one."""

@@ -30,6 +30,8 @@ class OwnLoop:
             await self._live(scope, receive, send)
         elif scope["path"] in self._here:
             await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._there(scope, receive, send)
         else:
             size = Headers(scope=scope).get("content-length", "")
             is_small = int(size) <= _SMALL if size.isdecimal() else scope["method"] in ("GET", "HEAD")

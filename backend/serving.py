@@ -35,6 +35,7 @@ from headwater.graphql.access import Scope
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NEXT_PORTS = 50
 _QUEUE = 2048  # connections that the system keeps until they are accepted
+_MESSAGE_BYTES = 256 * 1024  # of a subscription
 _AT_ONCE = 64  # of which so many are accepted before those that are open have their turn
 
 
@@ -64,7 +65,9 @@ class LocalService:
                 h11_max_incomplete_event_size=HEAD_BYTES,
                 log_config=None,
                 access_log=False,
-                ws="none",
+                ws="websockets-sansio",
+                ws_max_size=_MESSAGE_BYTES,
+                ws_per_message_deflate=False,  # a small message would unpack to a large one
                 lifespan="on",
                 backlog=_AT_ONCE,
                 proxy_headers=bool(settings.trusted_proxies),

@@ -5,10 +5,10 @@ Made anew for every request by the service, from the credential; the schema must
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol
 
 from strawberry.fastapi import BaseContext
 
@@ -29,12 +29,20 @@ if TYPE_CHECKING:
     from headwater.graphql.trace_jobs import TraceJobService
 
 
+class News(Protocol):
+    """Tells what is written to the graph."""
+
+    def runs(self) -> AsyncGenerator[list[str], None]:
+        """First nothing; then ids of runs that were written, of any tenant."""
+
+
 @dataclass(kw_only=True)
 class Context(BaseContext):
     """`questions` answers what is asked of records, in this process unless it is given. `require` raises where the caller has not a scope.
 
     `pending` counts log entries that the graph has not taken in yet; `store` names the graph store.
     `tells_values`: whether the caller may know what any column holds, as reports of data quality tell it.
+    `renew` identifies the caller once more, and makes the context of a request that he would send now; for what is told as it happens.
     """
 
     tenant: str
@@ -51,7 +59,14 @@ class Context(BaseContext):
     declarations: DeclarationService | None = None
     administration: AdminService | None = None
     audit_log: AuditReader | None = None
+    live: News | None = None
+    renew: Callable[[], Awaitable[Context]] | None = None
     loaders: Loaders = field(init=False)
+
+    def become(self, other: Context) -> None:
+        """Be another context of the same caller: what he may know, and what was not looked up yet."""
+        for part in fields(self):
+            setattr(self, part.name, getattr(other, part.name))
 
     def audited(self, operation: str, *subjects: str, changes: bool = False) -> AbstractAsyncContextManager[Act]:
         """Audit what is done within, for who asks: every resolver that tells of records or changes something goes through here."""

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 import asyncio
+from dataclasses import replace
 
 import strawberry
 from strawberry import UNSET

@@ -173,7 +173,7 @@ class Query(ViewQuery, AdminQuery):
     async def replay(self, info: Info, id: strawberry.ID) -> Replay | None:
         """Of the tenant."""
         found = await replay_service(info).get(info.context.tenant, id)
-        await _audit_differences(info, [found] if found else [])
+        await audit_differences(info, [found] if found else [])
         return Replay.of(found) if found else None
 
     @strawberry.field(description="The latest replays, newest first.")
@@ -181,11 +181,11 @@ class Query(ViewQuery, AdminQuery):
         """Of the tenant."""
         size = bounded(first, "first", low=1, high=MAX_PAGE)
         found = await replay_service(info).list(info.context.tenant, size)
-        await _audit_differences(info, found)
+        await audit_differences(info, found)
         return [Replay.of(replay) for replay in found]
 
 
-async def _audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:
+async def audit_differences(info: Info, replays: Sequence[ReplayView]) -> None:
     """Audit that rows which replays changed are told, where there are any."""
     changed = [difference for replay in replays for difference in replay.differences]
     if changed:

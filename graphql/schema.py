@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from datetime import timedelta
 from typing import Any
 
 import strawberry
@@ -10,16 +12,25 @@ from graphql import GraphQLError
 from strawberry.fastapi import GraphQLRouter
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
+from strawberry.schema.schema import StreamResult
+from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types import ExecutionContext
+from strawberry.types.execution import PreExecutionError
+from strawberry.types.graphql import OperationType
 
+from headwater.errors import HeadwaterError
 from headwater.graphql.access import close_mutations, close_queries
 from headwater.graphql.audit import Act, Decision
 from headwater.graphql.context import Context
 from headwater.graphql.document import DocumentLimits
-from headwater.graphql.errors import DomainErrors, is_internal, logger
+from headwater.graphql.errors import DomainErrors, graphql_error, is_internal, logger
 from headwater.graphql.mutation import Mutation
 from headwater.graphql.query import Query
+from headwater.graphql.subscription import Subscription
 from headwater.graphql.values import to_json
+
+_INIT = timedelta(seconds=10)  # for a client to begin
+_SUBSCRIPTIONS = 16  # of one connection
 
 
 class _Schema(strawberry.Schema):
@@ -29,6 +40,27 @@ class _Schema(strawberry.Schema):
             close_mutations(mutations)
         if (queries := self._schema.query_type) is not None:
             close_queries(queries)
+
+    async def stream(
+        self, query: str | None, variable_values: dict[str, Any] | None = None, context_value: Any = None, *rest: Any, **more: Any
+    ) -> StreamResult:
+        """What is asked for on a WebSocket: subscriptions alone, each with a context of its own. All else comes by POST."""
+        more["allowed_operation_types"] = (OperationType.SUBSCRIPTION,)
+
+        async def told() -> StreamResult:
+            try:
+                own = context_value
+                if isinstance(own, Context) and own.renew is not None:
+                    own = await own.renew()
+                async with aclosing(await super(_Schema, self).stream(query, variable_values, own, *rest, **more)) as results:
+                    async for result in results:
+                        yield result
+            except HeadwaterError as error:
+                yield PreExecutionError(data=None, errors=[graphql_error(error)])
+            except GraphQLError as error:  # a document that is over a bound
+                yield PreExecutionError(data=None, errors=[error])
+
+        return told()
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Log what is a fault of ours, and audit a document that is over a bound; what else the caller did wrong is told to the caller."""
@@ -47,6 +79,7 @@ _JSON = strawberry.scalar(
 schema: strawberry.Schema = _Schema(
     query=Query,
     mutation=Mutation,
+    subscription=Subscription,
     config=StrawberryConfig(scalar_map={JSON: _JSON}),
     extensions=[
         DocumentLimits,
@@ -66,11 +99,13 @@ class _Router(GraphQLRouter[Context, Any]):
 def build_router(context_getter: Callable[..., Context | Awaitable[Context]], read: Callable[[bytes], Any]) -> GraphQLRouter[Context, Any]:
     """The router of `POST /graphql`. `context_getter` is a FastAPI dependency that makes the context from the request's credential.
 
-    `read` parses a body, and raises what it refuses. Queries come by POST alone, so that no link can cause one; there is no console, since
-    it would load scripts of others.
+    `read` parses a body, and raises what it refuses. Queries come by POST alone, so that no link can cause one, and subscriptions by
+    WebSocket alone; there is no console, since it would load scripts of others.
     """
     router = _Router(
-        schema, path="/graphql", context_getter=context_getter, graphql_ide=None, allow_queries_via_get=False, subscription_protocols=()
-    )
+        schema, path="/graphql", context_getter=context_getter, graphql_ide=None, allow_queries_via_get=False,
+        subscription_protocols=[GRAPHQL_TRANSPORT_WS_PROTOCOL], connection_init_wait_timeout=_INIT,
+        max_subscriptions_per_connection=_SUBSCRIPTIONS,
+    )  # fmt: skip
     router.read = read
     return router

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from headwater.backend.api.access import rule_of
@@ -62,6 +62,6 @@ def note_refusal(log: AuditLog, scope: Scope, principal: Principal | None, reaso
     RequestAuditor(log, scope, principal).note(Act(what), Decision.REFUSED, reason)
 
 
-async def auditor(request: Request) -> RequestAuditor:
+async def auditor(request: HTTPConnection) -> RequestAuditor:
     """The auditor of a request, for endpoints."""
     return RequestAuditor(request.app.state.service.audit, request.scope, request.state.principal)

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fastapi import Request
+from fastapi.requests import HTTPConnection
 
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.audit.log import AuditLog
+from headwater.backend.live import Live
 from headwater.backend.masks import Masks
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings
@@ -34,6 +36,7 @@ class Service:
     audit: AuditLog
     watch: Watch
     masks: Masks
+    live: Live
 
 
 async def service(request: Request) -> Service:
@@ -42,7 +45,7 @@ async def service(request: Request) -> Service:
     return parts
 
 
-async def principal(request: Request) -> Principal:
+async def principal(request: HTTPConnection) -> Principal:
     """Whom the request is from. The guard refuses those without a credential; this is the second look."""
     found: Principal | None = getattr(request.state, "principal", None)
     if found is None:

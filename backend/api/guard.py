@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -25,6 +26,7 @@ from headwater.backend.api.errors import (
     UnsupportedMediaTypeError,
     error_response,
 )
+from headwater.backend.api.sockets import PATH, Sockets
 from headwater.backend.audit.log import AuditLog
 from headwater.backend.connections import HEAD_BYTES
 from headwater.backend.intake.bodies import BodyTooLargeError
@@ -61,11 +63,14 @@ class Guard:
         self._budget = budget
         self._opened = frozenset(opened)
         self._audit = audit
+        self._sockets = Sockets()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # lifespan; there are no web sockets, and a handshake for one ends here
+        if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
+            elif scope["type"] == "websocket":
+                await self._connect(scope, receive, send)
             return
         headers = Headers(scope=scope)
         principal: Principal | None = None
@@ -96,6 +101,28 @@ class Guard:
         finally:
             if share is not None:
                 share.release()
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a WebSocket be opened for subscriptions, by whoever may ask questions: a page of another site may not."""
+        headers = Headers(scope=scope)
+        principal: Principal | None = None
+        try:
+            _check_head(scope, headers)
+            principal = await self._credentials.identify(headers)
+            self._check_host(headers)
+            self._check_origin(headers, "GET", scope["path"])
+            if scope["path"] != PATH:
+                raise NotFoundError(f"There is no WebSocket at {scope['path'][:200]}.", hint=f"Subscribe at {PATH}.")
+            self._check_rule("POST", PATH, principal)
+            if principal is None or (principal.method == "session" and "origin" not in headers):
+                raise ForbiddenError("A session of the page is the page's alone.", hint="Send a key.")
+            scope.setdefault("state", {}).update(principal=principal, body=None)
+            again = partial(self._credentials.identify, headers)
+            await self._sockets.serve(self._app, scope, receive, send, who=principal, again=again)
+        except HeadwaterError as error:
+            if not isinstance(error, NotFoundError):
+                note_refusal(self._audit, {**scope, "method": "POST"}, principal, error.message)
+            await error_response(error)(scope, receive, _with_headers(send))
 
     def _check_rule(self, method: str, path: str, principal: Principal | None) -> None:
         rule = rule_of(method, path)

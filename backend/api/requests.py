@@ -30,12 +30,17 @@ class RequestLog:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         stated = Headers(scope=scope).get("x-request-id", "")
         request_id = stated if _ID.fullmatch(stated) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
+        if scope["type"] == "websocket":
+            with structlog.contextvars.bound_contextvars(request_id=request_id):
+                _log.info("websocket", path=scope["path"])
+                await self._app(scope, receive, send)
+            return
         status, began = _CLIENT_GONE, time.perf_counter()
 
         async def with_id(message: Message) -> None:

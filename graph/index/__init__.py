@@ -4,6 +4,6 @@ For stores whose walks are what people wait for. The index must never answer fro
 the store what has changed, whoever changed it. It must not take more memory than it is given: where it would, the store walks itself.
 """
 
-from headwater.graph.index.store import IndexedStore, open_indexed
+from headwater.graph.index.store import IndexedStore, open_indexed, source_of
 
-__all__ = ["IndexedStore", "open_indexed"]
+__all__ = ["IndexedStore", "open_indexed", "source_of"]

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from headwater.errors import HeadwaterError
 from headwater.graph.index.adjacency import UNKNOWN, Adjacency, Numbers
@@ -40,6 +41,11 @@ def open_indexed(url: str, *, user: str | None = None, password: str | None = No
     return IndexedStore(store, room=index_bytes) if index_bytes else store
 
 
+def source_of(store: GraphStore) -> IndexableStore:
+    """The store itself, be there an index of it or none: what tells which of its content is new."""
+    return store.source if isinstance(store, IndexedStore) else cast("IndexableStore", store)
+
+
 class IndexedStore:
     """`source` with an index of at most `room` bytes; reading it takes more for a while."""
 
@@ -52,6 +58,11 @@ class IndexedStore:
         self._refused = False
         self._advancing = asyncio.Lock()
         self._changing: asyncio.Task[None] | None = None
+
+    @property
+    def source(self) -> IndexableStore:
+        """The store that it is an index of."""
+        return self._source
 
     async def ready(self) -> Adjacency | None:
         """Wait until the index has been read; None: there is no room for it."""

@@ -42,7 +42,7 @@ export function Keys() {
           <table aria-label="Named keys">
             <thead>
               <tr>
-                {['Name', 'Id', 'Tenant', 'May', 'State', 'Expires', 'Last used', ''].map((title) => (
+                {['Name', 'Id', 'Tenant', 'May', 'State', 'Expires', 'Last used', 'Change'].map((title) => (
                   <th key={title} scope="col">
                     {title}
                   </th>

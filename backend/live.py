@@ -1,0 +1,104 @@
+"""What happens in the graph, told to those who follow it: which runs were written since, by whichever process.
+
+For subscriptions. One task asks the store what its last transactions touched, while somebody follows, and hands each follower the ids that
+are new to him; what happened to one run several times meanwhile is one piece of news. It must never hold more for a slow follower than a
+bounded number of ids, nor leave anything out silently: who cannot be told all is told so, and ends.
+
+A store tells of all tenants together. Ids are handed to everybody who follows; each asks the store for those of his own tenant, and looks
+whether they say anything new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+
+from headwater.errors import HeadwaterError, UnavailableError
+from headwater.graph.model import NodeKind
+from headwater.graph.stores.indexable import IndexableStore
+
+_PAUSE = 0.5  # seconds between two looks
+_MOST = 5_000  # runs that wait for one follower
+_NEVER = 1 << 62  # a revision that no store comes to: asked after it, a store says its own and reads nothing
+_RUN = f"{NodeKind.RUN}:"
+_log = logging.getLogger("headwater.live")
+
+
+class _Follower:
+    """Somebody who follows, and what he has not been told yet."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, None] = {}
+        self.told = asyncio.Event()
+        self.end: HeadwaterError | None = None
+
+
+class Live:
+    """The news of one graph store, for one event loop."""
+
+    def __init__(self, store: IndexableStore, *, pause: float = _PAUSE, most: int = _MOST) -> None:
+        self._store = store
+        self._pause = pause
+        self._most = most
+        self._followers: set[_Follower] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._begun = False
+
+    async def runs(self) -> AsyncGenerator[list[str], None]:
+        """First nothing, once what is written from then on will be told; then ids of runs that were written, each time that there are some.
+
+        Raises:
+            UnavailableError: there was more than can be followed, or the store is away. Asking again helps.
+        """
+        follower = _Follower()
+        self._followers.add(follower)
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        elif self._begun:
+            follower.told.set()
+        try:
+            while True:
+                await follower.told.wait()
+                follower.told.clear()
+                if follower.end is not None:
+                    raise follower.end
+                ids, follower.waiting = list(follower.waiting), {}
+                yield ids
+        finally:
+            self._followers.discard(follower)
+
+    async def _look(self) -> None:
+        self._begun = False
+        try:
+            revision = (await self._store.news("", [], after=_NEVER)).revision
+            self._begun = True
+            for follower in self._followers:
+                follower.told.set()
+            while self._followers:
+                await asyncio.sleep(self._pause)
+                news = await self._store.news("", [], after=revision)
+                if news.rows is None or news.revision < revision:
+                    self._end("More was written than is followed, or the graph was made anew.")
+                    return
+                revision = news.revision
+                self._tell([identifier for identifier in news.rows.ids if identifier.startswith(_RUN)])
+        except HeadwaterError as error:
+            self._end(error.message)
+        except Exception:  # noqa: BLE001 - whatever its fault: those who follow must hear that they are told nothing any more
+            _log.exception("following the graph failed")
+            self._end("The service failed to follow the graph.")
+
+    def _tell(self, ids: list[str]) -> None:
+        for follower in list(self._followers) if ids else ():
+            follower.waiting.update(dict.fromkeys(ids))
+            if len(follower.waiting) > self._most:
+                self._end("You are told less than happens: ask for less.", [follower])
+            follower.told.set()
+
+    def _end(self, reason: str, followers: list[_Follower] | None = None) -> None:
+        for follower in list(self._followers) if followers is None else followers:
+            follower.waiting.clear()
+            follower.end = UnavailableError(reason, hint="Ask for what there is now, and follow again.")
+            follower.told.set()
+            self._followers.discard(follower)

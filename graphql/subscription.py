@@ -1,0 +1,147 @@
+"""What callers are told as it happens: runs, captures, replays, and how far the service has come. Over graphql-transport-ws.
+
+A subscription is held to what a query is: each time that there is something to tell, the caller is identified anew, and everything is
+looked up and masked for him as he is then. What is told is what there is at that time; of two changes in between, he is told one.
+"""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from hashlib import sha256
+from typing import Any
+
+import strawberry
+from strawberry import UNSET
+
+from headwater.errors import InvalidQueryError, UnsupportedError
+from headwater.graph import model
+from headwater.graph.model import NodeKind
+from headwater.graphql.context import Context
+from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.mutation import replay_service
+from headwater.graphql.query import audit_differences
+from headwater.graphql.replays import Replay
+from headwater.graphql.types import Info, Node
+
+_PAUSE = 1.0  # seconds between two looks at what nobody tells of
+_AT_ONCE = 500  # nodes that are told together
+_REMEMBERED = 20_000  # nodes of which a subscription knows what it told
+_MOST_STATES = 20
+
+
+@strawberry.type(description="How far the service has come with what was sent.")
+class Progress:
+    """`pending` counts log entries that the graph has not taken in yet; `captures` those that are kept."""
+
+    pending: int
+    captures: int
+
+
+@strawberry.type
+class Subscription:
+    """The root of all subscriptions."""
+
+    @strawberry.subscription(description="Runs that are new or say something new. First an empty list: from then on nothing is left out.")
+    async def runs(
+        self, info: Info, job: strawberry.ID | None = UNSET, states: list[str] | None = UNSET
+    ) -> AsyncGenerator[list[Node], None]:
+        """`job` is the id of the job that they are of; `states` as a run's property `state` has them."""
+        wanted = {state.upper() for state in states or ()}
+        if len(wanted) > _MOST_STATES:
+            raise InvalidQueryError(f"{len(wanted)} states are asked for.", field="states", hint=f"{_MOST_STATES} are the most.")
+
+        def said(node: model.Node) -> Any:
+            return node.properties if not wanted or str(node.properties.get("state", "")).upper() in wanted else None
+
+        async with aclosing(_changed(info.context, job or None, said)) as told:
+            async for nodes in told:
+                yield nodes
+
+    @strawberry.subscription(
+        description="Runs of which a capture arrived, with what it says of itself. First an empty list: from then on nothing is left out."
+    )
+    async def captures(self, info: Info, job: strawberry.ID | None = UNSET) -> AsyncGenerator[list[Node], None]:
+        """`job` is the id of the job that they are of."""
+        async with aclosing(_changed(info.context, job or None, lambda node: node.properties.get("capture"))) as told:
+            async for nodes in told:
+                yield nodes
+
+    @strawberry.subscription(description="The latest replays, each when it is new or has come further; first as they stand.")
+    async def replays(self, info: Info, id: strawberry.ID | None = UNSET, first: int = 20) -> AsyncGenerator[list[Replay], None]:
+        """`id` for one alone."""
+        size = bounded(first, "first", low=1, high=MAX_PAGE)
+        known: dict[str, str] = {}
+        while True:
+            service = replay_service(info)
+            if id:
+                one = await service.get(info.context.tenant, id)
+                found = [one] if one else []
+            else:
+                found = list(await service.list(info.context.tenant, size))
+            marks = {view.id: _mark([view.state, [[step.job, step.state] for step in view.steps], view.error]) for view in found}
+            news = [view for view in found if known.get(view.id) != marks[view.id]]
+            if news or not known:
+                await audit_differences(info, news)
+                yield [Replay.of(view) for view in news]
+            known = marks or {"": ""}
+            await asyncio.sleep(_PAUSE)
+            await _refreshed(info.context)
+
+    @strawberry.subscription(description="How far the service has come, at once and each time that it has come further.")
+    async def progress(self, info: Info) -> AsyncGenerator[Progress, None]:
+        """Of the tenant."""
+        told: Progress | None = None
+        while True:
+            context = info.context
+            now = Progress(pending=await context.pending(), captures=await asyncio.to_thread(context.records.count, context.tenant))
+            if now != told:
+                yield now
+            told = now
+            await asyncio.sleep(_PAUSE)
+            await _refreshed(context)
+
+
+async def _changed(context: Context, job: str | None, said: Callable[[model.Node], Any]) -> AsyncGenerator[list[Node], None]:
+    """Runs of which `said` says something, and something else than when they were told last."""
+    if context.live is None:
+        raise UnsupportedError("Nothing is told as it happens here.", hint="Subscribe at a running service, by a WebSocket.")
+    known: OrderedDict[str, str] = OrderedDict()
+    async with aclosing(context.live.runs()) as news:
+        async for ids in news:
+            if not ids:
+                yield []
+                continue
+            await _refreshed(context)
+            for begin in range(0, len(ids), _AT_ONCE):
+                found = await context.graph.get(context.tenant, ids[begin : begin + _AT_ONCE])
+                of_job = [node for node in found if node.kind is NodeKind.RUN and (job is None or await _is_of(context, node, job))]
+                marks = {node.id: _mark(spoken) for node in of_job if (spoken := said(node)) is not None}
+                new = [node for node in of_job if node.id in marks and known.get(node.id) != marks[node.id]]
+                for node in new:
+                    known[node.id] = marks[node.id]
+                    known.move_to_end(node.id)
+                while len(known) > _REMEMBERED:
+                    known.popitem(last=False)
+                if new:
+                    yield [Node.of(node) for node in new]
+
+
+async def _is_of(context: Context, run: model.Node, job: str) -> bool:
+    return any(container.id == job for container in await context.loaders.containers.load(run.id))
+
+
+async def _refreshed(context: Context) -> None:
+    """Make the context that of the caller as he is now."""
+    if context.renew is not None:
+        context.become(await context.renew())
+
+
+def _mark(said: Any) -> str:
+    return sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()
