@@ -27,6 +27,7 @@ from headwater.spark_listener.summary import summary
 from headwater.spark_listener.tally import Tally
 
 if TYPE_CHECKING:
+    from headwater.spark_listener.rdd_records.border import HandedOver
     from headwater.spark_listener.rdd_records.program import Program
 
 _log = logging.getLogger("headwater")
@@ -90,15 +91,31 @@ class Agent:
                 self._current.stopped()
                 self._wake()
 
-    def frame_became_rdd(self, frame: Any, rdd: Any) -> None:
+    def frame_becomes_rdd(self, frame: Any) -> HandedOver | None:
+        """The program takes the RDD of a DataFrame. What it is to be given, if the records can be followed."""
+        handed = None
+        with self._breaker.counted("making an RDD of a DataFrame"):
+            if self._current is not None and self.program(frame.sparkSession.sparkContext) is not None:
+                handed = self._current.handed_over(frame)
+        return handed
+
+    def frame_became_rdd(self, frame: Any, rdd: Any, token: HandedOver | None) -> None:
         """The program took the RDD of a DataFrame."""
         with self._breaker.counted("a DataFrame became an RDD"):
-            self._origins.remember(frame, rdd)
+            self._origins.remember(frame, rdd, None if token is None else token.plan)
+            program = self.program(frame.sparkSession.sparkContext)
+            if program is not None and token is not None and token.refused is not None:
+                program.mark(rdd, token.refused)
 
-    def rdd_became_frame(self, rdd: Any, frame: Any) -> None:
-        """The program made a DataFrame of an RDD."""
+    def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any:
+        """The program made a DataFrame of an RDD. What it gets: the same frame, whose records can be followed if those of the RDD can."""
+        made = frame
+        with self._breaker.counted("making a DataFrame of an RDD"):
+            if self._current is not None and rows is not None and self.program(rows.ctx) is not None:
+                made = self._current.taken_over(rows, frame)
         with self._breaker.counted("an RDD became a DataFrame"):
-            self._origins.remember_frame(rdd, frame)
+            self._origins.remember_frame(rdd, made)
+        return made
 
     def checkpoint_begins(self, frame: Any) -> TappedFrame | None:
         """The program checkpoints a DataFrame. What it is to checkpoint instead, if its records can be followed."""

@@ -31,6 +31,9 @@ from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from headwater.spark_listener.rdd_records.border import HandedOver
     from headwater.spark_listener.rdd_records.program import Program
     from headwater.spark_listener.scribe import Scribe
 
@@ -72,7 +75,7 @@ class Application:
         def open_scribe() -> Scribe:
             from headwater.spark_listener.scribe import Scribe  # not on the program's thread
 
-            scribe = Scribe(self.folder, facts, settings, self.tally, origins, self.transports)
+            scribe = Scribe(self.folder, facts, settings, self.tally, origins, self.transports, self._recorded)
             scribe.start(invocation)
             return scribe
 
@@ -147,6 +150,43 @@ class Application:
         found = None if self._bridge is None else TappedFrame.of(frame, self._bridge)
         self.tally.driver_seconds += time.perf_counter() - began
         return found
+
+    def handed_over(self, frame: Any) -> HandedOver | None:
+        """The RDD to give the program for a DataFrame."""
+        if self.program is None or self._bridge is None:
+            return None
+        began = time.perf_counter()
+        from headwater.spark_listener.rdd_records.border import rdd_of
+        from headwater.spark_listener.rdd_records.operators import unseen
+
+        with unseen():
+            found = rdd_of(self.program, self._bridge, frame)
+        self.tally.driver_seconds += time.perf_counter() - began
+        return found
+
+    def taken_over(self, rows: Any, frame: Any) -> Any:
+        """The DataFrame to give the program for one that PySpark made of an RDD."""
+        if self.program is None or self._bridge is None:
+            return frame
+        began = time.perf_counter()
+        from headwater.spark_listener.rdd_records.border import frame_of
+        from headwater.spark_listener.rdd_records.operators import unseen
+
+        with unseen():
+            made = frame_of(self.program, self._bridge, rows, frame)
+        self.tally.driver_seconds += time.perf_counter() - began
+        return made
+
+    def _recorded(self, parts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What was captured of a query, with what is known of the RDDs that its rows are made of."""
+        if self._program is None:
+            return parts
+        try:
+            return self._program.recording.completed(parts)
+        except Exception as error:  # noqa: BLE001  # the query is known by its datasets
+            self._breaker.fault("telling what a DataFrame of an RDD was made of", error)
+            problem = {"operator": "RDD", "reason": f"what its rows are made of could not be told: {error}", "kind": "fault"}
+            return {**parts, "status": "refused", "boundaries": [], "segments": [], "problems": [*parts["problems"], problem]}
 
     def note(self, saved: SavedRDD) -> None:
         """An RDD was saved (or failed to be)."""

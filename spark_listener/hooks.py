@@ -2,7 +2,8 @@
 
 Put on PySpark's classes when they are imported, in this process alone: Python workers are processes of their own that never load this
 module, and in a forked child every hook passes through. A hook calls the original exactly as it was called, and what the original
-returns or raises is what the program gets. (A checkpoint is called on a frame that stands in for the program's, and records its rows.)
+returns or raises is what the program gets. (A checkpoint is called on a frame that stands in for the program's, and records its rows; the
+RDD of a frame and the frame of an RDD are those of the same rows, which have their references with them.)
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from headwater.spark_listener.rdd_records.operators import Hooks
+from headwater.spark_listener.rdd_records.operators import Hooks, rows_made
 
 if TYPE_CHECKING:
     from headwater.spark_listener.rdd_records.program import Program
@@ -33,9 +34,11 @@ class Watcher(Protocol):
 
     def session_made(self, session: Any) -> None: ...
 
-    def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
+    def frame_becomes_rdd(self, frame: Any) -> Any: ...
 
-    def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
+    def frame_became_rdd(self, frame: Any, rdd: Any, token: Any) -> None: ...
+
+    def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any: ...
 
     def checkpoint_begins(self, frame: Any) -> Any: ...
 
@@ -61,9 +64,12 @@ class Unmoved:
 
     def session_made(self, session: Any) -> None: ...
 
-    def frame_became_rdd(self, frame: Any, rdd: Any) -> None: ...
+    def frame_becomes_rdd(self, frame: Any) -> Any: ...
 
-    def rdd_became_frame(self, rdd: Any, frame: Any) -> None: ...
+    def frame_became_rdd(self, frame: Any, rdd: Any, token: Any) -> None: ...
+
+    def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any:  # noqa: ARG002  # as a watcher has it
+        return frame
 
     def checkpoint_begins(self, frame: Any) -> Any: ...
 
@@ -179,10 +185,11 @@ def _hook_session(module: ModuleType, *, watcher: Watcher) -> None:
 
     @functools.wraps(create)
     def create_frame(self: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
-        frame = create(self, data, *args, **kwargs)
-        if watcher.watching and hasattr(data, "mapPartitions"):  # an RDD
-            watcher.rdd_became_frame(data, frame)
-        return frame
+        if not watcher.watching or not hasattr(data, "mapPartitions"):  # no RDD
+            return create(self, data, *args, **kwargs)
+        with rows_made() as rows:
+            frame = create(self, data, *args, **kwargs)
+        return watcher.rdd_became_frame(data, rows[-1] if rows else None, frame)
 
     session.createDataFrame = create_frame
 
@@ -201,9 +208,10 @@ def _hook_frame(module: ModuleType, *, watcher: Watcher) -> None:
 
     @functools.wraps(getter)
     def rdd(self: Any) -> Any:
-        made = getter(self)
+        token = watcher.frame_becomes_rdd(self) if watcher.watching else None
+        made = getter(self) if token is None or token.rdd is None else token.rdd
         if watcher.watching:
-            watcher.frame_became_rdd(self, made)
+            watcher.frame_became_rdd(self, made, token)
         return made
 
     hooked = kind(rdd)

@@ -62,12 +62,12 @@ class Origins:
         self._of_frames: dict[int, tuple[str, ...]] = {}
         self._of_columns: dict[int, tuple[str, ...]] = {}
 
-    def remember(self, frame: Any, rdd: Any) -> None:
-        """`rdd` was made from `frame`, a DataFrame: its files are known by the plan's own roots."""
+    def remember(self, frame: Any, rdd: Any, plan: Any = None) -> None:
+        """`rdd` was made from `frame`, a DataFrame: its files are known by the roots of `plan`, the frame's own where it is not given."""
         if len(self._of_frames) < _MOST_REMEMBERED:
-            self._of_frames[int(_jvm(rdd, "_jrdd").rdd().id())] = tuple(
-                self._roots_of(_jvm(frame, "_jdf").queryExecution().optimizedPlan())
-            )
+            start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
+            known = _jvm(frame, "_jdf").queryExecution().optimizedPlan() if plan is None else plan
+            self._of_frames[int(start.rdd().id())] = tuple(self._roots_of(known))
 
     def remember_frame(self, rdd: Any, frame: Any) -> None:
         """`frame`, a DataFrame, was made from `rdd`: a plan names it by its columns, and the RDD's inputs are found here alone."""

@@ -10,11 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+# The first number of an operator, a boundary or a source. Those of plans of Spark SQL are smaller, so that a capture may hold both
+# (jvm/rewrite/kept/RecordedRows.java).
+FIRST = 1_000_000
+_PLAN = 100_000  # numbers that are set aside for a plan of Spark SQL
+_MOST_PLANS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,8 @@ class Recording:
         self._boundaries: dict[int, _Boundary] = {}
         self._sources: dict[int, dict[str, Any]] = {}
         self._problems: dict[int, list[dict[str, str]]] = {}
-        self._next = 0
+        self._plans: dict[int, Callable[[int, str], Mapping[str, Any]]] = {}
+        self._next = FIRST
 
     @property
     def is_full(self) -> bool:
@@ -79,13 +87,17 @@ class Recording:
         """What an operator of the kind Scan reads."""
         self._sources[operator] = described
 
-    def knows_source(self, operator: int) -> bool:
-        """Whether it was said what a scan reads."""
-        return operator in self._sources
+    def plan(self, parts: Callable[[int, str], Mapping[str, Any]]) -> int | None:
+        """Set numbers aside for a plan of Spark SQL whose rows became records: the number of its root, None if there are too many.
 
-    def scans_below(self, roots: Iterable[int]) -> list[int]:
-        """The scans that feed some operators."""
-        return [number for number in self._below(roots) if self._operators[number]["op"] == "Scan"]
+        `parts` gives, for that number and the id of a capture, what a manifest of that capture says of the plan.
+        """
+        if len(self._plans) >= _MOST_PLANS:
+            return None
+        number = self._number()
+        self._next += _PLAN
+        self._plans[number] = parts
+        return number
 
     def boundary(self, kind: str, operator: int, columns: Sequence[Mapping[str, Any]], partitions: int | None) -> int:
         """A new boundary, written by as many tasks as there are `partitions`; its number."""
@@ -137,40 +149,54 @@ class Recording:
 
     def capture(self, sink: int, written: Sequence[Written], described: Mapping[str, Any]) -> dict[str, Any]:
         """The parts of a manifest of what was written by way of a sink: what the rows there are made of, as far down as is known."""
-        root = self._boundaries[sink].described["operator"]
-        operators = self._below([root])
-        boundaries = [number for number, known in self._boundaries.items() if known.described["operator"] in operators]
-        boundaries = [number for number in boundaries if self._boundaries[number].described["kind"] != "sink" or number == sink]
         capture = str(uuid4())
-        problems = [problem for operator in operators for problem in self._problems.get(operator, ())]
-        problems += [problem for number in boundaries for problem in self._lacks(number)]
-        parts: dict[str, Any] = {
-            "format": 3,
-            "capture": capture,
-            "operators": [self._described(operator) for operator in operators],
-            "sources": [{"source": operator, **self._sources[operator]} for operator in operators if operator in self._sources],
-            "sink": {**described, "boundary": sink},
-            "problems": problems,
-        }
-        if any(problem["kind"] in ("refused", "fault") for problem in problems):
-            return {**parts, "status": "refused", "boundaries": [], "segments": []}
-        segments = [self._segment(capture, report) for number in boundaries for report in self._boundaries[number].reports.values()]
+        parts: dict[str, Any] = {"format": 3, "capture": capture, "sink": {**described, "boundary": sink}}
+        parts |= self._parts(capture, [self._boundaries[sink].described["operator"]], sink)
         files = {file.partition: file for file in written}
-        for entry in segments:
-            if entry and entry["boundary"] == sink and entry["partition"] in files:
+        for entry in parts["segments"]:
+            if entry["boundary"] == sink and entry["partition"] in files:
                 file = files[entry["partition"]]
                 entry |= {
                     "files": [{"path": file.path, "length": file.length, "modified": file.modified}],
                     "runs": [[0, entry["rows"]]],
                 }
-        found = [entry for entry in segments if entry]
-        return {
-            **parts,
-            "status": "partial" if any(problem["kind"] == "missing" for problem in problems) else "complete",
+        if any(map(_ends, parts["problems"])):
+            return {**parts, "status": "refused", "boundaries": [], "segments": []}
+        return {**parts, "status": _status(parts["problems"]), "cost": _cost(parts)}
+
+    def completed(self, parts: Mapping[str, Any]) -> dict[str, Any]:
+        """The parts of a manifest of a query of Spark SQL, with what is known of the RDDs that its rows are made of."""
+        tops = [int(operator["recorded"]) for operator in parts["operators"] if "recorded" in operator]
+        if not tops:
+            return dict(parts)
+        below = self._parts(str(parts["capture"]), tops, None)
+        whole = {**parts, "operators": [_joined(operator) for operator in parts["operators"]]}
+        whole |= {name: [*whole[name], *below[name]] for name in below}
+        if parts["status"] == "refused" or any(map(_ends, below["problems"])):
+            return {**whole, "status": "refused", "boundaries": [], "segments": []}
+        return {**whole, "status": parts["status"] if _status(below["problems"]) == "complete" else "partial", "cost": _cost(whole)}
+
+    def _parts(self, capture: str, roots: Sequence[int], sink: int | None) -> dict[str, list[Any]]:
+        """What a manifest of a capture says of some operators and all that feed them. `sink`: the one sink that is of the capture."""
+        operators, plans = self._with_plans(roots, capture)
+        kinds = {number: known.described["kind"] for number, known in self._boundaries.items() if known.described["operator"] in operators}
+        boundaries = [number for number, kind in kinds.items() if kind != "sink" or number == sink]
+        problems = [problem for operator in operators for problem in self._problems.get(operator, ())]
+        problems += [problem for number in boundaries for problem in self._lacks(number)]
+        parts: dict[str, list[Any]] = {
+            "operators": [self._described(operator) for operator in operators],
+            "sources": [{"source": operator, **self._sources[operator]} for operator in operators if operator in self._sources],
+            "problems": problems,
             "boundaries": [self._boundaries[number].described for number in boundaries],
-            "segments": found,
-            "cost": {"bytes": sum(entry["bytes"] for entry in found), "rows": sum(entry["rows"] for entry in found)},
+            "segments": [],
         }
+        if not any(map(_ends, problems)):
+            reports = [report for number in boundaries for report in list(self._boundaries[number].reports.values())]
+            parts["segments"] = [entry for report in reports if (entry := self._segment(capture, report))]
+        for plan in plans:
+            for name in parts:
+                parts[name] += map(_joined, plan[name]) if name == "operators" else plan[name]
+        return parts
 
     def close(self) -> None:
         """Nothing more is captured: the pool goes."""
@@ -180,16 +206,28 @@ class Recording:
         self._next += 1
         return self._next
 
-    def _below(self, roots: Iterable[int]) -> list[int]:
-        """Operators and all that feed them, from above, each once."""
+    def _with_plans(self, roots: Iterable[int], capture: str) -> tuple[list[int], list[Mapping[str, Any]]]:
+        """Operators and all that feed them, from above, each once; and the parts of plans of Spark SQL among them."""
         found: dict[int, None] = {}
+        plans: dict[int, Mapping[str, Any]] = {}
         waiting = list(roots)
         while waiting:
             number = waiting.pop()
-            if number not in found:
+            base = self._plan_of(number)
+            if base is None and number not in found:
                 found[number] = None
                 waiting += reversed(self._operators[number]["children"])
-        return list(found)
+            elif base is not None and base not in plans:
+                plans[base] = parts = self._plans[base](base, capture)
+                waiting += [int(operator["recorded"]) for operator in parts["operators"] if "recorded" in operator]
+        return list(found), list(plans.values())
+
+    def _plan_of(self, number: int) -> int | None:
+        """The root of the plan of Spark SQL that an operator is of; None if it is none of those."""
+        if number in self._operators:
+            return None
+        bases = list(self._plans)  # ascending, as they were given out
+        return bases[bisect_right(bases, number) - 1]
 
     def _described(self, operator: int) -> dict[str, Any]:
         described = self._operators[operator]
@@ -222,6 +260,27 @@ class Recording:
             "name": report.name, "boundary": report.boundary, "stage": report.stage, "stage_attempt": 0, "partition": report.partition,
             "attempt": report.attempt, "rows": report.rows, "bytes": report.bytes, "sha256": report.sha256, "origin": self.pool,
         }  # fmt: skip
+
+
+def _joined(operator: Mapping[str, Any]) -> dict[str, Any]:
+    """An operator of Spark SQL, with the one of an RDD below it that made its rows, if there is one."""
+    described = dict(operator)
+    top = described.pop("recorded", None)
+    return described if top is None else {**described, "children": [top]}
+
+
+def _ends(problem: Mapping[str, Any]) -> bool:
+    """Whether there is no capture where there is such a problem."""
+    return problem["kind"] in ("refused", "fault")
+
+
+def _status(problems: Iterable[Mapping[str, Any]]) -> str:
+    return "partial" if any(problem["kind"] == "missing" for problem in problems) else "complete"
+
+
+def _cost(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a capture cost, as far as was told of it, and what its segments hold."""
+    return {**parts.get("cost", {}), **{name: sum(entry[name] for entry in parts["segments"]) for name in ("bytes", "rows")}}
 
 
 def _link(source: Path, target: Path) -> None:

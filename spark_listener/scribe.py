@@ -54,8 +54,16 @@ class Scribe:
     """Of one application, used by its listener's thread, and by the program's own when that has ended."""
 
     def __init__(
-        self, folder: SpoolFolder, facts: Facts, settings: Settings, tally: Tally, origins: Origins, transports: Transports | None = None
+        self,
+        folder: SpoolFolder,
+        facts: Facts,
+        settings: Settings,
+        tally: Tally,
+        origins: Origins,
+        transports: Transports | None = None,
+        recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
     ) -> None:
+        """`recorded` adds to the capture of a query what is known of the RDDs that its rows are made of."""
         self._folder = folder
         self._facts = facts
         self._mode = settings.mode
@@ -77,6 +85,7 @@ class Scribe:
             job_facets=facts.conf.job_facets(),
         )  # fmt: skip
         self._transports = transports
+        self._recorded = recorded
         self._context = QueryContext(
             application=self._application, application_id=facts.id, application_name=facts.name,
             spark_version=facts.spark_version, job_prefix=job, mode=settings.mode, obstacle=facts.obstacle,
@@ -330,6 +339,8 @@ class Scribe:
             self._staged[running.root] = event
             return
         event = _filled(event, self._staged.pop(event["execution"], None))
+        if event.get("capture"):
+            event = {**event, "capture": self._recorded(event["capture"])}
         plan = event.get("plan") or {}
         left_out = _no_run(running, plan, failed=bool(event.get("error")))
         if left_out in self._leave_out:

@@ -115,6 +115,18 @@ class Bridge:
         """What to checkpoint in the place of a JVM's frame: an object with `frame()`, which may be null, and `made(frame)`; or None."""
         return self._java.checkpoint(frame)
 
+    def handed_over(self, frame: Any) -> Any | None:
+        """What to give the program for the RDD of a JVM's frame (`HandedOver.java`), or None."""
+        return self._java.handedOver(frame)
+
+    def parts(self, handed: Any, base: int, capture: str) -> str:
+        """What was recorded of a frame that was handed over, as JSON (`HandedParts.java`)."""
+        return str(self._java.parts(handed, base, capture))
+
+    def recorded(self, frame: Any, pairs: Any, top: int, operators: Sequence[int]) -> Any | None:
+        """The JVM's frame of `pairs` of a row and its references, in the place of one of the rows alone; None: there is none."""
+        return self._java.recorded(frame, pairs, top, operators)
+
     def files_read(self, rdd: Any) -> dict[str, Any]:
         """The files and splits that a JVM's RDD reads (`HadoopFiles.java`)."""
         found: dict[str, Any] = json.loads(self._java.read(rdd))

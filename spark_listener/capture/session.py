@@ -46,6 +46,10 @@ def captured_write(frame: DataFrame, out: Path, segments: Path) -> dict[str, Any
         ends = [event for event in bridge.drain(_WAIT_MS) if event["event"] == "query_end" and event.get("capture")]
     if not ends:
         raise CaptureUnavailableError("Nothing was heard of the query.", hint="Ask again while no other query runs in this session.")
+    if any("recorded" in operator for operator in ends[-1]["capture"]["operators"]):
+        raise CaptureUnavailableError(
+            "The frame reads one that was made of an RDD.", hint="Write it, and ask for the lineage of what was written: `headwater trace`."
+        )
     run = RunName("shell", "lineage", str(uuid4()))
     shared = QueryContext(
         application=run, application_id=str(context.applicationId), application_name=str(context.appName),

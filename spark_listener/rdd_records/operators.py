@@ -76,6 +76,8 @@ class Hooks:
             self._before(rdd, name, lambda program, of: program.persists(of))
         self._after(rdd, "unpersist", lambda program, of: program.unpersisted(of))
 
+        self._rows_of_frames(rdd)
+
     def install_context(self, context: type) -> None:
         """Hook the class SparkContext."""
         self._made(context, "textFile", lambda program, made, _args: program.text_file(made))
@@ -87,6 +89,19 @@ class Hooks:
     def _begun(self, rdd: Any) -> Program | None:
         """The program, where this is a call of the program's own and not one that PySpark makes in turn."""
         return None if getattr(_inside, "depth", 0) else self._program_of(rdd.ctx)
+
+    def _rows_of_frames(self, rdd: type) -> None:
+        """Note which RDD PySpark makes the rows of a DataFrame of."""
+        name = "_to_java_object_rdd"
+        original = getattr(rdd, name)
+
+        @functools.wraps(original)
+        def hooked(self: Any) -> Any:
+            if getattr(_inside, "rows", None) is not None:
+                _inside.rows.append(self)
+            return original(self)
+
+        setattr(rdd, name, hooked)
 
     def _result(self, owner: type, name: str, note: Callable[..., Any]) -> None:
         original = getattr(owner, name)
@@ -242,6 +257,24 @@ def _nested() -> Iterator[None]:
         yield
     finally:
         _inside.depth -= 1
+
+
+@contextmanager
+def rows_made() -> Iterator[list[Any]]:
+    """Gives the RDDs that PySpark hands to the JVM meanwhile, on this thread: the last has the rows of the DataFrame that it makes."""
+    before = getattr(_inside, "rows", None)
+    _inside.rows = []
+    try:
+        yield _inside.rows
+    finally:
+        _inside.rows = before
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """What is called of RDDs in here is ours, and not the program's."""
+    with _nested():
+        yield
 
 
 def _refused(name: str, program: Program, _of: Any, made: Any) -> Any:

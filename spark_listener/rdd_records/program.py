@@ -24,22 +24,22 @@ from headwater.spark_listener.recording import Recording, SegmentReport
 _MOST_REFERENCES = 32  # a record that joins more relations than that
 
 
-_ATTR = 0  # the one column that a record of any RDD has, for whoever asks for columns
-_VALUE = {"attr": _ATTR, "name": "value"}
-_READ = {"fn": "attr", **_VALUE}
+ATTR = 1 << 50  # the one column that a record of any RDD has, for whoever asks for columns (jvm/rewrite/families/RecordedFamily.java)
+VALUE = {"attr": ATTR, "name": "value"}
+_READ = {"fn": "attr", **VALUE}
 
 
 def _group() -> dict[str, Any]:
     """What an operator does that makes a record of all records of a key: its function may look at all of them."""
-    made = {**_VALUE, "expr": {"fn": "user_function", "name": "function", "args": [_READ], "aggregate": True}}
+    made = {**VALUE, "expr": {"fn": "user_function", "name": "function", "args": [_READ], "aggregate": True}}
     return {"behaviour": "group", "keys": [{"fn": "user_function", "name": "key", "args": [_READ]}], "defines": [made]}
 
 
 def _moved(shape: str, sides: int) -> dict[str, Any]:
     """What an operator does that hands records on, alone or with one of another RDD."""
     if shape == "union":
-        return {"behaviour": "union", "defines": [{**_VALUE, "expr": {"fn": "union", "args": [_READ] * sides}}]}
-    return {"behaviour": "passes"} if sides == 1 else {"behaviour": "join", "reads": [_ATTR], "optional": [0, 1] if shape == "join" else []}
+        return {"behaviour": "union", "defines": [{**VALUE, "expr": {"fn": "union", "args": [_READ] * sides}}]}
+    return {"behaviour": "passes"} if sides == 1 else {"behaviour": "join", "reads": [ATTR], "optional": [0, 1] if shape == "join" else []}
 
 
 class Program:
@@ -102,7 +102,7 @@ class Program:
         return self.mark(pipelined(rdd, start), Known((scan,), start, reads=False, top=scan))
 
     def _scan(self) -> int:
-        return self.recording.operator("Scan", self._text(), (), behaviour="source", columns=[{**_VALUE, "type": "string"}])
+        return self.recording.operator("Scan", self._text(), (), behaviour="source", columns=[{**VALUE, "type": "string"}])
 
     def _list_files(self, scans: Iterable[int]) -> None:
         """What sources read, found when the first records of them are about to be tapped: before, Spark would not have looked either."""
@@ -127,12 +127,12 @@ class Program:
         known = self.of(rdd)
         if isinstance(known, Refused):
             return self.mark(made, known)
-        top = self.recording.operator("RDD", self._text(), [known.top], behaviour="generates", reads=[_ATTR])
+        top = self.recording.operator("RDD", self._text(), [known.top], behaviour="generates", reads=[ATTR])
         return self.mark(made, Known(known.operators, known.start, known.reads, top))
 
     def grouped(self, sides: Sequence[Any]) -> Step | Refused:
         """RDDs of pairs become groups: a record for each key, made of all pairs that have it."""
-        known = self._all(sides)
+        known = self.known(sides)
         if isinstance(known, Refused):
             return known
         operator = self.recording.operator("RDD", self._text(), [side.top for side in known], **_group())
@@ -141,49 +141,49 @@ class Program:
         tasks = [count for count in counts if count is not None]
         report = self._boundary("group", operator, columns, sum(tasks) if len(tasks) == len(counts) else None)
         total = sum(side.width for side in known)
-        tapped, first = [], 0
+        taps, first = [], 0
         for number, (side, about) in enumerate(zip(sides, known, strict=True)):
             tap = Grouping(
-                about.start, _inner(side), report, reads=about.reads, before=first, after=total - first - about.width,
+                about.start, inner(side), report, reads=about.reads, before=first, after=total - first - about.width,
                 offset=sum(tasks[:number]),
             )  # fmt: skip
-            tapped.append(_tapped(side, tap))
+            taps.append(tapped(side, tap))
             first += about.width
 
         def finish(made: Any) -> Any:
             start = Keyed(self._boundary("check", operator, [{"role": "key"}, {"role": "check"}], _partitions(made)))
             return self.mark(_made_of(sides, pipelined(made, start)), Known((operator,), start, reads=False, top=operator))
 
-        return Step(tapped, finish)
+        return Step(taps, finish)
 
     def carried(self, sides: Sequence[Any], shape: str) -> Step | Refused:
         """RDDs whose records are handed on as they are carry references with them, in the place that `shape` says (see `Carried`)."""
-        known = self._all(sides)
+        known = self.known(sides)
         if isinstance(known, Refused):
             return known
         united = shape == "union"
         operator = self.recording.operator("RDD", self._text(), [side.top for side in known], **_moved(shape, len(known)))
         total = sum(side.width for side in known)
         within = {"join": "loose", "both": "record", "union": "record", "loose": "loose"}.get(shape, shape)
-        tapped, first = [], 0
+        taps, first = [], 0
         for side, about in zip(sides, known, strict=True):
             widths = {"before": first, "after": total - first - about.width} if united else {}
-            tapped.append(_tapped(side, Carrying(about.start, _inner(side), reads=about.reads, shape=within, **widths)))
+            taps.append(tapped(side, Carrying(about.start, inner(side), reads=about.reads, shape=within, **widths)))
             first += about.width
         start = Carried({"union": "record", "loose": "pair"}.get(shape, shape), [total] if united else [side.width for side in known])
         operators = tuple(one for side in known for one in side.operators)
 
         def finish(made: Any) -> Any:
-            for side, one in zip(sides, tapped, strict=True):
+            for side, one in zip(sides, taps, strict=True):
                 if made is one:  # what had nothing to do gives back what it got
                     return side
             return self.mark(_made_of(sides, pipelined(made, start)), Known(operators, start, reads=False, top=operator))
 
-        return Step(tapped, finish)
+        return Step(taps, finish)
 
     def whole_partition(self, rdd: Any, *, exact: bool = False) -> Step | Refused:
         """An RDD goes through a function over whole partitions: its results are made of any record of theirs, for all that is known."""
-        known = self._all([rdd])
+        known = self.known([rdd])
         if isinstance(known, Refused):
             return known
         about = known[0]
@@ -194,13 +194,13 @@ class Program:
             self.recording.problem(operator, reason, "superset")
         columns: list[dict[str, Any]] = [{"role": "key"}, *({"role": "ref", "operator": one} for one in about.operators)]
         report = self._boundary("group", operator, columns, _partitions(rdd))
-        tapped = _tapped(rdd, Gathering(about.start, _inner(rdd), report, reads=about.reads))
+        tap = tapped(rdd, Gathering(about.start, inner(rdd), report, reads=about.reads))
 
         def finish(made: Any) -> Any:
             start = Parted()
             return self.mark(pipelined(made, start), Known((operator,), start, reads=False, top=operator))
 
-        return Step([tapped], finish)
+        return Step([tap], finish)
 
     def persists(self, rdd: Any) -> None:
         """An RDD is about to be persisted or checkpointed: its rows are recorded when they are made."""
@@ -209,7 +209,7 @@ class Program:
         if rdd._jrdd_val is not None:  # noqa: SLF001  # PySpark has no other way to ask
             setattr(rdd, _PERSISTED, Refused("persist", "it was computed before it was persisted"))
             return
-        all_known = self._all([rdd])
+        all_known = self.known([rdd])
         if isinstance(all_known, Refused):
             setattr(rdd, _PERSISTED, all_known)
             return
@@ -228,14 +228,14 @@ class Program:
 
     def saved(self, rdd: Any) -> tuple[Any, int] | Refused:
         """What to write in the place of an RDD as text, and the sink's boundary."""
-        all_known = self._all([rdd])
+        all_known = self.known([rdd])
         if isinstance(all_known, Refused):
             return all_known
         known = all_known[0]
         operator = self.recording.operator("Write", self._text(), [known.top], behaviour="passes", columns=[])
         columns = [{"role": "ref", "operator": one} for one in known.operators]
         report = self._boundary("sink", operator, columns, _partitions(rdd))
-        return _tapped(rdd, Written(known.start, _inner(rdd), report, reads=known.reads)), report.boundary
+        return tapped(rdd, Written(known.start, inner(rdd), report, reads=known.reads)), report.boundary
 
     def chosen(
         self, rdd: Any, known: Known, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]], kind: type[Chosen] = Chosen
@@ -249,7 +249,8 @@ class Program:
         """The application is over."""
         self.recording.close()
 
-    def _all(self, rdds: Sequence[Any]) -> list[Known] | Refused:
+    def known(self, rdds: Sequence[Any]) -> list[Known] | Refused:
+        """What is known of RDDs whose records are about to be tapped; why that is not to be, if it is not known of one of them."""
         if self.recording.is_full:
             return Refused("capture", "what was recorded of RDDs has reached HEADWATER_SPOOL_BYTES")
         found: list[Known] = []
@@ -290,7 +291,7 @@ def _pipelines(rdd: Any) -> bool:
     return bool(rdd._is_pipelinable())  # noqa: SLF001  # what PySpark itself asks
 
 
-def _inner(rdd: Any) -> Any:
+def inner(rdd: Any) -> Any:
     """The functions of the stage that an RDD is the end of, which a function over it runs together with."""
     return rdd.func if _is_pipelined(rdd) and _pipelines(rdd) else None
 
@@ -299,7 +300,7 @@ def _jvm(rdd: Any) -> Any:
     return rdd._jrdd.rdd()  # noqa: SLF001  # there is no public way to the JVM's RDD
 
 
-def _tapped(rdd: Any, tap: Tap) -> Any:
+def tapped(rdd: Any, tap: Tap) -> Any:
     """The records of an RDD, through a tap that encloses the functions of its stage."""
     made = pipelined(rdd, tap)
     made.func = tap

@@ -9,7 +9,7 @@ from typing import Any
 
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.rdd_records.known import Refused
-from headwater.spark_listener.rdd_records.program import Program
+from headwater.spark_listener.rdd_records.program import ATTR, Program
 from headwater.spark_listener.recording import Written
 
 _PART = re.compile(r"/part-(\d+)(\.\w+)?$")
@@ -37,7 +37,7 @@ def end_save(program: Program, saved: SavedRDD, files_written: Callable[[str], l
     ]
     folder = files[0][0].rsplit("/", 1)[0] if files else saved.outputs[0]
     described = {
-        "path": folder, "format": "text", "mode": "overwrite", "options": {}, "columns": [{"name": "value", "type": "string", "attr": 0}],
-        "partition_columns": [],
+        "path": folder, "format": "text", "mode": "overwrite", "options": {},
+        "columns": [{"name": "value", "type": "string", "attr": ATTR}], "partition_columns": [],
     }  # fmt: skip
     return program.recording.capture(saved.sink, written, described)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark import RDD, SparkConf, SparkContext, cloudpickle
+from pyspark.sql import DataFrame, SparkSession, functions
 
 from bench.truth.published import publish
 from headwater.graph.records import ANYWHERE, AssociationStore
@@ -18,12 +19,13 @@ from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.trace.pairs import trace_pairs
 from headwater.spark_listener.capture import Bridge
 from headwater.spark_listener.rdd import SavedRDD
-from headwater.spark_listener.rdd_records.operators import Hooks
+from headwater.spark_listener.rdd_records.border import frame_of, rdd_of
+from headwater.spark_listener.rdd_records.operators import Hooks, rows_made, unseen
 from headwater.spark_listener.rdd_records.program import Program
 from headwater.spark_listener.rdd_records.saves import begin_save, end_save
 from tests.jvm import start_with
 from tests.oracle import rdd_programs
-from tests.oracle.rdd_programs import ROW_WISE, Step, Tags, joined, several, total
+from tests.oracle.rdd_programs import FRAMES, ROW_WISE, Step, Tags, joined, several, total
 
 TENANT = "default"
 
@@ -33,6 +35,7 @@ class RddLaboratory:
     """See the module's docstring. `program` None: nothing is captured."""
 
     context: SparkContext
+    session: SparkSession
     bridge: Bridge
     folder: Path
     store: AssociationStore
@@ -54,6 +57,33 @@ class RddLaboratory:
         assert self.faults == []
         captured = end_save(self.program, saved, self.bridge.files_written) if self.program else None
         return out, captured or saved
+
+    def framed(self, rdd: Any, schema: Any = "k long, v long") -> DataFrame:
+        """An RDD as a DataFrame, as the hooks around PySpark make it."""
+        with rows_made() as rows:
+            frame = self.session.createDataFrame(rdd, schema)
+        with unseen():
+            made: DataFrame = frame_of(self.program, self.bridge, rows[-1], frame) if self.program else frame
+        return made
+
+    def unframed(self, frame: DataFrame) -> Any:
+        """A DataFrame as an RDD, as the hooks around PySpark make it."""
+        with unseen():
+            handed = rdd_of(self.program, self.bridge, frame) if self.program else None
+        assert handed is None or handed.rdd is not None, handed
+        return frame.rdd if handed is None else handed.rdd
+
+    def write(self, frame: DataFrame) -> tuple[Path, Mapping[str, Any]]:
+        """Write a DataFrame of one column as text; where, and what was captured."""
+        assert self.program is not None
+        self.saves += 1
+        out = self.folder / f"out{self.saves}"
+        frame.write.text(str(out))
+        assert self.bridge.flush()
+        events = self.bridge.drain(10_000)
+        assert not [event for event in events if event["event"] == "fault"], events
+        captures = [event["capture"] for event in events if event["event"] == "query_end" and event.get("capture")]
+        return out, self.program.recording.completed(captures[-1])
 
     def lineage(self, out: Path, capture: Mapping[str, Any]) -> tuple[Counter[tuple[str, Tags]], bool]:
         """What each written line is made of, and whether all of that is exact."""
@@ -89,9 +119,11 @@ def rdd_laboratory(folder: Path, master: str = "local[2]", **conf: str) -> Itera
     )
     context = SparkContext(conf=settings)
     context.setLogLevel("ERROR")
-    bridge = Bridge.listen(context, mode="active", segments=str(folder / "segments"))
+    session = SparkSession(context)
+    session.conf.set("spark.sql.shuffle.partitions", "3")
+    bridge = Bridge.install(session, mode="active", segments=str(folder / "segments"))
     store = AssociationStore(folder / "associations", sources=ANYWHERE)
-    laboratory = RddLaboratory(context, bridge, folder, store)
+    laboratory = RddLaboratory(context, session, bridge, folder, store)
     put_back = [(owner, dict(vars(owner))) for owner in (RDD, SparkContext)]
     hooks = Hooks(lambda _: laboratory.program, lambda doing, error: laboratory.faults.append(f"{doing}: {error!r}"))
     hooks.install_rdd(RDD)
@@ -109,12 +141,32 @@ def rdd_laboratory(folder: Path, master: str = "local[2]", **conf: str) -> Itera
         context.stop()
 
 
-def run(sources: Sequence[Any], program: Sequence[Step]) -> Any:
+def run(laboratory: RddLaboratory, sources: Sequence[Any], program: Sequence[Step]) -> Any:
     """The last register of a program, in PySpark. Sources are RDDs of lines `key value`."""
     registers = [source.map(lambda line: tuple(map(int, line.split()))) for source in sources]
     for step in program:
-        registers.append(_result(step, [registers[number] for number in step.of]))
+        inputs = [registers[number] for number in step.of]
+        registers.append(_framed(laboratory, step, inputs) if step.op in FRAMES else _result(step, inputs))
     return registers[-1].map(lambda pair: f"{pair[0]} {pair[1]}")
+
+
+def _framed(laboratory: RddLaboratory, step: Step, rdds: list[Any]) -> Any:
+    frames = [laboratory.framed(rdd) for rdd in rdds]
+    first, n = frames[0], step.n
+    if step.op == "select":
+        first = first.select(functions.pmod(functions.col("k") * 2 + n, functions.lit(7)).alias("k"), (functions.col("v") + n).alias("v"))
+    elif step.op == "where":
+        first = first.where(functions.pmod(functions.col("k") + functions.col("v"), functions.lit(3)) != n % 3)
+    elif step.op == "distinctRows":
+        first = first.distinct()
+    elif step.op == "sumByKey":
+        first = first.groupBy("k").agg(functions.pmod(functions.sum("v"), functions.lit(1000)).alias("v"))
+    elif step.op == "joinFrames":
+        both = first.alias("l").join(frames[1].alias("r"), functions.col("l.k") == functions.col("r.k"))
+        first = both.select(functions.col("l.k").alias("k"), (functions.col("l.v") * 3 + functions.col("r.v")).alias("v"))
+    elif step.op == "unionFrames":
+        first = first.union(frames[1])
+    return laboratory.unframed(first).map(tuple)
 
 
 def _result(step: Step, rdds: list[Any]) -> Any:

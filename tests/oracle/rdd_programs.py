@@ -55,6 +55,11 @@ ROW_WISE: dict[str, Callable[[Pair, int], list[Pair]]] = {
     "keyBy": lambda p, n: [((p[1] + n) % 5, p[0] * 10 + p[1])],
     "keys": lambda p, n: [(p[0] % 4 - 2, n)],
 }
+# What is done in Spark SQL, between an RDD that becomes a DataFrame and a DataFrame that becomes an RDD; the operation that says the same.
+FRAMES = {
+    "frame": "persist", "select": "map", "where": "filter", "distinctRows": "distinct", "sumByKey": "reduceByKey", "joinFrames": "join",
+    "unionFrames": "union",
+}  # fmt: skip
 MOVING = ("sortByKey", "sortBy", "partitionBy", "repartition", "coalesce", "repartitionAndSortWithinPartitions", "persist", "zipWithIndex")
 
 
@@ -62,7 +67,8 @@ def lineage(sources: Sequence[Sequence[Tagged]], program: Sequence[Step]) -> Cou
     """The lines that the last register is written as, each with what it is made of."""
     registers = [list(source) for source in sources]
     for step in program:
-        registers.append(_result(step, [registers[number] for number in step.of]))
+        same = Step(FRAMES.get(step.op, step.op), step.of, step.n)
+        registers.append(_result(same, [registers[number] for number in step.of]))
     return Counter((f"{key} {value}", tags) for (key, value), tags in registers[-1])
 
 

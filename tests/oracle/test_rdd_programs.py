@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from headwater.spark_listener.rdd import SavedRDD
 from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory, run
-from tests.oracle.rdd_programs import MOVING, ROW_WISE, Step, lineage
+from tests.oracle.rdd_programs import FRAMES, MOVING, ROW_WISE, Step, lineage
 
 pytestmark = [
     pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(100_000),
@@ -27,21 +27,22 @@ PROGRAMS = int(os.environ.get("HEADWATER_RDD_PROGRAMS", "12"))
 GROUPS = ("distinct", "groupBy", "reduceByKey", "groupByKey", "combineByKey", "aggregateByKey", "foldByKey")
 OF_TWO = (
     "union", "union", "join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "cogroup", "subtractByKey", "subtract", "intersection",
-    "cartesian",
+    "cartesian", "joinFrames", "unionFrames",
 )  # fmt: skip
+_ALL = (*ROW_WISE, *MOVING, *GROUPS, *OF_TWO, *FRAMES)
 _MOST = 400  # records of a register
 Table = list[tuple[int, int]]
 
 
 @st.composite
-def programs(draw: Any) -> tuple[list[Table], list[Step]]:
-    """Two tables, and three to ten steps over them."""
+def programs(draw: Any) -> tuple[list[Table], list[Step], bool]:
+    """Two tables, three to ten steps over them, and whether the result is written as a DataFrame."""
     pairs = st.tuples(st.integers(-2, 4), st.integers(0, 30))
     tables = [draw(st.lists(pairs, max_size=14)) for _ in range(2)]
     steps: list[Step] = []
     last = 1
     for _ in range(draw(st.integers(3, 10))):
-        op = draw(st.sampled_from([*ROW_WISE, *MOVING, *GROUPS, *OF_TWO]))
+        op = draw(st.sampled_from(_ALL))
         registers = st.integers(0, last)
         recent = draw(st.sampled_from([last, last, draw(registers)]))
         of = (recent, draw(registers)) if op in OF_TWO else (recent,)
@@ -49,7 +50,7 @@ def programs(draw: Any) -> tuple[list[Table], list[Step]]:
         if len(list(lineage(_tagged(tables), [*steps, step]).elements())) <= _MOST:
             steps.append(step)
             last += 1
-    return tables, steps
+    return tables, steps, draw(st.integers(0, 3)) == 0
 
 
 def _tagged(tables: list[Table]) -> list[list[Any]]:
@@ -68,12 +69,12 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RddLaborato
 )  # fmt: skip
 @given(drawn=programs())
 def test_a_trace_of_a_drawn_program_is_exactly_what_an_interpreter_says(laboratory: RddLaboratory, drawn: Any) -> None:
-    tables, steps = drawn
-    note(f"{tables}\n{steps}")
-    check(laboratory, tables, steps)
+    tables, steps, frame = drawn
+    note(f"{tables}\n{steps}\nas a frame: {frame}")
+    check(laboratory, tables, steps, frame=frame)
 
 
-def check(laboratory: RddLaboratory, tables: list[Table], steps: list[Step]) -> None:
+def check(laboratory: RddLaboratory, tables: list[Table], steps: list[Step], *, frame: bool = False) -> None:
     """Run a program under capture and without, and compare outputs and lineage with those of the interpreter."""
     laboratory.renew()
     folder = laboratory.folder / f"in{laboratory.saves}"
@@ -81,7 +82,8 @@ def check(laboratory: RddLaboratory, tables: list[Table], steps: list[Step]) -> 
     for number, table in enumerate(tables):
         (folder / f"table{number}.txt").write_text("".join(f"{key} {value}\n" for key, value in table))
     sources = [laboratory.context.textFile(str(folder / f"table{number}.txt"), 2) for number in range(len(tables))]
-    out, capture = laboratory.save(run(sources, steps))
+    made = run(laboratory, sources, steps)
+    out, capture = laboratory.write(laboratory.framed(made.map(lambda line: (line,)), "value string")) if frame else laboratory.save(made)
     assert isinstance(capture, dict), capture
     expected = lineage(_tagged(tables), steps)
     found, exact = laboratory.lineage(out, capture)
@@ -92,7 +94,7 @@ def check(laboratory: RddLaboratory, tables: list[Table], steps: list[Step]) -> 
 def test_what_each_operation_makes(laboratory: RddLaboratory) -> None:
     """Each operation once by itself, over the same tables, so that a short run leaves none out."""
     tables = [[(1, 4), (1, 2), (-1, 5), (-2, 5), (3, 8), (1, 4)], [(1, 7), (-2, 3), (3, 8), (1, 4), (9, 9)]]
-    steps = [Step(op, (0, 1) if op in OF_TWO else (0,), 3) for op in dict.fromkeys([*ROW_WISE, *MOVING, *GROUPS, *OF_TWO])]
+    steps = [Step(op, (0, 1) if op in OF_TWO else (0,), 3) for op in dict.fromkeys(_ALL)]
     for step in steps:
         print(step)  # noqa: T201  # pytest shows it where this fails
         check(laboratory, tables, [step])

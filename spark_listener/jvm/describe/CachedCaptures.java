@@ -40,7 +40,7 @@ final class CachedCaptures {
             if (told.add(place.capture)) {
                 problems.addAll(place.capture.problems);
                 Manifest.splits(place.capture, description, reports, (List) plan.get("sources"), problems);
-                repeated(place.capture, counted, Materialized.name(place.relation), problems);
+                repeated(place.capture, counted, 0, Materialized.name(place.relation), problems);
             }
             for (int j = 0; j < place.capture.boundaries.size(); j++) {
                 Boundary boundary = (Boundary) place.capture.boundaries.get(j);
@@ -75,15 +75,15 @@ final class CachedCaptures {
         }
     }
 
-    /** Of rows that a second run makes otherwise, the groups of both runs are there. */
-    private static void repeated(Capture capture, List counted, String reader, List problems) {
+    /** Of rows that a second run makes otherwise, the groups of both runs are there: those of boundaries after `rows`. */
+    static void repeated(Capture capture, List counted, int rows, String reader, List problems) {
         if (counted.isEmpty() || !mayDiffer(capture.original)) {
             return;
         }
         Set seen = new HashSet();
         for (int i = 0; i < counted.size(); i++) {
             Report report = (Report) counted.get(i);
-            if (report.boundary > 0 && !seen.add(report.boundary + "/" + report.partition)) {
+            if (report.boundary > rows && !seen.add(report.boundary + "/" + report.partition)) {
                 String reason = "a part of the rows that it reads was made twice, and may have been made otherwise: the groups of both times are given";
                 problems.add(Capture.problemOf(reader, reason, "superset"));
                 return;

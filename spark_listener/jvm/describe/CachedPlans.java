@@ -2,6 +2,7 @@ package headwater.describe;
 
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.kept.Materialized;
+import headwater.rewrite.kept.RecordedRows;
 import headwater.shim.Scala;
 import headwater.text.ExpressionText;
 import headwater.text.OperatorText;
@@ -36,6 +37,9 @@ final class CachedPlans {
 
         /** The number in the description of what the capture's own numbering calls `operator`: 0 is what reads the rows. */
         int number(int operator) {
+            if (RecordedRows.isRecorded(operator)) {
+                return operator;
+            }
             return operator == 0 ? ((Integer) this.operator.get("id")).intValue() : first + operator - 1;
         }
     }

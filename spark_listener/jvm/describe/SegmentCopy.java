@@ -28,6 +28,11 @@ final class SegmentCopy {
 
     /** A copy for a boundary of another capture, whose columns they are; null: they are the same. */
     static Report copy(Report from, Capture of, int boundary, List columns, Capture capture, Configuration conf) throws IOException {
+        return copy(from, of, boundary, columns, capture.id, capture.folder, conf);
+    }
+
+    /** A copy for a boundary of a capture of which the folder is known. */
+    static Report copy(Report from, Capture of, int boundary, List columns, String capture, String folder, Configuration conf) throws IOException {
         Report to = new Report();
         to.boundary = boundary;
         to.stage = from.stage;
@@ -47,12 +52,12 @@ final class SegmentCopy {
             in.readFully(end + 4L, footer);
             ObjectMapper json = new ObjectMapper();
             ObjectNode tree = (ObjectNode) json.readTree(footer);
-            tree.put("capture", capture.id);
+            tree.put("capture", capture);
             tree.put("boundary", boundary);
             if (columns != null) {
                 tree.set("columns", json.valueToTree(columns));
             }
-            SegmentFiles.Hashed out = new SegmentFiles.Hashed(files.create(new Path(capture.folder, to.segmentName()), true));
+            SegmentFiles.Hashed out = new SegmentFiles.Hashed(files.create(new Path(folder, to.segmentName()), true));
             try {
                 in.seek(0L);
                 copy(in, out, end);

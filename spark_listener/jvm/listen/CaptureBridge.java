@@ -1,6 +1,7 @@
 package headwater.listen;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import headwater.describe.HandedParts;
 import headwater.describe.PlanDescription;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.CaptureRule;
@@ -11,6 +12,8 @@ import headwater.rewrite.functions.EnclosedFunctions;
 import headwater.rewrite.scans.keyed.DeclaredKeys;
 import headwater.rewrite.scans.keyed.ShortQuestion;
 import headwater.rewrite.kept.Checkpoint;
+import headwater.rewrite.kept.HandedOver;
+import headwater.rewrite.kept.RecordedRows;
 import headwater.shim.Scala;
 import headwater.source.HadoopFiles;
 import headwater.tap.ThreadTime;
@@ -75,6 +78,28 @@ public final class CaptureBridge {
     /** What to checkpoint in the place of a frame; null: there is nothing to say of it. Never throws. */
     public Checkpoint checkpoint(Dataset frame) {
         return rule == null || !captures.open() ? null : Checkpoint.of(frame);
+    }
+
+    /** What to give the program for the RDD of a frame; null: there is nothing to say of it. Never throws. */
+    public HandedOver handedOver(Dataset frame) {
+        if (rule == null || !captures.open()) {
+            return null;
+        }
+        HandedOver handed = HandedOver.of(frame);
+        if (handed.capture() != null) {
+            QueryEnd.lost(handed.written(), handed.capture());
+        }
+        return handed;
+    }
+
+    /** What was recorded of a frame that became an RDD, as JSON (HandedParts). */
+    public String parts(HandedOver handed, int base, String capture) throws Exception {
+        return json.writeValueAsString(HandedParts.of(handed, base, capture, context.hadoopConfiguration()));
+    }
+
+    /** The frame of pairs of a row and its references in the place of a frame's own rows; null: the frame cannot be told apart. */
+    public Dataset recorded(Dataset frame, RDD pairs, int top, List operators) {
+        return rule == null || !captures.open() ? null : RecordedRows.frame(frame, pairs, top, operators);
     }
 
     /** The files that an RDD reads, as JSON (HadoopFiles). */

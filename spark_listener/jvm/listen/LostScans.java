@@ -3,6 +3,7 @@ package headwater.listen;
 import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.Inputs;
 import headwater.rewrite.kept.Materialized;
+import headwater.rewrite.kept.RecordedRows;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -18,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RowLevelWrite;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -171,6 +173,9 @@ final class LostScans {
         }
         if (whole(leaf) instanceof DataSourceV2Relation) {
             return ((DataSourceV2Relation) whole(leaf)).table().name();
+        }
+        if (RecordedRows.of(leaf) != null) {
+            return "of the RDD " + ((LogicalRDD) leaf).rdd().id();
         }
         return Materialized.checkpoint(leaf);
     }

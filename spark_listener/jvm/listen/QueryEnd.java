@@ -108,11 +108,16 @@ final class QueryEnd implements Described {
     }
 
     private void lost() {
+        lost(capture.original instanceof TableWrite ? null : event.qe().analyzed(), capture);
+    }
+
+    /** Says what the optimizer took out of a query that was `written` so; null: the capture knows. Never throws. */
+    static void lost(LogicalPlan written, Capture capture) {
         try {
-            LogicalPlan written = capture.original instanceof TableWrite ? capture.written() : event.qe().analyzed();
-            LostScans.report(written, capture.original, capture);
+            LogicalPlan query = written == null ? capture.written() : written;
+            LostScans.report(query, capture.original, capture);
             LostScans.report(capture.original, capture);
-            LostWindows.report(written, capture.original, capture);
+            LostWindows.report(query, capture.original, capture);
         } catch (Throwable fault) {
             capture.problem("Scan", "whether the optimizer took something out could not be told: " + fault, "missing");
         }

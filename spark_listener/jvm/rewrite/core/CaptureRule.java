@@ -2,7 +2,7 @@ package headwater.rewrite.core;
 
 import headwater.rewrite.kept.CacheRewrite;
 import headwater.rewrite.kept.Caches;
-import headwater.rewrite.kept.Checkpoint;
+import headwater.rewrite.kept.TappedFrame;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 
 /**
- * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached or checkpointed. It runs in the
+ * The optimizer rule: sees every optimised plan of a session, and rewrites the writes of files, and what is to be cached, checkpointed or made an RDD. It runs in the
  * batch "User Provided Optimizers", after pushdown, extraction of Python functions and V1Writes. Whatever goes wrong, the plan stays as it was.
  */
 public final class CaptureRule extends Rule {
@@ -85,19 +85,19 @@ public final class CaptureRule extends Rule {
         return query != null && query.logical() instanceof ExplainCommand;
     }
 
-    /** What is cached or checkpointed is captured by itself: which queries will read it, and whether any will, is not known yet. */
+    /** What is cached, checkpointed or made an RDD is captured by itself: what will read it, and whether any will, is not known yet. */
     private LogicalPlan kept(LogicalPlan plan) {
-        Checkpoint checkpoint = Checkpoint.underWay(plan);
-        Capture capture = new Capture(plan, captures, families, checkpoint == null ? null : checkpoint.written(), true);
+        TappedFrame frame = TappedFrame.underWay(plan);
+        Capture capture = new Capture(plan, captures, families, frame == null ? null : frame.written(), true);
         String reason;
         try {
-            LogicalPlan rewritten = CacheRewrite.rewrite(plan, capture);
+            LogicalPlan rewritten = frame == null ? CacheRewrite.rewrite(plan, capture) : frame.rewrite(plan, capture);
             PlanCheck.complete(rewritten);
             capture.release();
             capture.register(captures.context());
             capture.rewritten = true;
-            if (checkpoint != null) {
-                checkpoint.captured(capture, plan);
+            if (frame != null) {
+                frame.captured(capture, plan);
                 return rewritten;
             }
             return Caches.remember(capture) ? rewritten : plan;
@@ -107,8 +107,8 @@ public final class CaptureRule extends Rule {
             reason = String.valueOf(fault);
             captures.fault(fault);
         }
-        if (checkpoint != null) {
-            checkpoint.refused(reason);
+        if (frame != null) {
+            frame.refused(reason);
         } else {
             Caches.refuse(plan, reason);
         }

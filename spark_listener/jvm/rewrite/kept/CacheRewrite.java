@@ -27,12 +27,12 @@ public final class CacheRewrite {
 
     private CacheRewrite() {}
 
-    /** Whether this thread optimises a plan for a checkpoint or for the cache: of that Spark says so nowhere else. */
+    /** Whether this thread optimises a plan for a checkpoint, an RDD or the cache: of that Spark says so nowhere else. */
     public static boolean takes(LogicalPlan plan) {
         if (plan instanceof Subquery) {
             return false; // its own root comes later
         }
-        if (Checkpoint.underWay(plan) != null) {
+        if (TappedFrame.underWay(plan) != null) {
             return true;
         }
         StackTraceElement[] calls = new Throwable().getStackTrace();

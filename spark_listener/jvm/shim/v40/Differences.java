@@ -1,6 +1,7 @@
 package headwater.shim;
 
 import java.util.List;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Exists;
 import org.apache.spark.sql.catalyst.expressions.LateralSubquery;
 import org.apache.spark.sql.catalyst.expressions.ListQuery;
@@ -8,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.python.EvaluatePython;
 import org.apache.spark.sql.types.DataType;
 import scala.collection.immutable.Seq;
 
@@ -37,5 +39,15 @@ public final class Differences {
 
     public static boolean supportsRead(FileFormat format, DataType type) {
         return format.supportDataType(type);
+    }
+
+    /** A value as Spark gives it to Python. */
+    public static Object toPython(Object value, DataType type, boolean bytes) {
+        return EvaluatePython.toJava(value, type);
+    }
+
+    /** Whether a session gives binary values to Python as `bytes`: a setting of later versions. */
+    public static boolean givesBytes(SparkSession session) {
+        return false;
     }
 }

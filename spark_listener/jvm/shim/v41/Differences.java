@@ -1,9 +1,11 @@
 package headwater.shim;
 
 import java.util.List;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.python.EvaluatePython;
 import org.apache.spark.sql.types.DataType;
 import scala.collection.immutable.Seq;
 
@@ -24,5 +26,15 @@ public final class Differences {
 
     public static boolean supportsRead(FileFormat format, DataType type) {
         return format.supportReadDataType(type);
+    }
+
+    /** A value as Spark gives it to Python. */
+    public static Object toPython(Object value, DataType type, boolean bytes) {
+        return EvaluatePython.toJava(value, type, bytes);
+    }
+
+    /** Whether a session gives binary values to Python as `bytes`. */
+    public static boolean givesBytes(SparkSession session) {
+        return session.sessionState().conf().pysparkBinaryAsBytes();
     }
 }

@@ -1,0 +1,152 @@
+package headwater.describe;
+
+import headwater.rewrite.core.Boundary;
+import headwater.rewrite.core.Capture;
+import headwater.rewrite.kept.HandedOver;
+import headwater.rewrite.kept.RecordedRows;
+import headwater.tap.Report;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+
+/**
+ * What was recorded of a frame that became an RDD, as parts of the manifest of whatever the RDD's records went into: operators, sources and
+ * boundaries, all numbered from `base` on, and copies of the segments, in the folder of that capture.
+ */
+public final class HandedParts {
+    private final HandedOver handed;
+    private final int base;
+    private final String id; // of the capture that they become a part of
+    private final String folder;
+    private final Configuration conf;
+    private final List problems;
+    private final List segments = new ArrayList();
+    private final List boundaries = new ArrayList();
+
+    private HandedParts(HandedOver handed, int base, String id, Configuration conf) {
+        this.handed = handed;
+        this.base = base;
+        this.id = id;
+        this.conf = conf;
+        String own = handed.capture().folder;
+        this.folder = own.substring(0, own.lastIndexOf('/') + 1) + id;
+        this.problems = new ArrayList(handed.capture().problems);
+    }
+
+    public static Map of(HandedOver handed, int base, String capture, Configuration conf) {
+        return new HandedParts(handed, base, capture, conf).parts();
+    }
+
+    private Map parts() {
+        Capture capture = handed.capture();
+        PlanDescription description = PlanDescription.of(capture.original, capture);
+        Map plan = description.parts();
+        List operators = (List) plan.get("operators");
+        add(capture, null, 0, description, plan);
+        int next = capture.boundaries.size();
+        List places = description.caches();
+        for (int i = 0; i < places.size(); i++) {
+            CachedPlans.Place place = (CachedPlans.Place) places.get(i);
+            if (place.capture != null) {
+                add(place.capture, place, next, description, plan);
+                next += place.capture.boundaries.size();
+            }
+        }
+        for (int i = 0; i < operators.size(); i++) {
+            renumber((Map) operators.get(i));
+        }
+        List sources = (List) plan.get("sources");
+        for (int i = 0; i < sources.size(); i++) {
+            Map source = (Map) sources.get(i);
+            source.put("source", shifted(source.get("source")));
+        }
+        Map result = new LinkedHashMap();
+        result.put("operators", operators);
+        result.put("sources", sources);
+        result.put("boundaries", boundaries);
+        result.put("segments", segments);
+        result.put("problems", problems);
+        return result;
+    }
+
+    /** What was recorded of the frame's own plan, or (`place`) of one whose cached rows it reads. */
+    private void add(Capture capture, CachedPlans.Place place, int first, PlanDescription description, Map plan) {
+        List reports = capture.reports.snapshot();
+        List counted = Manifest.counted(capture, reports, true);
+        ReusedRows.add(capture, counted, problems, conf);
+        if (place != null) {
+            problems.addAll(capture.problems);
+        }
+        Manifest.splits(capture, description, reports, (List) plan.get("sources"), problems);
+        CachedCaptures.repeated(capture, counted, place == null ? -1 : 0, "RDD", problems);
+        for (int i = 0; i < capture.boundaries.size(); i++) {
+            Boundary boundary = (Boundary) capture.boundaries.get(i);
+            List columns = columns(boundary.columns, place);
+            int operator = place == null ? HandedOver.number(boundary.operator) : place.number(boundary.operator);
+            Map described = Manifest.described(boundary, base + first + i, operator, columns, (List) plan.get("operators"));
+            described.put("operator", shifted(described.get("operator")));
+            boundaries.add(described);
+            copy(capture, counted, boundary.number, base + first + i, columns);
+        }
+    }
+
+    private void copy(Capture capture, List counted, int boundary, int number, List columns) {
+        for (int i = 0; i < counted.size(); i++) {
+            Report report = (Report) counted.get(i);
+            if (report.boundary != boundary) {
+                continue;
+            }
+            String fault = report.fault;
+            if (fault == null) {
+                try {
+                    segments.add(Manifest.segment(SegmentCopy.copy(report, capture, number, columns, id, folder, conf)));
+                } catch (IOException lost) {
+                    fault = String.valueOf(lost);
+                }
+            }
+            if (fault != null) {
+                problems.add(Capture.problemOf("RDD", report.segmentName() + " of the frame that it was made of is not there: " + fault, "missing"));
+            }
+        }
+    }
+
+    private List columns(List columns, CachedPlans.Place place) {
+        List result = new ArrayList();
+        for (int i = 0; i < columns.size(); i++) {
+            Map column = new LinkedHashMap((Map) columns.get(i));
+            if (column.containsKey("operator")) {
+                int operator = ((Number) column.get("operator")).intValue();
+                column.put("operator", shifted(Integer.valueOf(place == null ? HandedOver.number(operator) : place.number(operator))));
+            }
+            result.add(column);
+        }
+        return result;
+    }
+
+    private void renumber(Map operator) {
+        operator.put("id", shifted(operator.get("id")));
+        operator.put("children", all((List) operator.get("children")));
+        if (operator.containsKey("subqueries")) {
+            operator.put("subqueries", all((List) operator.get("subqueries")));
+        }
+        if (operator.get("source") != null) {
+            operator.put("source", shifted(operator.get("source")));
+        }
+    }
+
+    private List all(List numbers) {
+        List result = new ArrayList();
+        for (int i = 0; numbers != null && i < numbers.size(); i++) {
+            result.add(shifted(numbers.get(i)));
+        }
+        return result;
+    }
+
+    private Integer shifted(Object number) {
+        int value = ((Number) number).intValue();
+        return Integer.valueOf(RecordedRows.isRecorded(value) ? value : base + value);
+    }
+}

@@ -1,0 +1,59 @@
+package headwater.rewrite.kept;
+
+import headwater.shim.Frames;
+import headwater.shim.Nodes;
+import headwater.source.RowsFromPython;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.LogicalRDD;
+
+/**
+ * The rows of a frame that was made of an RDD in Python whose records were followed: each has its references behind its columns. These are to
+ * operators of the recording in Python, which are numbered from FIRST on, so that no plan has operators of the same numbers.
+ */
+public final class RecordedRows {
+    private static final int FIRST = 1000000; // as in spark_listener/recording.py
+    private static final Map KNOWN = new WeakHashMap(); // RDD -> RecordedRows
+
+    public final int top; // the operator that made the rows
+    public final List operators; // of Integer: what the references of a row are to
+
+    private RecordedRows(int top, List operators) {
+        this.top = top;
+        this.operators = operators;
+    }
+
+    /** Whether a number is that of an operator of the recording in Python. */
+    public static boolean isRecorded(int operator) {
+        return operator >= FIRST;
+    }
+
+    /** The frame of other rows in the place of its own: `pairs` of a row and its references. Null where it is not a frame of an RDD. */
+    public static Dataset frame(Dataset plain, RDD pairs, int top, List operators) {
+        LogicalPlan plan = Frames.plan(plain);
+        if (!(plan instanceof LogicalRDD)) {
+            return null;
+        }
+        LogicalRDD relation = (LogicalRDD) plan;
+        RDD rows = RowsFromPython.of(pairs, relation.schema(), operators.size());
+        synchronized (KNOWN) {
+            KNOWN.put(rows, new RecordedRows(top, new ArrayList(operators)));
+        }
+        return Frames.of(plain.sparkSession(), Nodes.rows(relation, headwater.shim.Scala.list(relation.output()), rows));
+    }
+
+    /** What is known of the rows that a leaf reads; null: they are none of a recording. */
+    public static RecordedRows of(LogicalPlan leaf) {
+        if (!(leaf instanceof LogicalRDD)) {
+            return null;
+        }
+        synchronized (KNOWN) {
+            return (RecordedRows) KNOWN.get(((LogicalRDD) leaf).rdd());
+        }
+    }
+}

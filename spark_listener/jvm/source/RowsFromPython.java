@@ -1,0 +1,70 @@
+package headwater.source;
+
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.execution.python.EvaluatePython;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.MatchError;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+import scala.reflect.ClassTag$;
+
+/** Rows that Python made, in pairs with their references: as Spark reads such rows, and with the references behind their columns. */
+public final class RowsFromPython extends scala.runtime.AbstractFunction2 implements java.io.Serializable {
+    private final StructType schema;
+    private final int references;
+
+    private RowsFromPython(StructType schema, int references) {
+        this.schema = schema;
+        this.references = references;
+    }
+
+    public static RDD of(RDD pairs, StructType schema, int references) {
+        return pairs.mapPartitionsWithIndex(new RowsFromPython(schema, references), false, ClassTag$.MODULE$.apply(InternalRow.class));
+    }
+
+    public Object apply(Object partition, Object pairs) {
+        return new Rows((Iterator) pairs, EvaluatePython.makeFromJava(schema), references);
+    }
+
+    /** What Python sends as a list or a tuple. Of anything else Spark says the same. */
+    private static Object[] array(Object sent) {
+        if (sent instanceof List) {
+            return ((List) sent).toArray();
+        }
+        if (sent instanceof Object[]) {
+            return (Object[]) sent;
+        }
+        throw new MatchError(sent);
+    }
+
+    private static final class Rows extends AbstractIterator {
+        private final Iterator pairs;
+        private final Function1 read;
+        private final GenericInternalRow named;
+        private final JoinedRow row = new JoinedRow();
+
+        Rows(Iterator pairs, Function1 read, int references) {
+            this.pairs = pairs;
+            this.read = read;
+            this.named = new GenericInternalRow(references);
+        }
+
+        public boolean hasNext() {
+            return pairs.hasNext();
+        }
+
+        public Object next() {
+            Object[] pair = array(pairs.next());
+            Object[] sent = array(pair[1]);
+            for (int i = 0; i < sent.length; i++) {
+                named.update(i, Long.valueOf(((Number) sent[i]).longValue()));
+            }
+            return row.apply((InternalRow) read.apply(array(pair[0])), named);
+        }
+    }
+}

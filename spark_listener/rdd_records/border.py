@@ -1,0 +1,81 @@
+"""The border between DataFrames and RDDs: records keep their references across it, whichever way they go.
+
+A row that leaves Spark SQL comes to Python in a pair with its references, which the first function of the stage takes off. A record that
+becomes a row of a DataFrame goes to Spark SQL in such a pair, and its references stand behind the row's columns, where captured queries
+alone read them. Loaded with the first RDD or DataFrame that crosses the border.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headwater.spark_listener.rdd_records.calls import call_site
+from headwater.spark_listener.rdd_records.known import Known, Refused
+from headwater.spark_listener.rdd_records.program import VALUE, Program, inner, pipelined, tapped
+from headwater.spark_listener.rdd_records.starts import Carried
+from headwater.spark_listener.rdd_records.taps import Carrying
+from headwater.spark_listener.recording import FIRST
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """The RDD of a DataFrame, to be given to the program. `rdd` None: the program's own is, for the reason in `refused`.
+
+    `plan` is the JVM's plan of the DataFrame, where it was planned here.
+    """
+
+    rdd: Any | None
+    plan: Any | None
+    refused: Refused | None
+
+
+def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
+    """The RDD of a DataFrame with the references of its rows. None where records of DataFrames are not captured.
+
+    Spark runs shuffles when it is asked for the RDD; so does this.
+    """
+    java = bridge.handed_over(frame._jdf)  # noqa: SLF001  # there is no public way to the JVM's object
+    if java is None:
+        return None
+    rows = java.rows()
+    if rows is None:
+        return HandedOver(None, None, Refused("DataFrame.rdd", str(java.reason())))
+    base = program.recording.plan(lambda base, capture: json.loads(bridge.parts(java, base, capture)))
+    if base is None:
+        return HandedOver(None, None, Refused("DataFrame.rdd", "too many DataFrames became RDDs"))
+    from pyspark import RDD
+    from pyspark.serializers import BatchedSerializer, CPickleSerializer
+
+    pairs: Any = RDD(rows, frame.sparkSession.sparkContext, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]  # as PySpark has it
+    columns = [{"fn": "attr", **dict(column)} for column in java.columns()]
+    made = {**VALUE, "expr": {"fn": "user_function", "name": "rdd", "args": columns}}
+    top = program.recording.operator("RDD", _text("rdd"), [base], behaviour="defines", defines=[made])
+    operators = tuple(number if number >= FIRST else base + number for number in map(int, java.operators()))
+    start = Carried("record", [len(operators)])
+    return HandedOver(program.mark(pipelined(pairs, start), Known(operators, start, reads=False, top=top)), java.optimized(), None)
+
+
+def frame_of(program: Program, bridge: Any, rows: Any, frame: Any) -> Any:
+    """A DataFrame with the references of its rows, in the place of `frame`, which PySpark made of an RDD; that, where there are none.
+
+    `rows` is the RDD of which PySpark made the frame's rows: tuples of values as Spark SQL has them.
+    """
+    known = program.known([rows])
+    if isinstance(known, Refused):
+        return frame
+    about = known[0]
+    pairs = tapped(rows, Carrying(about.start, inner(rows), reads=about.reads, shape="record"))
+    java = bridge.recorded(frame._jdf, pairs._to_java_object_rdd().rdd(), about.top, list(about.operators))  # noqa: SLF001  # as above
+    if java is None:
+        return frame
+    made = type(frame)(java, frame.sparkSession)
+    made._schema = frame._schema  # noqa: SLF001  # PySpark notes there what the program stated
+    return made
+
+
+def _text(name: str) -> str:
+    _, file, line = call_site()
+    return f"{name} at {Path(file).name}:{line}"
