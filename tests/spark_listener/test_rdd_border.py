@@ -45,7 +45,6 @@ PROGRAM = """
     print(rows, rows[0].r.inner.x, rows[0].asDict(True) == typed.collect()[0].asDict(True), type(rows[0].raw).__name__)
     back = spark.createDataFrame(typed.rdd, typed.schema)
     print(back.schema == typed.schema, back.collect() == typed.collect(), back.rdd.getNumPartitions(), typed.rdd.getNumPartitions())
-    print(typed.rdd.toDF().dtypes)
     print(typed.select(F.lit(1).alias("x"), F.lit("two").alias("x")).rdd.first())
 
     # What is wrong is said as it is
@@ -61,6 +60,8 @@ PROGRAM = """
     long = StructType([StructField("k", StringType()), StructField("v", LongType()), StructField("w", LongType())])
     tried("short", lambda: spark.createDataFrame(pairs, long, verifySchema=False).collect())
     tried("verified", lambda: spark.createDataFrame(pairs, "k string, v string").collect())
+    tried("inferred", lambda: typed.rdd.toDF())
+    tried("inferred of rows", lambda: typed.select("s", "l", "m", "r").rdd.toDF().dtypes)
     tried("empty", lambda: sc.parallelize([]).toDF())
     tried("mixed", lambda: sc.parallelize([(1,), ("a",)], 1).toDF(["x"]).collect())
     tried("no row", lambda: sc.parallelize([1, 2]).toDF())
