@@ -117,7 +117,8 @@ class Recording:
 
     def text(self, operator: int) -> str:
         """What an operator is called."""
-        return str(self._operators[operator]["text"])
+        known = self._operators.get(operator)
+        return "a DataFrame, of which the program took the RDD" if known is None else str(known["text"])
 
     def problems_of(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
         """What is wrong with what was recorded of some operators."""

@@ -243,7 +243,7 @@ class Program:
         """Those records of an RDD that are made of `wanted` ones and that `keep` accepts: an RDD of them, or of what they are made of."""
         if known.reads and known.top in known.operators:  # its own records have numbers
             return pipelined(rdd, kind(known.start, None, reads=True, wanted=wanted, keep=keep))
-        return _tapped(rdd, kind(known.start, _inner(rdd), reads=known.reads, wanted=wanted, keep=keep))
+        return tapped(rdd, kind(known.start, inner(rdd), reads=known.reads, wanted=wanted, keep=keep))
 
     def close(self) -> None:
         """The application is over."""
