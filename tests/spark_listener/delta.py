@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from headwater.graph.trace import Semantics, TraceRequest, trace
 from tests.lake import table_jars
-from tests.oracle.laboratory import Laboratory, laboratory_in
+from tests.oracle.laboratory import TENANT, Laboratory, laboratory_in
 
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -24,3 +27,54 @@ def delta_in(folder: Path, *, budget: float = 0.0) -> Iterator[Laboratory]:
     conf = {**SETTINGS, "spark.sql.warehouse.dir": str(folder / "warehouse")}
     with laboratory_in(folder, budget=budget, submitted=f"--jars {jars}", conf=conf) as laboratory:
         yield laboratory
+
+
+@contextmanager
+def delta_over_raw(folder: Path) -> Iterator[Laboratory]:
+    """The same with a view `raw` of sixty records, in files that no capture wrote."""
+    with delta_in(folder) as laboratory:
+        raw = laboratory.spark.range(0, 60, 1, 3).selectExpr("cast(id as int) id", "cast(id % 4 as int) k", "concat('n', id) s")
+        with laboratory.without_capture():
+            raw.write.parquet(f"{laboratory.folder}/raw")
+        laboratory.spark.read.parquet(f"{laboratory.folder}/raw").createOrReplaceTempView("raw")
+        yield laboratory
+
+
+def written(laboratory: Laboratory, action: Callable[[], object]) -> Mapping[str, Any]:
+    """The capture of an action, published."""
+    laboratory.forget()
+    action()
+    capture = laboratory.captured()
+    if capture["status"] != "refused":
+        laboratory.publish(capture)
+    return capture
+
+
+def rows(laboratory: Laboratory, path: str) -> list[tuple[Any, ...]]:
+    """The rows of a table, by Spark."""
+    with laboratory.without_capture():
+        return sorted(map(tuple, laboratory.spark.read.format("delta").load(path).collect()), key=str)
+
+
+def asked(laboratory: Laboratory, dataset: str, where: str, **request: Any) -> Any:
+    """What a trace of some rows says, which must be exact."""
+    wanted = TraceRequest(dataset=dataset, where=where, semantics=Semantics.INFLUENCE, **{"limit": 100, **request})
+    answer = asyncio.run(trace(None, laboratory.store, TENANT, wanted))
+    assert answer.exact, answer.incomplete
+    assert not answer.incomplete
+    return answer
+
+
+def behind(laboratory: Laboratory, path: str, ids: Any) -> dict[int, set[tuple[str, int]]]:
+    """For some rows of a table, by id: the name of the dataset and the id of each record behind it."""
+    found = {}
+    for number in ids:
+        answer = asked(laboratory, path, f"id = {number}")
+        assert len(answer.selected) == 1
+        found[number] = {(Path(record.dataset.split("%2F")[-1]).name, record.values["id"]) for record in answer.records}
+    return found
+
+
+def from_raw(*ids: int) -> dict[int, set[tuple[str, int]]]:
+    """What `behind` gives for rows that are each of the record of their own id."""
+    return {number: {("raw", number)} for number in ids}

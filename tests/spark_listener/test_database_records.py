@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import socket
@@ -19,18 +18,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import UnsupportedError
-from headwater.graph.associations import Manifest
-from headwater.graph.records import AssociationStore
-from headwater.graph.records.roots import DataRoots
-from headwater.graph.storage import Remote, read_roots
+from headwater.graph.storage import Remote
 from headwater.graph.storage.tables import RowsAsked
-from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
-from headwater.spark_listener.lineage.parents import RunName
-from headwater.spark_listener.lineage.queries import QueryContext, query_of
-from headwater.spark_listener.settings import Mode
 from tests.databases import PASSWORD, USER, Postgres, postgres, postgres_driver
-from tests.jvm import PATIENTLY, start_with
+from tests.spark_listener.keyed import KeyedReader, keyed_session
 
 pytestmark = [
     pytest.mark.spark,
@@ -61,74 +54,31 @@ TABLES = (
 )  # fmt: skip
 
 
-CONTEXT = QueryContext(
-    application=RunName("default", "rows", str(uuid4())), application_id="a", application_name="rows", spark_version="4.1",
-    job_prefix="rows", mode=Mode.ACTIVE,
-)  # fmt: skip
-
-
-class Shop:
-    """A database, and a session that reads it with capture. Each query's capture is published into one store."""
+class Shop(KeyedReader):
+    """A database, and a session that reads it."""
 
     def __init__(self, server: Postgres, spark: SparkSession, bridge: Bridge, folder: Path) -> None:
-        self.server, self.spark, self.bridge, self.folder = server, spark, bridge, folder
-        (folder / "storage.toml").write_text(server.root(seconds=3))
-        self.store = self.store_of(Remote(read_roots(folder / "storage.toml")))
-        self._outs = 0
-
-    def store_of(self, remote: Remote) -> AssociationStore:
-        return AssociationStore(self.folder / "associations", sources=DataRoots(None, remote=remote))
+        self.server = server
+        super().__init__(spark, bridge, folder, server.root(seconds=3), secret=PASSWORD)
 
     def table(self, name: str, **options: Any) -> DataFrame:
         given = {"url": self.server.url, "user": USER, "password": PASSWORD, "dbtable": name} | options
         return self.spark.read.format("jdbc").options(**given).load()
 
-    def write(self, frame: DataFrame) -> Path:
-        """Write a frame; the capture is published."""
-        self._outs += 1
-        out = self.folder / f"out{self._outs}"
-        assert self.bridge.flush(PATIENTLY)
-        while self.bridge.drain(0):
-            pass
-        frame.write.parquet(str(out))
-        assert self.bridge.flush(PATIENTLY)
-        events = self.bridge.drain(1000)
-        assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
-        (self.event,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
-        query = query_of(self.event, "2026-01-01T00:00:00Z", CONTEXT, run_id=str(uuid4()), segments=self.folder / "segments")
-        assert query is not None
-        assert PASSWORD not in json.dumps([query.manifest, query.work.inputs, query.problems], default=str)
-        if query.manifest is not None:
-            capture = query.manifest["capture"]
-            for segment in query.manifest["segments"]:
-                self.store.stage_segment("default", capture, segment["name"], self.folder / "segments" / capture / segment["name"])
-            self.store.publish("default", Manifest.from_json(query.manifest))
-        return out
-
-    def traced(self, dataset: Any, where: str | None = None, *, store: AssociationStore | None = None, **more: Any) -> TraceAnswer:
-        return asyncio.run(trace(None, store or self.store, "default", TraceRequest(dataset=str(dataset), where=where, **more)))
-
     def keys(self, dataset: Any, where: str, **more: Any) -> set[tuple[str, int]]:
         """Tables and keys that an answer has, which must be exact."""
-        answer = self.traced(dataset, where, **more)
-        assert answer.exact, answer.incomplete
+        answer = self.exact(dataset, where, **more)
         return {(record.file.rpartition(".")[2], record.row) for record in answer.records if record.file and record.row is not None}
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    jar = next(postgres_driver().glob("*.jar"))
-    start_with(f"--jars {jar} --driver-class-path {jar}")
+    (jar,) = postgres_driver().glob("*.jar")
     folder = tmp_path_factory.mktemp("rows")
     with postgres() as server:
         server.run(*TABLES)
-        builder = SparkSession.builder.master("local[2]").appName("rows").config("spark.ui.enabled", "false")
-        spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-        spark.sparkContext.setLogLevel("ERROR")
-        bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), keys={"keyless": "id"}, budget=3600.0)
-        yield Shop(server, spark, bridge, folder)
-        bridge.close()
-        spark.stop()
+        with keyed_session(folder, f"--jars {jar} --driver-class-path {jar}", keys={"keyless": "id"}) as (spark, bridge):
+            yield Shop(server, spark, bridge, folder)
 
 
 def test_a_row_is_known_by_its_key_and_its_values_are_read_again(shop: Shop) -> None:
@@ -336,7 +286,7 @@ def test_groups_over_a_table_are_written_whatever_a_trace_may_take(shop: Shop) -
 
 
 def test_a_manifest_that_names_what_the_database_knows_of_itself_reads_nothing(shop: Shop) -> None:
-    remote = Remote(read_roots(shop.folder / "storage.toml"))
+    remote = shop.remote(shop.server.root(seconds=3))
     asked = RowsAsked(key="oid", keys=[10], columns=[("rolpassword", "string")])
     for name in ("pg_catalog.pg_authid", "information_schema.tables", "pg_toast.pg_toast_1255"):
         table = remote.table(f"{shop.server.namespace}/shop.{name}")
@@ -366,7 +316,7 @@ def test_without_settings_of_the_service_rows_have_keys_and_no_values(shop: Shop
 
 
 @pytest.mark.parametrize("fault", ["down", "silent", "password", "locked"])
-def test_a_database_that_does_not_answer_is_said_within_the_deadline(shop: Shop, tmp_path: Path, fault: str) -> None:
+def test_a_database_that_does_not_answer_is_said_within_the_deadline(shop: Shop, fault: str) -> None:
     out = shop.write(shop.table("orders").where("id = 8").select("note"))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
@@ -376,8 +326,7 @@ def test_a_database_that_does_not_answer_is_said_within_the_deadline(shop: Shop,
             "password": {"password": "wrong"},
             "locked": {},
         }
-        (tmp_path / "storage.toml").write_text(shop.server.root(seconds=1, **more[fault]))
-        store = shop.store_of(Remote(read_roots(tmp_path / "storage.toml")))
+        store = shop.store_of(shop.remote(shop.server.root(seconds=1, **more[fault])))
         with pg8000.native.Connection(USER, host="127.0.0.1", port=shop.server.port, database="shop", password=PASSWORD) as other:
             if fault == "locked":
                 other.run("BEGIN")

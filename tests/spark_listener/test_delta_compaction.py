@@ -14,8 +14,7 @@ import pytest
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from tests.jvm import PATIENTLY
 from tests.oracle.laboratory import TENANT, Laboratory
-from tests.spark_listener.delta import delta_in
-from tests.spark_listener.test_delta_writes import asked, behind, from_raw, rows, written
+from tests.spark_listener.delta import asked, behind, delta_over_raw, from_raw, rows, written
 
 pytestmark = [
     pytest.mark.spark,
@@ -30,11 +29,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
-    with delta_in(tmp_path_factory.mktemp("delta")) as found:
-        raw = found.spark.range(0, 60, 1, 3).selectExpr("cast(id as int) id", "cast(id % 4 as int) k", "concat('n', id) s")
-        with found.without_capture():
-            raw.write.parquet(f"{found.folder}/raw")
-        found.spark.read.parquet(f"{found.folder}/raw").createOrReplaceTempView("raw")
+    with delta_over_raw(tmp_path_factory.mktemp("delta")) as found:
         yield found
 
 

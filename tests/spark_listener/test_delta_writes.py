@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -16,7 +16,7 @@ import pytest
 from headwater.graph.trace import Semantics, TraceRequest, trace
 from tests.jvm import PATIENTLY
 from tests.oracle.laboratory import TENANT, Laboratory
-from tests.spark_listener.delta import delta_in
+from tests.spark_listener.delta import asked, behind, delta_over_raw, from_raw, rows, written
 
 pytestmark = [
     pytest.mark.spark,
@@ -31,11 +31,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
-    with delta_in(tmp_path_factory.mktemp("delta")) as found:
-        raw = found.spark.range(0, 60, 1, 3).selectExpr("cast(id as int) id", "cast(id % 4 as int) k", "concat('n', id) s")
-        with found.without_capture():
-            raw.write.parquet(f"{found.folder}/raw")
-        found.spark.read.parquet(f"{found.folder}/raw").createOrReplaceTempView("raw")
+    with delta_over_raw(tmp_path_factory.mktemp("delta")) as found:
         yield found
 
 
@@ -44,44 +40,6 @@ def table(laboratory: Laboratory, request: pytest.FixtureRequest) -> str:
     """A path for a table of the test's own."""
     name = "".join(letter if letter.isalnum() else "_" for letter in request.node.name)
     return str(laboratory.folder / name)
-
-
-def written(laboratory: Laboratory, action: Callable[[], object]) -> Mapping[str, Any]:
-    """The capture of an action, published."""
-    laboratory.forget()
-    action()
-    capture = laboratory.captured()
-    if capture["status"] != "refused":
-        laboratory.publish(capture)
-    return capture
-
-
-def rows(laboratory: Laboratory, path: str) -> list[tuple[Any, ...]]:
-    """The rows of a table, by Spark."""
-    with laboratory.without_capture():
-        return sorted(map(tuple, laboratory.spark.read.format("delta").load(path).collect()), key=str)
-
-
-def asked(laboratory: Laboratory, dataset: str, where: str, **request: Any) -> Any:
-    wanted = TraceRequest(dataset=dataset, where=where, semantics=Semantics.INFLUENCE, **{"limit": 100, **request})
-    answer = asyncio.run(trace(None, laboratory.store, TENANT, wanted))
-    assert answer.exact, answer.incomplete
-    assert not answer.incomplete
-    return answer
-
-
-def behind(laboratory: Laboratory, path: str, ids: Any) -> dict[int, set[tuple[str, int]]]:
-    """For some rows of a table, by id: the name of the dataset and the id of each record behind it."""
-    found = {}
-    for number in ids:
-        answer = asked(laboratory, path, f"id = {number}")
-        assert len(answer.selected) == 1
-        found[number] = {(Path(record.dataset.split("%2F")[-1]).name, record.values["id"]) for record in answer.records}
-    return found
-
-
-def from_raw(*ids: int) -> dict[int, set[tuple[str, int]]]:
-    return {number: {("raw", number)} for number in ids}
 
 
 WAYS: dict[str, Callable[[Any, str, list[str]], object]] = {

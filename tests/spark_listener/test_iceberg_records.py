@@ -14,7 +14,7 @@ from headwater.errors import UnsupportedError
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
 from tests.oracle.iceberg_history import lake_in
 from tests.oracle.laboratory import TENANT, Laboratory
-from tests.oracle.table_history import records
+from tests.spark_listener.iceberg import ids, traced
 
 pytestmark = [
     pytest.mark.spark,
@@ -56,14 +56,8 @@ def _write(lake: Laboratory, query: str, name: str) -> Mapping[str, Any]:
     return capture
 
 
-def _trace(lake: Laboratory, name: str, **more: Any) -> TraceAnswer:
-    asked = TraceRequest(dataset=str(lake.folder / name), **{"where": "true", "semantics": Semantics.INFLUENCE, **more})
-    return asyncio.run(trace(None, lake.store, TENANT, asked))
-
-
 def _ids(lake: Laboratory, answer: TraceAnswer) -> set[int]:
-    raw = records(lake)
-    return {raw[str(record.file), int(str(record.row))] for record in answer.records}
+    return set(ids(lake, answer))
 
 
 @pytest.mark.parametrize("made", ["USING iceberg", "USING iceberg PARTITIONED BY (k)", "USING iceberg PARTITIONED BY (bucket(4, id))"])
@@ -73,9 +67,9 @@ def test_a_record_is_traced_through_a_table_both_ways(lake: Laboratory, run: Run
     assert (created["status"], created["sink"]["format"]) == ("complete", "iceberg")
     read = _write(lake, f"SELECT id, s FROM lake.db.{name} WHERE id IN (4, 7)", f"{name}_out")
     assert read["status"] == "complete"
-    answer = _trace(lake, f"{name}_out")
+    answer = traced(lake, f"{name}_out")
     assert (answer.exact, _ids(lake, answer)) == (True, {4, 7})
-    within = _trace(lake, f"{name}_out", to=str(lake.folder / "lake/db" / name), where="id = 7")
+    within = traced(lake, f"{name}_out", to=str(lake.folder / "lake/db" / name), where="id = 7")
     (record,) = within.records
     assert record.values == {"id": 7, "k": 1, "s": "r2"}
     onward = asyncio.run(
@@ -93,7 +87,7 @@ def test_the_snapshot_that_was_read_and_that_was_made_are_told(lake: Laboratory,
     now = _write(lake, "SELECT * FROM lake.db.versions", "now")
     before = _write(lake, f"SELECT * FROM lake.db.versions VERSION AS OF {first}", "before")
     assert [capture["sources"][0]["version"] for capture in (now, before)] == [second, first]
-    assert [_ids(lake, _trace(lake, name)) for name in ("now", "before")] == [{0, 1, 2, 3, 4, 50}, {0, 1, 2, 3, 4}]
+    assert [_ids(lake, traced(lake, name)) for name in ("now", "before")] == [{0, 1, 2, 3, 4, 50}, {0, 1, 2, 3, 4}]
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -107,7 +101,7 @@ def test_rows_that_were_deleted_shift_no_position(lake: Laboratory, run: Run, ve
     for query, vectorized in (("SELECT id, s", "true"), ("SELECT id, s", "false")):
         lake.spark.conf.set("spark.sql.iceberg.vectorization.enabled", vectorized)
         assert _write(lake, f"{query} FROM lake.db.{name} WHERE id % 4 = 0", f"{name}_{vectorized}")["status"] == "complete"
-        answer = _trace(lake, f"{name}_{vectorized}")
+        answer = traced(lake, f"{name}_{vectorized}")
         assert (answer.exact, _ids(lake, answer)) == (True, {i for i in range(60) if i % 4 == 0 and i % 3 != 1})
     lake.spark.conf.unset("spark.sql.iceberg.vectorization.enabled")
 
@@ -121,20 +115,20 @@ def test_values_are_found_by_field_though_columns_were_renamed(lake: Laboratory,
     run("ALTER TABLE lake.db.evolved ALTER COLUMN id TYPE bigint")
     run("INSERT INTO lake.db.evolved SELECT id, s, 5 FROM raw WHERE id = 9")
     _write(lake, "SELECT max(k) m, count(*) n FROM lake.db.evolved", "from_evolved")
-    answer = _trace(lake, "from_evolved", to=str(lake.folder / "lake/db/evolved"))
+    answer = traced(lake, "from_evolved", to=str(lake.folder / "lake/db/evolved"))
     assert answer.exact
     assert sorted((record.values for record in answer.records), key=lambda values: int(str(values["id"]))) == [
         {"id": 8, "k": "r3", "more": None}, {"id": 9, "k": "r4", "more": 5},
     ]  # fmt: skip
-    witness = _trace(lake, "from_evolved", semantics=Semantics.WITNESS, column="m")
+    witness = traced(lake, "from_evolved", semantics=Semantics.WITNESS, column="m")
     assert _ids(lake, witness) == {9}
 
 
 def test_a_column_of_structs_is_read_row_by_row_and_not_shown(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.nested USING iceberg AS SELECT id, named_struct('a', k, 'b', array(s)) t FROM raw WHERE id < 10")
     assert _write(lake, "SELECT id, t.b[0] b FROM lake.db.nested WHERE t.a = 1", "from_nested")["status"] == "complete"
-    assert _ids(lake, _trace(lake, "from_nested")) == {1, 4, 7}
-    within = _trace(lake, "from_nested", to=str(lake.folder / "lake/db/nested"), where="id = 4")
+    assert _ids(lake, traced(lake, "from_nested")) == {1, 4, 7}
+    within = traced(lake, "from_nested", to=str(lake.folder / "lake/db/nested"), where="id = 4")
     assert [record.values for record in within.records] == [{"id": 4}]
 
 
@@ -151,7 +145,7 @@ def test_values_of_all_types_are_what_they_are_beside_references(lake: Laborator
         plain = sorted(map(str, lake.spark.sql(query).collect()))
     assert sorted(map(str, lake.spark.read.parquet(f"{lake.folder}/from_typed").collect())) == plain
     lake.forget()
-    assert _ids(lake, _trace(lake, "from_typed")) == set(range(10)) - {6}
+    assert _ids(lake, traced(lake, "from_typed")) == set(range(10)) - {6}
 
 
 def test_what_changes_its_partition_with_nearly_every_row_is_let_go(lake: Laboratory, run: Run) -> None:
@@ -214,12 +208,12 @@ def test_a_table_joined_with_itself_and_cached_is_followed(lake: Laboratory, run
     run("CREATE TABLE lake.db.self USING iceberg PARTITIONED BY (k) AS SELECT * FROM raw WHERE id < 12")
     query = "SELECT a.id, count(*) n FROM lake.db.self a JOIN lake.db.self b ON a.k = b.k AND a.id < b.id WHERE a.k = 2 GROUP BY a.id"
     assert _write(lake, query, "from_self")["status"] == "complete"
-    assert _ids(lake, _trace(lake, "from_self", where="id = 5")) == {5, 8, 11}
+    assert _ids(lake, traced(lake, "from_self", where="id = 5")) == {5, 8, 11}
     cached = lake.spark.sql("SELECT id, s FROM lake.db.self WHERE k = 0").cache()
     cached.count()
     cached.where("id > 3").write.parquet(f"{lake.folder}/from_cached")
     lake.take()
-    assert _ids(lake, _trace(lake, "from_cached")) == {6, 9}
+    assert _ids(lake, traced(lake, "from_cached")) == {6, 9}
     cached.unpersist()
 
 
@@ -227,7 +221,7 @@ def test_the_count_of_a_table_reads_and_lists_its_records(lake: Laboratory, run:
     run("CREATE TABLE lake.db.counted USING iceberg AS SELECT * FROM raw WHERE id < 6")
     capture = _write(lake, "SELECT count(DISTINCT k) n FROM lake.db.counted WHERE length(s) > 0", "from_counted")
     assert (capture["status"], capture["problems"]) == ("complete", [])
-    assert _ids(lake, _trace(lake, "from_counted")) == set(range(6))
+    assert _ids(lake, traced(lake, "from_counted")) == set(range(6))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +246,7 @@ def test_what_has_no_positions_is_refused_by_name(lake: Laboratory, run: Run, qu
 def test_a_table_is_asked_by_place_alone(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.asked USING iceberg AS SELECT * FROM raw WHERE id < 3")
     with pytest.raises(UnsupportedError, match="has now is not known here"):
-        _trace(lake, "lake/db/asked")
+        traced(lake, "lake/db/asked")
 
 
 def test_explaining_a_write_is_no_write(lake: Laboratory, run: Run) -> None:

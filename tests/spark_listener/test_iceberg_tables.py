@@ -4,17 +4,16 @@ branches, compaction, snapshots that expire. Real tables, in one session.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyspark
 import pytest
 
-from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from headwater.graph.trace import TraceAnswer
 from tests.oracle.iceberg_history import delete_equal, lake_in
-from tests.oracle.laboratory import TENANT, Laboratory
-from tests.oracle.table_history import records
+from tests.oracle.laboratory import Laboratory
+from tests.spark_listener.iceberg import ids, traced
 
 pytestmark = [
     pytest.mark.spark,
@@ -54,19 +53,9 @@ def _read(lake: Laboratory, query: str, name: str) -> TraceAnswer:
     lake.spark.sql(query).write.parquet(f"{lake.folder}/{name}")
     (capture,) = lake.take()
     assert (capture["status"], capture["problems"]) == ("complete", [])
-    answer = _trace(lake, name)
+    answer = traced(lake, name)
     assert answer.exact, answer.incomplete
     return answer
-
-
-def _trace(lake: Laboratory, name: str, **more: Any) -> TraceAnswer:
-    asked = TraceRequest(dataset=str(lake.folder / name), **{"where": "true", "semantics": Semantics.INFLUENCE, **more})
-    return asyncio.run(trace(None, lake.store, TENANT, asked))
-
-
-def _ids(lake: Laboratory, answer: TraceAnswer) -> list[int]:
-    raw = records(lake)
-    return sorted(raw[str(record.file), int(str(record.row))] for record in answer.records)
 
 
 @pytest.mark.parametrize("vectorized", ["true", "false"])
@@ -79,10 +68,10 @@ def test_rows_that_an_equality_delete_takes_are_no_records(lake: Laboratory, run
     lake.spark.conf.set("spark.sql.iceberg.vectorization.enabled", vectorized)
     answer = _read(lake, f"SELECT s FROM lake.db.{name}", f"{name}_out")  # without the column that the delete compares
     lake.spark.conf.unset("spark.sql.iceberg.vectorization.enabled")
-    assert _ids(lake, answer) == [1, 2, 4, 6, 8, 9, 10, 11, 55]
+    assert ids(lake, answer) == [1, 2, 4, 6, 8, 9, 10, 11, 55]
     run(f"UPDATE lake.db.{name} SET s = 'new' WHERE k = 1")
     run(f"CALL lake.system.rewrite_data_files(table => 'db.{name}', options => map('rewrite-all', 'true'))")
-    assert _ids(lake, _read(lake, f"SELECT * FROM lake.db.{name} WHERE id <= 5", f"{name}_then")) == [1, 2, 4, 55]
+    assert ids(lake, _read(lake, f"SELECT * FROM lake.db.{name} WHERE id <= 5", f"{name}_then")) == [1, 2, 4, 55]
 
 
 def test_files_of_several_partitionings_are_read_and_written(lake: Laboratory, run: Run) -> None:
@@ -97,9 +86,9 @@ def test_files_of_several_partitionings_are_read_and_written(lake: Laboratory, r
         "UPDATE SET k = m.k + 3 WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND m.id < 40 THEN INSERT *")  # fmt: skip
     run("DELETE FROM lake.db.parted WHERE id IN (7, 17, 27)")  # copy-on-write
     left = [i for i in range(30) if i not in (7, 17, 27, 15, 20, 25)] + [30, 35]
-    assert _ids(lake, _read(lake, "SELECT id, k FROM lake.db.parted", "from_parted")) == left
+    assert ids(lake, _read(lake, "SELECT id, k FROM lake.db.parted", "from_parted")) == left
     run("CALL lake.system.rewrite_data_files(table => 'db.parted', options => map('rewrite-all', 'true'))")
-    assert _ids(lake, _read(lake, "SELECT k, count(*) n FROM lake.db.parted WHERE s IN ('r2', 'r3') GROUP BY k", "grouped")) == [
+    assert ids(lake, _read(lake, "SELECT k, count(*) n FROM lake.db.parted WHERE s IN ('r2', 'r3') GROUP BY k", "grouped")) == [
         2, 3, 8, 12, 13, 18, 22, 23, 28,
     ]  # fmt: skip
 
@@ -112,26 +101,26 @@ def test_a_branch_is_written_and_read_apart_and_taken_over(lake: Laboratory, run
     assert written["sink"]["table"] == "lake.db.branched"
     head = lake.spark.sql("SELECT snapshot_id FROM lake.db.branched.refs WHERE name = 'audit'").collect()[0][0]
     assert written["sink"]["version"] == str(head)
-    assert _ids(lake, _read(lake, "SELECT * FROM lake.db.branched", "of_main")) == [0, 1, 2, 3]
+    assert ids(lake, _read(lake, "SELECT * FROM lake.db.branched", "of_main")) == [0, 1, 2, 3]
     for name, table in (("of_branch", "branched VERSION AS OF 'audit'"), ("by_name", "branched.branch_audit")):
-        assert _ids(lake, _read(lake, f"SELECT * FROM lake.db.{table}", name)) == [0, 1, 2, 3, 40]
+        assert ids(lake, _read(lake, f"SELECT * FROM lake.db.{table}", name)) == [0, 1, 2, 3, 40]
     run("CALL lake.system.fast_forward('db.branched', 'main', 'audit')")
     run("ALTER TABLE lake.db.branched CREATE TAG kept")
     run("DELETE FROM lake.db.branched WHERE id < 3")
-    assert _ids(lake, _read(lake, "SELECT id FROM lake.db.branched", "then_main")) == [3, 40]
-    assert _ids(lake, _read(lake, "SELECT id FROM lake.db.branched VERSION AS OF 'kept'", "of_tag")) == [0, 1, 2, 3, 40]
+    assert ids(lake, _read(lake, "SELECT id FROM lake.db.branched", "then_main")) == [3, 40]
+    assert ids(lake, _read(lake, "SELECT id FROM lake.db.branched VERSION AS OF 'kept'", "of_tag")) == [0, 1, 2, 3, 40]
 
 
 def test_row_ids_are_read_beside_records(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.rowed USING iceberg TBLPROPERTIES ('format-version' = '3', 'write.update.mode' = 'copy-on-write') "
         "AS SELECT /*+ COALESCE(1) */ * FROM raw WHERE id < 6")  # fmt: skip
-    ids = "SELECT id, _row_id FROM lake.db.rowed ORDER BY id"
-    before = [tuple(row) for row in lake.spark.sql(ids).collect()]
+    query = "SELECT id, _row_id FROM lake.db.rowed ORDER BY id"
+    before = [tuple(row) for row in lake.spark.sql(query).collect()]
     run("UPDATE lake.db.rowed SET s = 'new' WHERE id = 2")
     run("CALL lake.system.rewrite_data_files(table => 'db.rowed', options => map('rewrite-all', 'true'))")
-    assert [tuple(row) for row in lake.spark.sql(ids).collect()] == before, "capture keeps what the table says of its rows"
+    assert [tuple(row) for row in lake.spark.sql(query).collect()] == before, "capture keeps what the table says of its rows"
     answer = _read(lake, "SELECT id, _row_id FROM lake.db.rowed WHERE _last_updated_sequence_number > 1", "from_rowed")
-    assert _ids(lake, answer) == [2]
+    assert ids(lake, answer) == [2]
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -156,21 +145,21 @@ def test_a_snapshot_is_read_by_time_and_between_others(lake: Laboratory, run: Ru
     at = lake.spark.sql("SELECT committed_at FROM lake.db.timed.snapshots").collect()[0][0]
     second = run("INSERT INTO lake.db.timed SELECT * FROM raw WHERE id = 30")["sink"]["version"]
     run("DELETE FROM lake.db.timed WHERE id < 2")
-    assert _ids(lake, _read(lake, f"SELECT * FROM lake.db.timed TIMESTAMP AS OF '{at}'", "at")) == [0, 1, 2]
+    assert ids(lake, _read(lake, f"SELECT * FROM lake.db.timed TIMESTAMP AS OF '{at}'", "at")) == [0, 1, 2]
     added = lake.spark.read.format("iceberg").option("start-snapshot-id", first).option("end-snapshot-id", second).load("lake.db.timed")
     added.write.parquet(f"{lake.folder}/added")
     assert [capture["status"] for capture in lake.take()] == ["complete"]
-    assert _ids(lake, _trace(lake, "added")) == [30]
+    assert ids(lake, traced(lake, "added")) == [30]
 
 
 def test_of_a_snapshot_that_expired_records_are_traced_and_not_shown(lake: Laboratory, run: Run) -> None:
     run("CREATE TABLE lake.db.expired USING iceberg AS SELECT * FROM raw WHERE id < 3")
     _read(lake, "SELECT id FROM lake.db.expired WHERE id > 0", "before")
     run("INSERT OVERWRITE lake.db.expired SELECT * FROM raw WHERE id = 50")
-    within = _trace(lake, "before", to=str(lake.folder / "lake/db/expired"))
+    within = traced(lake, "before", to=str(lake.folder / "lake/db/expired"))
     assert sorted(str(record.values) for record in within.records) == ["{'id': 1, 'k': 1, 's': 'r1'}", "{'id': 2, 'k': 2, 's': 'r2'}"]
     run("CALL lake.system.expire_snapshots(table => 'db.expired', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)")
-    assert _ids(lake, _trace(lake, "before")) == [1, 2]  # which file it was is known, though the file is not there
-    within = _trace(lake, "before", to=str(lake.folder / "lake/db/expired"))
+    assert ids(lake, traced(lake, "before")) == [1, 2]  # which file it was is known, though the file is not there
+    within = traced(lake, "before", to=str(lake.folder / "lake/db/expired"))
     assert [record.values for record in within.records] == [{}, {}]
     assert {(entry.effect, "cannot be read any more" in entry.reason) for entry in within.incomplete} == {("unreadable", True)}

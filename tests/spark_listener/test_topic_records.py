@@ -2,102 +2,56 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions
 
-from headwater.graph.associations import Manifest
 from headwater.graph.model import NodeKind, node_id
-from headwater.graph.records import AssociationStore
-from headwater.graph.records.roots import DataRoots
-from headwater.graph.storage import Remote, read_roots
-from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
+from headwater.graph.trace import Semantics
 from headwater.spark_listener.capture import Bridge
-from headwater.spark_listener.lineage.parents import RunName
-from headwater.spark_listener.lineage.queries import QueryContext, query_of
-from headwater.spark_listener.settings import Mode
-from tests.jvm import PATIENTLY, start_with
 from tests.kafka_server import Kafka, connector_jars, kafka
+from tests.spark_listener.keyed import KeyedReader, keyed_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.lake, pytest.mark.timeout(900)]
 
-CONTEXT = QueryContext(
-    application=RunName("default", "topics", str(uuid4())), application_id="a", application_name="topics", spark_version="4.1",
-    job_prefix="topics", mode=Mode.ACTIVE,
-)  # fmt: skip
+
+def root(url: str, **more: object) -> str:
+    """A `storage.toml` of one root."""
+    return "\n".join(["[[root]]", f'url = "{url}"', *(f"{name} = {json.dumps(value)}" for name, value in more.items())])
 
 
-class Topics:
-    """Brokers, and a session that reads them with capture. Each query's capture is published into one store."""
+class Topics(KeyedReader):
+    """Brokers, and a session that reads them."""
 
     def __init__(self, server: Kafka, spark: SparkSession, bridge: Bridge, folder: Path) -> None:
-        self.server, self.spark, self.bridge, self.folder = server, spark, bridge, folder
-        self.store = self.store_of(f"kafka://{server.servers}")
-        self._outs = 0
-
-    def store_of(self, url: str, **more: object) -> AssociationStore:
-        path = self.folder / f"{uuid4()}.toml"
-        path.write_text("\n".join(["[[root]]", f'url = "{url}"', *(f"{name} = {json.dumps(value)}" for name, value in more.items())]))
-        return AssociationStore(self.folder / "associations", sources=DataRoots(None, remote=Remote(read_roots(path))))
+        self.server = server
+        super().__init__(spark, bridge, folder, root(f"kafka://{server.servers}"))
 
     def read(self, topic: str, **options: str) -> DataFrame:
         given = {"kafka.bootstrap.servers": self.server.servers, "subscribe": topic} | options
         return self.spark.read.format("kafka").options(**{name: value for name, value in given.items() if value}).load()
 
-    def write(self, frame: DataFrame) -> Path:
-        """Write a frame; the capture is published."""
-        self._outs += 1
-        out = self.folder / f"out{self._outs}"
-        assert self.bridge.flush(PATIENTLY)
-        while self.bridge.drain(0):
-            pass
-        frame.write.parquet(str(out))
-        assert self.bridge.flush(PATIENTLY)
-        events = self.bridge.drain(1000)
-        assert not [event for event in events if event["event"] in ("fault", "off", "dropped")], events
-        (self.event,) = [event for event in events if event["event"] == "query_end" and event["plan"] and event["plan"]["sink"]]
-        query = query_of(self.event, "2026-01-01T00:00:00Z", CONTEXT, run_id=str(uuid4()), segments=self.folder / "segments")
-        assert query is not None
-        if query.manifest is not None:
-            capture = query.manifest["capture"]
-            for segment in query.manifest["segments"]:
-                self.store.stage_segment("default", capture, segment["name"], self.folder / "segments" / capture / segment["name"])
-            self.store.publish("default", Manifest.from_json(query.manifest))
-        return out
-
-    def traced(self, dataset: Any, where: str | None = None, *, store: AssociationStore | None = None, **more: Any) -> TraceAnswer:
-        return asyncio.run(trace(None, store or self.store, "default", TraceRequest(dataset=str(dataset), where=where, **more)))
-
     def places(self, dataset: Any, where: str, **more: Any) -> set[tuple[int, int]]:
         """Partitions and offsets that an answer has, which must be exact."""
-        answer = self.traced(dataset, where, **more)
-        assert answer.exact, answer.incomplete
+        answer = self.exact(dataset, where, **more)
         return {(int(str(record.file).rpartition("/")[2]), int(record.row or 0)) for record in answer.records}
 
 
 @pytest.fixture(scope="module")
 def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
     jars = ",".join(map(str, sorted(connector_jars().glob("*.jar"))))
-    start_with(f"--jars {jars}")
     folder = tmp_path_factory.mktemp("topics")
     with kafka() as server:
         server.topic("orders", 3)
         for partition in range(3):
             server.send("orders", partition, [(f"k{partition}", f"v{partition}-{n}") for n in range(40)])
-        builder = SparkSession.builder.master("local[2]").appName("topics").config("spark.ui.enabled", "false")
-        spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-        spark.sparkContext.setLogLevel("ERROR")
-        bridge = Bridge.install(spark, mode="active", segments=str(folder / "segments"), budget=3600.0, look=60.0)
-        yield Topics(server, spark, bridge, folder)
-        bridge.close()
-        spark.stop()
+        with keyed_session(folder, f"--jars {jars}", look=60.0) as (spark, bridge):
+            yield Topics(server, spark, bridge, folder)
 
 
 def test_a_record_is_known_by_partition_and_offset_and_its_values_are_read_again(topics: Topics) -> None:
@@ -199,7 +153,8 @@ def test_a_topic_that_was_made_anew_shows_no_value_and_is_not_taken_for_the_old_
 def test_brokers_that_do_not_answer_and_no_root_leave_the_place_without_values(topics: Topics) -> None:
     out = topics.write(topics.read("orders").selectExpr("CAST(value AS STRING) AS v"))
     url = f"kafka://{topics.server.servers}"
-    silent, absent = topics.store_of(url, endpoint="127.0.0.1:1", seconds=1), topics.store_of("kafka://elsewhere:9092")
+    silent = topics.store_of(topics.remote(root(url, endpoint="127.0.0.1:1", seconds=1)))
+    absent = topics.store_of(topics.remote(root("kafka://elsewhere:9092")))
     for store, reason in ((silent, "cannot be read"), (absent, "not readable here")):
         began = time.monotonic()
         answer = topics.traced(out, "v = 'v0-1'", store=store)
