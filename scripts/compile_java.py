@@ -1,7 +1,8 @@
 """Compile the Java sources against another Spark: `python scripts/compile_java.py 4.0.1 v40`.
 
-Fetches Spark's own jars of that version by Maven, once, into `.tools/sparks`; other libraries are those of the installed pyspark. That the
-sources compile says nothing about captures: those of a line are tested before `capture/jar.py` names it.
+Fetches Spark's own jars of that version by Maven, once, into `.tools/sparks`; other libraries are those of the installed pyspark, and its
+own version is compiled against its own jars. That the sources compile says nothing about captures: those of a line are tested before
+`capture/jar.py` names it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def jars(version: str) -> list[Path]:
 
 def compiled(version: str, line: str) -> int:
     """Compile the sources with the folder `shim/<line>`; the exit code of the compiler."""
-    own = {f"spark-{part}" for part in PARTS}
+    own = set() if version == pyspark.__version__ else {f"spark-{part}" for part in PARTS}
+    sparks = jars(version) if own else []
     others = [jar for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar") if jar.name.rpartition("-")[0] not in own]
     source = ROOT / "spark_listener" / "jvm"
     with tempfile.TemporaryDirectory() as scratch:
@@ -46,7 +48,7 @@ def compiled(version: str, line: str) -> int:
             target = Path(scratch, "headwater", inside)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
-        classpath = os.pathsep.join(map(str, [*jars(version), *others]))
+        classpath = os.pathsep.join(map(str, [*sparks, *others]))
         return subprocess.run(["java", "-cp", classpath, str(ROOT / "scripts" / "CompileJava.java"), scratch], check=False).returncode
 
 

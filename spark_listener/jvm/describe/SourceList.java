@@ -137,17 +137,7 @@ final class SourceList implements LeafSources {
 
     private Map describe(LogicalRelation leaf, HadoopFsRelation relation) {
         Map result = new LinkedHashMap();
-        List roots = Scala.list(relation.location().rootPaths());
-        List paths = new ArrayList();
-        for (int i = 0; i < roots.size(); i++) {
-            paths.add(roots.get(i).toString());
-        }
-        if (!paths.isEmpty()) {
-            result.put("path", paths.get(0));
-        }
-        if (paths.size() > 1) {
-            result.put("paths", paths);
-        }
+        RootPaths.put(Scala.list(relation.location().rootPaths()), result);
         if (leaf.catalogTable().isDefined()) {
             Tables.name((CatalogTable) leaf.catalogTable().get(), result);
         }

@@ -2,7 +2,6 @@ package headwater.describe;
 
 import headwater.shim.Accessors;
 import headwater.shim.Scala;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -136,17 +135,7 @@ final class TableText {
 
     /** Files that a reader of the second kind reads (`spark.sql.sources.useV1SourceList`): the dataset that they are to any other reader. */
     private static void files(FileTable table, Map result) {
-        List roots = Scala.list(table.fileIndex().rootPaths());
-        List paths = new ArrayList();
-        for (int i = 0; i < roots.size(); i++) {
-            paths.add(roots.get(i).toString());
-        }
-        if (!paths.isEmpty()) {
-            result.put("path", paths.get(0));
-        }
-        if (paths.size() > 1) {
-            result.put("paths", paths);
-        }
+        RootPaths.put(Scala.list(table.fileIndex().rootPaths()), result);
         result.put("format", table.formatName().toLowerCase(Locale.ROOT));
         result.put("columns", SourceList.columns(table.schema()));
     }

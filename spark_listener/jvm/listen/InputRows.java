@@ -1,5 +1,6 @@
 package headwater.listen;
 
+import headwater.describe.RootPaths;
 import headwater.shim.Scala;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -10,7 +11,6 @@ import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
-import org.apache.spark.util.AccumulatorV2;
 
 /** What the scans of files in a plan that ran have read, as Spark counted it. An exchange or subquery that is used again has read once. */
 final class InputRows {
@@ -46,22 +46,11 @@ final class InputRows {
 
     private static Map read(FileSourceScanExec scan) {
         Map result = new LinkedHashMap();
-        List roots = Scala.list(scan.relation().location().rootPaths());
-        List paths = new ArrayList();
-        for (int i = 0; i < roots.size(); i++) {
-            paths.add(roots.get(i).toString());
-        }
-        result.put("paths", paths);
+        result.put("paths", RootPaths.texts(Scala.list(scan.relation().location().rootPaths())));
         Map counted = Scala.map(scan.metrics());
-        put(result, "rows", counted.get("numOutputRows"));
-        put(result, "files", counted.get("numFiles"));
-        put(result, "bytes", counted.get("filesSize"));
+        QueryEnd.put(result, "rows", counted.get("numOutputRows"));
+        QueryEnd.put(result, "files", counted.get("numFiles"));
+        QueryEnd.put(result, "bytes", counted.get("filesSize"));
         return result;
-    }
-
-    private static void put(Map result, String name, Object metric) {
-        if (metric instanceof AccumulatorV2) {
-            result.put(name, ((AccumulatorV2) metric).value());
-        }
     }
 }

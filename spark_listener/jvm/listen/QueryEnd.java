@@ -169,7 +169,7 @@ final class QueryEnd implements Described {
         return result;
     }
 
-    private static void put(Map result, String name, Object metric) {
+    static void put(Map result, String name, Object metric) {
         if (metric instanceof AccumulatorV2) {
             result.put(name, ((AccumulatorV2) metric).value());
         }

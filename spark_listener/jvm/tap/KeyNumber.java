@@ -1,6 +1,5 @@
 package headwater.tap;
 
-import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -9,29 +8,18 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 
 /**
  * What stands for a key that is one BIGINT: the key, mixed so that no key that people use is the reference "none", and a number for null.
  * There are two more of what it must stand for than there are numbers: a key that is taken for null, and one that is taken for none. Where a
  * row has one of these the driver is told, at the price of two comparisons a row.
  */
-public final class KeyNumber extends OwnExpression {
-    private final scala.collection.immutable.Seq children;
+public final class KeyNumber extends LongOfChildren {
     private final AmbiguousKeys met;
 
     public KeyNumber(scala.collection.immutable.Seq children, AmbiguousKeys met) {
-        this.children = children;
+        super(children);
         this.met = met;
-    }
-
-    public scala.collection.immutable.Seq children() {
-        return children;
-    }
-
-    public DataType dataType() {
-        return DataTypes.LongType;
     }
 
     public Object eval(InternalRow input) {
@@ -56,10 +44,6 @@ public final class KeyNumber extends OwnExpression {
 
     public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
         return new KeyNumber(renewed, met);
-    }
-
-    public Object productElement(int index) {
-        return children;
     }
 
     public scala.collection.immutable.Seq otherCopyArgs() {

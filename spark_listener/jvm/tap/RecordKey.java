@@ -1,6 +1,5 @@
 package headwater.tap;
 
-import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -9,30 +8,19 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 
 /**
  * The position of a record that is a value of its own: a primary key, an offset; its one child is a BIGINT. A value that no reference holds
  * (null, less than 0, `limit` or more) is the reference "none", and the driver is told.
  */
-public final class RecordKey extends OwnExpression {
-    private final scala.collection.immutable.Seq children;
+public final class RecordKey extends LongOfChildren {
     private final Long limit;
     private final TaskFault met;
 
     public RecordKey(scala.collection.immutable.Seq children, Long limit, TaskFault met) {
-        this.children = children;
+        super(children);
         this.limit = limit;
         this.met = met;
-    }
-
-    public scala.collection.immutable.Seq children() {
-        return children;
-    }
-
-    public DataType dataType() {
-        return DataTypes.LongType;
     }
 
     public Object eval(InternalRow input) {
@@ -57,10 +45,6 @@ public final class RecordKey extends OwnExpression {
 
     public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
         return new RecordKey(renewed, limit, met);
-    }
-
-    public Object productElement(int index) {
-        return children;
     }
 
     public scala.collection.immutable.Seq otherCopyArgs() {

@@ -1,6 +1,5 @@
 package headwater.tap;
 
-import headwater.shim.OwnExpression;
 import headwater.shim.Scala;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -9,30 +8,19 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 
 /**
  * The reference to a record of a topic; its children are the partition, an INT, which is the ordinal, and the offset, a BIGINT. What no
  * reference holds (a partition from `partitions` on, an offset from 2^40 on) is the reference "none", and the driver is told.
  */
-public final class TopicOffset extends OwnExpression {
-    private final scala.collection.immutable.Seq children;
+public final class TopicOffset extends LongOfChildren {
     private final Integer partitions;
     private final TaskFault met;
 
     public TopicOffset(scala.collection.immutable.Seq children, Integer partitions, TaskFault met) {
-        this.children = children;
+        super(children);
         this.partitions = partitions;
         this.met = met;
-    }
-
-    public scala.collection.immutable.Seq children() {
-        return children;
-    }
-
-    public DataType dataType() {
-        return DataTypes.LongType;
     }
 
     public Object eval(InternalRow input) {
@@ -60,10 +48,6 @@ public final class TopicOffset extends OwnExpression {
 
     public Expression withNewChildrenInternal(scala.collection.immutable.IndexedSeq renewed) {
         return new TopicOffset(renewed, partitions, met);
-    }
-
-    public Object productElement(int index) {
-        return children;
     }
 
     public scala.collection.immutable.Seq otherCopyArgs() {

@@ -69,11 +69,8 @@ public final class CaptureRule extends Rule {
             rewritten.setTagValue(SEEN, Boolean.TRUE);
             capture.rewritten = true;
             result = rewritten;
-        } catch (Refused refused) {
-            capture.problem(refused.operator, refused.getMessage(), "refused");
-        } catch (Throwable fault) {
-            capture.problem("capture", String.valueOf(fault), "fault");
-            captures.fault(fault);
+        } catch (Throwable reason) {
+            captures.failed(capture, reason);
         }
         capture.planningNanos = System.nanoTime() - began;
         return captures.remember(execution, capture) ? result : plan;

@@ -42,6 +42,16 @@ public final class Captures {
         Caches.close(segments);
     }
 
+    /** Notes why a capture is not made: what is refused is no fault. */
+    void failed(Capture capture, Throwable reason) {
+        if (reason instanceof Refused) {
+            capture.problem(((Refused) reason).operator, reason.getMessage(), "refused");
+        } else {
+            capture.problem("capture", String.valueOf(reason), "fault");
+            fault(reason);
+        }
+    }
+
     public void fault(Throwable cause) {
         lastFault = String.valueOf(cause);
         faults.incrementAndGet();

@@ -70,11 +70,8 @@ final class TableCommands {
             result = rewritten(plan, commit, capture, 0);
             capture.register(captures.context());
             capture.rewritten = true;
-        } catch (Refused refused) {
-            capture.problem(refused.operator, refused.getMessage(), "refused");
-        } catch (Throwable fault) {
-            capture.problem("capture", String.valueOf(fault), "fault");
-            captures.fault(fault);
+        } catch (Throwable reason) {
+            captures.failed(capture, reason);
         }
         capture.planningNanos = System.nanoTime() - began;
         return captures.remember(root, capture) ? result : plan;

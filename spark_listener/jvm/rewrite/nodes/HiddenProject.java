@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import scala.collection.immutable.Seq;
 
 /** A projection with hidden columns that reports the original's statistics: eight bytes more a row would flip join strategies. */
-public final class HiddenProject extends Project implements HiddenNode {
+public class HiddenProject extends Project implements HiddenNode {
     private final LogicalPlan original;
 
     public HiddenProject(Seq columns, LogicalPlan child, LogicalPlan original) {

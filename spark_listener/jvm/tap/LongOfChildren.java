@@ -1,0 +1,26 @@
+package headwater.tap;
+
+import headwater.shim.OwnExpression;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
+/** What our expressions have in common that make a BIGINT of their children. */
+abstract class LongOfChildren extends OwnExpression {
+    protected final scala.collection.immutable.Seq children;
+
+    protected LongOfChildren(scala.collection.immutable.Seq children) {
+        this.children = children;
+    }
+
+    public scala.collection.immutable.Seq children() {
+        return children;
+    }
+
+    public DataType dataType() {
+        return DataTypes.LongType;
+    }
+
+    public Object productElement(int index) {
+        return children;
+    }
+}
