@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ class Objects(Store):
         try:
             import fsspec  # noqa: F401 - DuckDB reads by it
             import obstore
+            import obstore.exceptions
         except ImportError:
             raise MissingExtraError(f"Reading {settings.url}", extra="s3") from None
         self._obstore = obstore
@@ -39,29 +41,25 @@ class Objects(Store):
 
     def stat(self, path: str) -> Stat | None:
         try:
-            return _stat(self._obstore.head(self._store, path))
+            with self._faults_but(FileNotFoundError):
+                return _stat(self._obstore.head(self._store, path))
         except FileNotFoundError:
             return None
-        except Exception as error:  # noqa: BLE001 - obstore's errors have no common base but this
-            raise self._fault(error) from None
 
     def files(self, path: str) -> Iterator[list[tuple[str, Stat]]]:
         try:
-            for page in self._obstore.list(self._store, path or None, chunk_size=_PAGE):
-                yield [(found["path"], _stat(found)) for found in page]
+            with self._faults_but(FileNotFoundError):
+                for page in self._obstore.list(self._store, path or None, chunk_size=_PAGE):
+                    yield [(found["path"], _stat(found)) for found in page]
         except FileNotFoundError:
             return
-        except Exception as error:  # noqa: BLE001
-            raise self._fault(error) from None
 
     def read(self, path: str, stat: Stat, offset: int, length: int) -> bytes:
         options: Any = {"range": (offset, offset + length)}
         if stat.tag:
             options["if_match"] = stat.tag
-        try:
+        with self._faults_but():
             content = bytes(self._obstore.get(self._store, path, options=options).bytes())
-        except Exception as error:  # noqa: BLE001
-            raise self._fault(error) from None
         if len(content) != length:
             raise unavailable(self._settings.url, f"of {length} bytes {len(content)} came", transient=True)
         return content
@@ -69,43 +67,47 @@ class Objects(Store):
     def get(self, path: str) -> tuple[bytes, str] | None:
         """A small object as it is now, and its tag; None where there is none."""
         try:
-            found = self._obstore.get(self._store, path)
-            content, meta = bytes(found.bytes()), found.meta
+            with self._faults_but(FileNotFoundError):
+                found = self._obstore.get(self._store, path)
+                content, meta = bytes(found.bytes()), found.meta
         except FileNotFoundError:
             return None
-        except Exception as error:  # noqa: BLE001
-            raise self._fault(error) from None
         if len(content) != meta["size"]:
             raise unavailable(self._settings.url, f"of {meta['size']} bytes {len(content)} came", transient=True)
         return content, str(meta["e_tag"])
 
     def put(self, path: str, data: bytes | Path, mode: Any) -> bool:
         """Put an object: anyway (`mode` None), only where there is none ("create"), or in the place of a tag; whether it was put."""
+        taken = (self._obstore.exceptions.AlreadyExistsError, self._obstore.exceptions.PreconditionError)
         try:
-            self._obstore.put(self._store, path, data, mode=mode, use_multipart=None if mode is None else False)
-        except Exception as error:  # noqa: BLE001
-            if type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
-                return False
-            raise self._fault(error) from None
+            with self._faults_but(*taken):
+                self._obstore.put(self._store, path, data, mode=mode, use_multipart=None if mode is None else False)
+        except taken:
+            return False
         return True
 
     def delete(self, path: str) -> None:
         """Delete an object; one that is not there is as good as deleted."""
-        try:
+        with suppress(FileNotFoundError), self._faults_but(FileNotFoundError):
             self._obstore.delete(self._store, path)
-        except FileNotFoundError:
-            return
-        except Exception as error:  # noqa: BLE001
-            raise self._fault(error) from None
 
     def names(self, path: str, after: str | None) -> list[str]:
         """The paths of the objects of a folder, those after one alone."""
         try:
-            pages = self._obstore.list(self._store, path, offset=after, chunk_size=_PAGE)
-            return [found["path"] for page in pages for found in page]
+            with self._faults_but(FileNotFoundError):
+                pages = self._obstore.list(self._store, path, offset=after, chunk_size=_PAGE)
+                return [found["path"] for page in pages for found in page]
         except FileNotFoundError:
             return []
-        except Exception as error:  # noqa: BLE001
+
+    @contextmanager
+    def _faults_but(self, *passing: type[Exception]) -> Iterator[None]:
+        """Tells what the store raises as an error of ours, but for what passes as it is."""
+        try:
+            yield
+        except passing:
+            raise
+        except Exception as error:  # noqa: BLE001 - obstore's errors have no common base but this
             raise self._fault(error) from None
 
     def _fault(self, error: Exception) -> SourceUnavailableError:
