@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from headwater.errors import InvalidInputError
 
 _EVENTS, _BYTES = 500, 4 << 20  # of a batch
 _MOST = 32 << 20  # bytes of a line, or of a file that is read at once
-_BLANK = " \t\r\n"
+_BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def event_batches(path: Path) -> Iterator[Batch]:
             start = file.read(_MOST + 1)
         events = _events(start) if len(start) <= _MOST else None
         if events is not None:
-            yield from _batches((text.encode("utf-8"), f"{path}:{line}") for text, line in events)
+            yield from _batches((text.encode("utf-8"), f"{path}:{line}", True) for text, line in events)
             return
         with _opened(path) as file:
             yield from _by_lines(path, file)
@@ -87,20 +88,21 @@ def _split(text: str) -> Iterator[tuple[str, int]]:
 
 def _behind(text: str, place: int) -> int:
     """The first place from here on that is not blank."""
-    while place < len(text) and text[place] in _BLANK:
-        place += 1
-    return place
+    found = _BLANK.match(text, place)
+    return found.end() if found else place
 
 
 def _by_lines(path: Path, file: IO[bytes]) -> Iterator[Batch]:
-    return _batches((line, f"{path}:{number}") for number, line in enumerate(_lines(path, file), start=1) if line)
+    numbered = enumerate(_lines(path, file), start=1)
+    return _batches((line, f"{path}:{number}", _is_one_document(line)) for number, line in numbered if line)
 
 
-def _batches(events: Iterable[tuple[bytes, str]]) -> Iterator[Batch]:
+def _batches(events: Iterable[tuple[bytes, str, bool]]) -> Iterator[Batch]:
+    """Batches of texts, each with its place and whether it is one document of JSON."""
     lines: list[bytes] = []
     places: list[str] = []
-    for line, place in events:
-        if not _is_one_document(line):
+    for line, place, is_json in events:
+        if not is_json:
             yield Batch(line, [place])  # refused by itself: in an array it would take its neighbours with it
             continue
         lines.append(line)
