@@ -46,10 +46,3 @@ def with_distinct_names(frame: DataFrame) -> DataFrame:
     """The frame, its columns named c0, c1, … where two have one name: a file cannot hold those."""
     names = [name.lower() for name in frame.columns]
     return frame if len(set(names)) == len(names) else frame.toDF(*(f"c{number}" for number in range(len(names))))
-
-
-def java_process(spark: SparkSession) -> int:
-    """The id of the JVM's process."""
-    jvm = spark.sparkContext._jvm  # noqa: SLF001  # PySpark has no public way to its JVM
-    assert jvm is not None  # noqa: S101  # a classic session has one
-    return int(jvm.java.lang.ProcessHandle.current().pid())
