@@ -74,8 +74,8 @@ def compared(example: Path, name: str) -> Compared:
     alike, difference = "yes", _difference(plain[1], ours[1])
     if difference:
         alike = "random" if _difference(plain[1], _run(arguments)[1]) else "no"
-    said = [line for line in ours[2].splitlines() if line.startswith("headwater: ")]
-    return Compared(plain[0], ours[0], alike, said[0].removeprefix("headwater: ") if said else "", difference if alike == "no" else [])
+    lines = [line for line in ours[2].splitlines() if line.startswith("headwater: ")]
+    return Compared(plain[0], ours[0], alike, lines[0].removeprefix("headwater: ") if lines else "", difference if alike == "no" else [])
 
 
 def _difference(one: str, other: str) -> list[str]:

@@ -147,9 +147,9 @@ def _count(measure: Measure, samples: Samples) -> Figure | None:
 def _figure(
     measure: Measure, what: str, unit: str, found: Interval, control: Interval | None, *, usable: bool, n: int, detail: str | None = None
 ) -> Figure:
-    said: tuple[Verdict | None, int | None] = (None, None)
+    judged: tuple[Verdict | None, int | None] = (None, None)
     if measure.target is not None:
-        said = verdict(found, measure.target, n if control else _FEWEST, usable=usable)
+        judged = verdict(found, measure.target, n if control else _FEWEST, usable=usable)
     return Figure(
         name=measure.name,
         measure=what,
@@ -161,8 +161,8 @@ def _figure(
         control={} if control is None else {name: rounded(value) for name, value in asdict(control).items()},
         usable=usable,
         target=measure.target,
-        verdict=said[0],
-        rounds_needed=said[1],
+        verdict=judged[0],
+        rounds_needed=judged[1],
         detail=detail,
     )
 

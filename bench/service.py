@@ -24,10 +24,10 @@ class Service:
 
     def cpu_seconds(self) -> float:
         """Processor time that it has used, where the system tells; not that of processes that it started."""
-        told = Path(f"/proc/{self._process.pid}/stat")
-        if not told.exists():
+        stat = Path(f"/proc/{self._process.pid}/stat")
+        if not stat.exists():
             return 0.0
-        user, system = told.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+        user, system = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:

@@ -123,26 +123,26 @@ class Known:
         that this commit itself has records of: where one of them was written, too, each record may be of the file before or after.
         """
         paths: list[str] = []
-        said: list[tuple[str, str]] = []
+        problems: list[tuple[str, str]] = []
         for ordinal in sorted({*written, *read}):
             data, container = self._containers[ordinal]
             if container.local is None:
                 continue
             paths.append(str(container.local))
             if isinstance(data, Bytes) and any(reference >> POSITION_BITS == ordinal for reference in data.ambiguous):
-                said.append((f"of ranges of {container.path} that begin at the same byte the longest is given", "superset"))
+                problems.append((f"of ranges of {container.path} that begin at the same byte the longest is given", "superset"))
             try:
                 found = container.stated()
             except OSError as error:
                 found = (container.path, 0, 0)
-                said.append((f"{container.path} is not there at the commit ({error.strerror}): its records lead nowhere", "missing"))
+                problems.append((f"{container.path} is not there at the commit ({error.strerror}): its records lead nowhere", "missing"))
             if ordinal in written or ordinal not in self._seen:
                 if ordinal in now and self._seen.get(ordinal, found) != found:
-                    said.append((f"{container.path} was read and rewritten: what was read of it is not known", "missing"))
+                    problems.append((f"{container.path} was read and rewritten: what was read of it is not known", "missing"))
                 self._seen[ordinal] = found
             elif self._seen[ordinal] != found:
-                said.append((f"{container.path} changed after it was named: which state was read is not known", "missing"))
-        return paths, said
+                problems.append((f"{container.path} changed after it was named: which state was read is not known", "missing"))
+        return paths, problems
 
     def _file(
         self,

@@ -254,16 +254,16 @@ class Session:
 
     def _state(self, actor: Actor, read: set[int], dropped: int) -> list[dict[str, Any]]:
         """What is to be said of a commit; the files are registered for reading."""
-        paths, said = self._known.look(actor.written, actor.read, read)
+        paths, problems = self._known.look(actor.written, actor.read, read)
         if dropped:
-            said.append((f"{dropped} association(s) had no room (HEADWATER_SPOOL_BYTES)", "missing"))
+            problems.append((f"{dropped} association(s) had no room (HEADWATER_SPOOL_BYTES)", "missing"))
         try:
             Registry(self.settings.home).add_roots(paths)
         except (HeadwaterError, OSError) as error:
             _log.warning("The files of this session could not be registered for reading: %s", error)
-        for reason, kind in said:
+        for reason, kind in problems:
             actor.problem(reason, kind)
-        return [{"operator": actor.name, "reason": reason, "kind": kind} for reason, kind in said]
+        return [{"operator": actor.name, "reason": reason, "kind": kind} for reason, kind in problems]
 
     def _spool(self, actor: Actor, parts: dict[str, Any], ended: str, problems: list[dict[str, Any]]) -> None:
         run = actor.run

@@ -72,11 +72,11 @@ class Context(BaseContext):
         """Audit what is done within, for who asks: every resolver that tells of records or changes something goes through here."""
         return audited(self.auditor, operation, *subjects, changes=changes)
 
-    def told(self, node: Node) -> dict[str, Any]:
+    def properties(self, node: Node) -> dict[str, Any]:
         """The properties of a node that the caller may know."""
         return dict(node.properties) if self.tells_values else without_values(node.properties)
 
-    def told_of(self, edge: Edge) -> dict[str, Any]:
+    def properties_of_edge(self, edge: Edge) -> dict[str, Any]:
         """The same of an edge: of a run and a check it holds the result."""
         return self.result(edge.properties) if edge.kind is EdgeKind.CHECKS else dict(edge.properties)
 

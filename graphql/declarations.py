@@ -71,9 +71,11 @@ class QualityCheck:
     results: list[QualityResult]
 
     @classmethod
-    def of(cls, check: quality.Check, told: Callable[[Mapping[str, Any]], dict[str, Any]]) -> QualityCheck:
+    def of(cls, check: quality.Check, permitted: Callable[[Mapping[str, Any]], dict[str, Any]]) -> QualityCheck:
         """The view of a check; `told` says what may be known of a result."""
-        results = [QualityResult(run=strawberry.ID(entry.run), at=entry.at, values=JSON(told(entry.values))) for entry in check.results]
+        results = [
+            QualityResult(run=strawberry.ID(entry.run), at=entry.at, values=JSON(permitted(entry.values))) for entry in check.results
+        ]
         return cls(id=strawberry.ID(check.id), assertion=check.assertion, column=check.column, results=results)
 
 

@@ -41,7 +41,7 @@ class Node:
     @strawberry.field
     def properties(self, info: Info) -> JSON:
         """Read only when asked for: a dataset's are a kilobyte of JSON."""
-        return JSON(info.context.told(self.node))
+        return JSON(info.context.properties(self.node))
 
     @strawberry.field(description="Owners, tags, terms and other descriptions that users and producers stated.")
     def descriptions(self) -> Descriptions:
@@ -61,7 +61,7 @@ class Node:
 
 
 def _stated(root: Edge, info: Info) -> JSON:
-    return JSON(info.context.told_of(root.edge))
+    return JSON(info.context.properties_of_edge(root.edge))
 
 
 @strawberry.type(description="A link, in the direction in which data flows. `first` and `last` are when it was stated, and by which run.")

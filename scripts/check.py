@@ -226,13 +226,13 @@ def _counts(junit: Path) -> tuple[int, int, int]:
 def _close(outcomes: list[Outcome], seconds: float) -> int:
     failed = [outcome.step.name for outcome in outcomes if outcome.failed]
     counts = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in ("failed", "passed", "skipped", "unsteady")}
-    said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    summary = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     minutes, rest = divmod(int(seconds), 60)
     if unsteady := [str(outcome.step.log.relative_to(ROOT)) for outcome in outcomes if outcome.unsteady]:
         print(f"\nUnsteady: what failed passed when it ran once more, alone. Mend it: {', '.join(unsteady)}")
     if failed:
         print(f"\nFailed: {', '.join(failed)}. One alone: make test ARGS={failed[0]}")
-    print(f" {said} in {seconds:.2f}s ({minutes // 60}:{minutes % 60:02}:{rest:02}) ".center(100, "="), flush=True)
+    print(f" {summary} in {seconds:.2f}s ({minutes // 60}:{minutes % 60:02}:{rest:02}) ".center(100, "="), flush=True)
     return 1 if failed else 0
 
 

@@ -47,10 +47,10 @@ async def get_audit(
     async with audited(log, "audit.read", *filter(None, (by, dataset))):
         found = await asyncio.to_thread(latest, parts.settings.folder.audit, wanted, last, within=MOST_BYTES)
     headers = {"X-Searched-Back-To": found.left_at.isoformat()} if found.left_at else {}
-    return StreamingResponse(_told(found.entries), media_type=MEDIA_TYPE, headers=headers)
+    return StreamingResponse(_json_lines(found.entries), media_type=MEDIA_TYPE, headers=headers)
 
 
-def _told(entries: tuple[Entry, ...]) -> Iterator[bytes]:
+def _json_lines(entries: tuple[Entry, ...]) -> Iterator[bytes]:
     for entry in entries:
         yield json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n"
 

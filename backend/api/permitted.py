@@ -155,15 +155,15 @@ class PermittedReplays:
         """See `ReplayService`."""
         found = await self._replays.get(tenant, identifier)
         self._require_shown([found] if found else [])
-        return self._told(found) if found else None
+        return self._permitted(found) if found else None
 
     async def list(self, tenant: str, first: int) -> Sequence[ReplayView]:
         """See `ReplayService`."""
         found = await self._replays.list(tenant, first)
         self._require_shown(found)
-        return [self._told(replay) for replay in found]
+        return [self._permitted(replay) for replay in found]
 
-    def _told(self, replay: ReplayView) -> ReplayView:
+    def _permitted(self, replay: ReplayView) -> ReplayView:
         """A replay as the caller may know it: what a program said, and what a fault of ours holds, may be values."""
         if self._tells_values or replay.error is None:
             return replay

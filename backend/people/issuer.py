@@ -173,7 +173,7 @@ class Issuer:
                     raise TokenError("The token is of another sign-in.", hint="Sign in once more.")
                 if claims.get("azp", self.rules.client) != self.rules.client:
                     raise TokenError("The token is for another client.", hint="Sign in once more.")
-                return self._told_more(client, claims, answer.get("access_token"))
+                return self._with_user_info(client, claims, answer.get("access_token"))
         except httpx.HTTPStatusError as error:
             raise TokenError(f"The issuer does not take the sign-in ({error.response.status_code}).", hint="Sign in once more.") from None
         except (httpx.HTTPError, ValueError) as error:
@@ -181,7 +181,7 @@ class Issuer:
                 f"The issuer {self.rules.issuer} cannot be asked: {error}.", hint="Try again in half a minute."
             ) from None
 
-    def _told_more(self, client: httpx.Client, claims: dict[str, Any], access: object) -> dict[str, Any]:
+    def _with_user_info(self, client: httpx.Client, claims: dict[str, Any], access: object) -> dict[str, Any]:
         """The claims, and what the issuer's userinfo endpoint adds; that never changes what the token says."""
         if not isinstance(access, str) or "userinfo_endpoint" not in self._known.document:
             return claims

@@ -63,7 +63,7 @@ def make(home: Path, captures: int) -> None:
     from headwater.backend.workspace import Workspace
     from headwater.graph.records.batches import batched
 
-    def told(what: str) -> None:
+    def report(what: str) -> None:
         print(f"  {time.perf_counter() - began:6.0f} s: {what}", flush=True)
 
     began = time.perf_counter()
@@ -77,20 +77,20 @@ def make(home: Path, captures: int) -> None:
             template = store.table(DEFAULT_TENANT, asked[0][0]["capture"], 0).parent
             documents = [document for document, _ in asked]
             documents += _copied(home / "associations" / DEFAULT_TENANT, template, asked, captures - len(asked))
-            told(f"{captures} captures are kept")
+            report(f"{captures} captures are kept")
             store.rebuild(DEFAULT_TENANT)
-            told("they are in the catalog")
+            report("they are in the catalog")
             for begin in range(0, len(documents), _ENTRIES):  # as the intake appends them, but for its one transaction each
                 bodies = [json.dumps(document).encode() for document in documents[begin : begin + _ENTRIES]]
                 drafts = [Draft(EntryKind.CAPTURE, hashlib.sha256(body).digest(), body) for body in bodies]
                 workspace.log.append(DEFAULT_TENANT, drafts).result()
-            told("they are in the log")
+            report("they are in the log")
             first = {(document["run"]["job"], document["sources"][0]["path"]): document for document in reversed(documents)}
             for group in batched(first.values(), _GROUP):
                 batches = [project_capture(document, capture_stamp(document, document["capture"])) for document in group]
                 await fold(workspace.graph, DEFAULT_TENANT, batches, offset=0)
             await workspace.graph.apply(DEFAULT_TENANT, [], offset=workspace.log.latest(DEFAULT_TENANT))
-            told(f"{len(first)} of them are in the graph")
+            report(f"{len(first)} of them are in the graph")
 
     asyncio.run(fill())
 

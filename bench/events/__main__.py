@@ -34,7 +34,7 @@ def main() -> None:
         _run(folder, only)
     # The transport that the reference is told to use is a further backend to us.
     reference = [event for event in _lines(folder / "reference.json") if not event["producer"].startswith("urn:headwater:")]
-    told = {"ours": _ours(folder / "home"), "reference": reference}
+    events_of = {"ours": _ours(folder / "home"), "reference": reference}
     times = json.loads((folder / "times.json").read_text())
     results: dict[str, Any] = {}
     for case in CASES:
@@ -43,7 +43,7 @@ def main() -> None:
         at = times[case.name]
         if at["fault"]:
             print(f"{case.name}: did not run as it should: {at['fault']}")
-        found = {agent: of_case(events, at["began"], at["ended"]) for agent, events in told.items()}
+        found = {agent: of_case(events, at["began"], at["ended"]) for agent, events in events_of.items()}
         results[case.name] = {agent: verdicts(case, events, _faults(events)) for agent, events in found.items()}
     print(table(results))
     (folder.parent / "events.json").write_text(json.dumps(results, indent=1))

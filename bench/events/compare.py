@@ -17,17 +17,17 @@ Event = Mapping[str, Any]
 def verdicts(case: Case, events: Sequence[Event], faults: Sequence[str]) -> dict[str, str | None]:
     """For each category that the case is about, what is wrong; None: nothing. `faults`: where events are not what the schemas ask for."""
     runs = _runs(events)
-    working = {run: told for run, told in runs.items() if any(event.get("inputs") or event.get("outputs") for event in told)}
+    working = {run: sent for run, sent in runs.items() if any(event.get("inputs") or event.get("outputs") for event in sent)}
     result: dict[str, str | None] = {}
     reads = {_base(item) for event in events for item in event.get("inputs") or ()}
     writes = {_base(item) for event in events for item in event.get("outputs") or ()}
     expected = (set(case.reads.split()), {case.writes} if case.writes else set())
     result["datasets"] = _unless((reads, writes) == expected, f"{sorted(reads)} → {sorted(writes)}")
-    states = sorted({event["eventType"] for told in working.values() for event in told if event["eventType"] in _ENDS})
+    states = sorted({event["eventType"] for sent in working.values() for event in sent if event["eventType"] in _ENDS})
     result["state"] = _unless(states == ([case.state] if case.runs else []), f"{states}")
-    open_ = [told[0]["job"]["name"] for told in runs.values() if not any(event["eventType"] in _ENDS for event in told)]
+    open_ = [sent[0]["job"]["name"] for sent in runs.values() if not any(event["eventType"] in _ENDS for event in sent)]
     result["ended"] = _unless(not open_, f"{len(open_)} of {len(runs)} run(s) never ended: {open_[:2]}")
-    result["one run"] = _unless(len(working) == case.runs, f"{len(working)}: {[told[0]['job']['name'] for told in working.values()]}")
+    result["one run"] = _unless(len(working) == case.runs, f"{len(working)}: {[sent[0]['job']['name'] for sent in working.values()]}")
     outputs = [item for event in events for item in event.get("outputs") or () if _base(item) == case.writes]
     if case.columns is not None:
         direct = {column: " ".join(sorted(fields)) for column, fields in _direct(outputs).items()}

@@ -29,8 +29,8 @@ def keep(manifest: Mapping[str, Any], segments: Path, folder: Path) -> tuple[flo
     stated = folder / f"{manifest['capture']}.json"
     stated.write_text(json.dumps(manifest), encoding="utf-8")
     command = [sys.executable, "-m", "bench.spark.keeping", str(stated), str(segments), str(folder)]
-    said = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
-    answer = json.loads(said)
+    printed = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
+    answer = json.loads(printed)
     return float(answer["kept"]), float(answer["cpu"])
 
 

@@ -38,8 +38,8 @@ async def reconstruct(graph: GraphStore, tenant: str, container: str) -> Dataflo
     edges = await graph.neighbours(tenant, actors, direction=Direction.BOTH, kinds=_FLOWS) if actors else []
     known = [*explicit_links(actors, edges), *implicit_links(actors, edges)]
     declared = declared_archetypes(kinds, await _after(graph, tenant))
-    told = {(link.src, link.dst) for link in declared}
-    inferred = [link for link in inferred_archetypes(types, known) if (link.src, link.dst) not in told]
+    explicit = {(link.src, link.dst) for link in declared}
+    inferred = [link for link in inferred_archetypes(types, known) if (link.src, link.dst) not in explicit]
     links = sorted([*known, *declared, *inferred])
     generations, cycles = arrange(actors, links)
     return Dataflow(generations, links, [Cycle(members, await _runs_in_order(graph, tenant, members)) for members in cycles])

@@ -37,7 +37,7 @@ class StoredFile(Protocol):
         ...
 
     @property
-    def told(self) -> str:
+    def name_in_answers(self) -> str:
         """What DuckDB then calls it."""
         ...
 
@@ -66,7 +66,7 @@ class LocalFile:
         return exactly(self.path)
 
     @property
-    def told(self) -> str:
+    def name_in_answers(self) -> str:
         return str(self.path)
 
     def content(self) -> mmap | bytes:
@@ -94,7 +94,7 @@ class RemoteFile:
         return name_of(self)
 
     @property
-    def told(self) -> str:
+    def name_in_answers(self) -> str:
         return self.scan
 
     @property

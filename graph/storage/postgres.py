@@ -117,10 +117,10 @@ def _rows(connection: Connection, parts: list[str], asked: RowsAsked, settings: 
     else:
         rows = connection.run(f"{query} WHERE {key} = ANY (CAST(:keys AS bigint[])) ORDER BY 1", keys=[*asked.keys]) or []
     unknown = _obstacle(asked, table.now)
-    told = ((row[0], None if unknown and not table.altered else _change(row, asked, table)) for row in rows)
+    changes = ((row[0], None if unknown and not table.altered else _change(row, asked, table)) for row in rows)
     values = [[row[place] for row in rows] for place in range(3, 3 + len(asked.columns))]
     uncertain = {name for name, kind in asked.columns if kind.partition("(")[0] not in _CERTAIN.get(table.types.get(name, ""), ())}
-    return RowsFound([row[0] for row in rows], values, {key: reason for key, reason in told if reason}, unknown, frozenset(uncertain))
+    return RowsFound([row[0] for row in rows], values, {key: reason for key, reason in changes if reason}, unknown, frozenset(uncertain))
 
 
 def _table(connection: Connection, parts: list[str], asked: RowsAsked, settings: RootSettings) -> _Table:
@@ -200,8 +200,8 @@ def _quoted(name: str) -> str:
 
 def _reason(error: Exception) -> str:
     """What the database said, without what it said it about: a message may hold values."""
-    said: Any = error.args[0] if error.args else ""
-    code = said.get("C") if isinstance(said, dict) else None
+    fields: Any = error.args[0] if error.args else ""
+    code = fields.get("C") if isinstance(fields, dict) else None
     known = {"28P01": "wrong user or password", "42501": "no right to read it", "57014": "it took too long", "3D000": "no such database",
              "42703": "a column is not there any more"}  # fmt: skip
     return known.get(str(code), f"error {code}" if code else type(error).__name__)

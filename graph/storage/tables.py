@@ -73,7 +73,7 @@ class StoredTable:
         return self.uri
 
     @property
-    def told(self) -> str:
+    def name_in_answers(self) -> str:
         """Likewise."""
         return self.uri
 

@@ -33,7 +33,7 @@ _COMPARED = 1_000  # names, on either side of the one that is asked for, that a 
 class Version:
     """A version of a dataset: its files as they were, by path, how they are read, and the records of each where a run wrote it."""
 
-    said: AsOf
+    as_of: AsOf
     files: Sequence[KnownFile]
     shape: Shape
     rows: Mapping[int, int]  # by number of the file

@@ -97,7 +97,7 @@ async def trace(
             semantics=request.semantics, exact=exact, records=entries, path=hops,
             incomplete=list(session.incomplete), total=total, selected=found.selected, elapsed_ms=(time.perf_counter() - began) * 1000,
             found_again=list(session.found_again), storage_requests=session.traffic.requests, storage_bytes=session.traffic.bytes,
-            as_of=dataset.version.said if dataset.version else None,
+            as_of=dataset.version.as_of if dataset.version else None,
             origins=_origins(session, dataset, [*entries, *found.selected]) if request.origins else (),
         )  # fmt: skip
 
@@ -108,9 +108,9 @@ def _is_larger(session: Session, begin: str, towards: Collection[str] | None, re
     return session.expected > most
 
 
-def _origins(session: Session, dataset: Dataset, told: Iterable[TracedRecord]) -> list[Origin]:
+def _origins(session: Session, dataset: Dataset, records: Iterable[TracedRecord]) -> list[Origin]:
     """The files of the records that are told, as the trace met them."""
-    paths = {record.file for record in told}
+    paths = {record.file for record in records}
     return origins_of(session, [file for file in session.files if file.block.path in paths], dataset)
 
 
@@ -195,13 +195,13 @@ def _chosen_then(
         return _all_unseen(session, version, each=each, limit=request.limit)
     if gone and (len(gone) == len(files) or request.rows):
         raise UnsupportedError(
-            f"{dataset.name} cannot be searched as of {version.said.at}: {gone[0].block.path}: {gone[0].problem}.",
+            f"{dataset.name} cannot be searched as of {version.as_of.at}: {gone[0].block.path}: {gone[0].problem}.",
             hint="Name its records by file and row (--row FILE:N), or all of them (--where true).",
         )
     shapes = {(file.shape.format, file.shape.options) for file in files} if request.where is not None else set()
     if len(shapes) > 1:
         raise UnsupportedError(
-            f"The files of {dataset.name} as of {version.said.at} are of several formats.", hint="Name records by file and row."
+            f"The files of {dataset.name} as of {version.as_of.at} are of several formats.", hint="Name records by file and row."
         )
     readable = readable_files(session, files)
     begin, columns, selected = _begun(session, version.shape, readable, request, each=each)

@@ -61,7 +61,7 @@ def by_numbers(session: Session, table: str, files: Sequence[KnownFile], source:
         return Found((), None, files)
     numbers = {file.number for file in taken}
     own = session.table(
-        f"SELECT DISTINCT origin, file, row FROM {table} SEMI JOIN {_held(session, numbers)} USING (file) WHERE row IS NOT NULL"
+        f"SELECT DISTINCT origin, file, row FROM {table} SEMI JOIN {_table_of(session, numbers)} USING (file) WHERE row IS NOT NULL"
     )
     found = [(name, _written(session, own, session.capture(name), at)) for name, at in places.items()]
     found = [(name, records) for name, records in found if session.count(records)]
@@ -86,7 +86,7 @@ def _numbers_alike(writer: Capture, shape: Shape) -> bool:
         return False
 
 
-def _held(session: Session, numbers: set[int]) -> str:
+def _table_of(session: Session, numbers: set[int]) -> str:
     return session.hold({"file": np.fromiter(sorted(numbers), np.int64, len(numbers))})
 
 

@@ -131,10 +131,10 @@ def _of_writes(session: Session, dataset: Dataset, as_of: str, until: str, write
     sink = session.capture(latest.capture).manifest.sink
     assert sink is not None  # noqa: S101 - it wrote the dataset
     wrote = {write.run: None for write in writes if write.status != "refused"}
-    said = AsOf(until, [node_id(NodeKind.RUN, run) for run in wrote])
+    stated = AsOf(until, [node_id(NodeKind.RUN, run) for run in wrote])
     _check_format(dataset, sink.format)
     listed = [pieces[path][0] for path in sorted(pieces)]
-    return replace(dataset, version=Version(said, listed, Shape.of_sink(sink), {file.number: rows for file, rows in pieces.values()}))
+    return replace(dataset, version=Version(stated, listed, Shape.of_sink(sink), {file.number: rows for file, rows in pieces.values()}))
 
 
 def _as_read(session: Session, dataset: Dataset, until: str | None, run: str | None) -> Dataset:
@@ -151,8 +151,8 @@ def _as_read(session: Session, dataset: Dataset, until: str | None, run: str | N
     _check_format(dataset, shape.format)
     read = [(file, Shape.of_source(source)) for source in sources for file in capture.files_of(source)]
     files = {known.number: known for file, of in read for known in [session.known(block_of_source(file), dataset.id, of, file.partition)]}
-    said = AsOf(until or ended, [node_id(NodeKind.RUN, reader)], is_read=True)
-    return replace(dataset, version=Version(said, sorted(files.values(), key=_path), shape, {}))
+    stated = AsOf(until or ended, [node_id(NodeKind.RUN, reader)], is_read=True)
+    return replace(dataset, version=Version(stated, sorted(files.values(), key=_path), shape, {}))
 
 
 def _check_coarse(session: Session, dataset: Dataset, as_of: str, versions: list[Node]) -> None:

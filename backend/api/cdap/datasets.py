@@ -72,7 +72,7 @@ async def get_lineage(
     return {
         "start": ask.window.start,
         "end": ask.window.end,
-        "relations": _told(relations, entities, set(collapse or ())),
+        "relations": _bodies(relations, entities, set(collapse or ())),
         "data": {_data_key(dataset): {"entityId": dataset_entity(dataset)} for dataset in datasets},
         "programs": {_program_key(entity): {"entityId": entity} for entity in entities.values()},
     }
@@ -160,7 +160,7 @@ def _parent(run: Node) -> str:
     return parse_id(parent)[1][0] if isinstance(parent, str) else ""
 
 
-def _told(relations: Iterable[_Relation], entities: Mapping[str, Mapping[str, str]], collapse: set[Collapse]) -> list[dict[str, Any]]:
+def _bodies(relations: Iterable[_Relation], entities: Mapping[str, Mapping[str, str]], collapse: set[Collapse]) -> list[dict[str, Any]]:
     together: dict[tuple[str, str, str, str], list[_Relation]] = {}
     for relation in relations:
         access = "" if Collapse.ACCESS in collapse else relation.access

@@ -50,12 +50,12 @@ async def get_fields(
 async def get_field(ask: Ask, field: Field, direction: Way) -> dict[str, Any]:
     """The fields that a field was made of (`incoming`), and those that were made of it (`outgoing`), by dataset."""
     column = await column_of(ask, field)
-    told: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     if direction is not Directions.OUTGOING:
-        told["incoming"] = _by_dataset([edge.src for edge in await steps(ask, [column], Direction.UPSTREAM)])
+        body["incoming"] = _by_dataset([edge.src for edge in await steps(ask, [column], Direction.UPSTREAM)])
     if direction is not Directions.INCOMING:
-        told["outgoing"] = _by_dataset([edge.dst for edge in await steps(ask, [column], Direction.DOWNSTREAM)])
-    return told
+        body["outgoing"] = _by_dataset([edge.dst for edge in await steps(ask, [column], Direction.DOWNSTREAM)])
+    return body
 
 
 async def column_of(ask: Asked, field: str) -> str:

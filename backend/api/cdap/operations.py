@@ -27,12 +27,12 @@ _Made = tuple[str, str, str]  # a transformation: its name, its description, and
 async def get_operations(ask: Ask, field: Field, direction: Way = Directions.BOTH) -> dict[str, Any]:
     """For `incoming` and `outgoing` a list of `{programs, operations}`."""
     column = await column_of(ask, field)
-    told: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     if direction is not Directions.OUTGOING:
-        told["incoming"] = await _programs(ask, await steps(ask, [column], Direction.UPSTREAM))
+        body["incoming"] = await _programs(ask, await steps(ask, [column], Direction.UPSTREAM))
     if direction is not Directions.INCOMING:
-        told["outgoing"] = await _programs(ask, await steps(ask, [column], Direction.DOWNSTREAM))
-    return told
+        body["outgoing"] = await _programs(ask, await steps(ask, [column], Direction.DOWNSTREAM))
+    return body
 
 
 async def _programs(ask: Asked, edges: Sequence[Edge]) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def _operations(made: dict[_Made, set[str]]) -> list[dict[str, Any]]:
     read: dict[str, list[str]] = {}
     for column in sources:
         read.setdefault(_dataset(column), []).append(parse_id(column)[1][2])
-    told: list[dict[str, Any]] = [
+    operations: list[dict[str, Any]] = [
         {"name": _reading(dataset), "description": "", "inputs": {"endPoint": endpoint(dataset)}, "outputs": {"fields": fields}}
         for dataset, fields in sorted(read.items())
     ]
@@ -72,13 +72,13 @@ def _operations(made: dict[_Made, set[str]]) -> list[dict[str, Any]]:
     for number, ((name, description, target), columns) in enumerate(sorted(made.items()), start=1):
         unique, field = f"{name} {number}", parse_id(target)[1][2]
         inputs = [{"origin": _reading(_dataset(column)), "name": parse_id(column)[1][2]} for column in sorted(columns)]
-        told.append({"name": unique, "description": description, "inputs": {"fields": inputs}, "outputs": {"fields": [field]}})
+        operations.append({"name": unique, "description": description, "inputs": {"fields": inputs}, "outputs": {"fields": [field]}})
         written.setdefault(_dataset(target), []).append({"origin": unique, "name": field})
-    told += [
+    operations += [
         {"name": f"Write {_name(dataset)}", "description": "", "inputs": {"fields": fields}, "outputs": {"endPoint": endpoint(dataset)}}
         for dataset, fields in sorted(written.items())
     ]
-    return told
+    return operations
 
 
 def _reading(dataset: str) -> str:

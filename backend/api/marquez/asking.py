@@ -96,9 +96,9 @@ def require_fewer(count: int, what: str, entries: int) -> None:
         )
 
 
-async def answer(told: Any) -> JSONResponse:
+async def answer(body: Any) -> JSONResponse:
     """What is told, as JSON that was made apart from the loop, on which all other callers wait."""
-    return await asyncio.to_thread(JSONResponse, told)
+    return await asyncio.to_thread(JSONResponse, body)
 
 
 def page_of(name: str, entries: list[Any], listing: Listing) -> dict[str, Any]:

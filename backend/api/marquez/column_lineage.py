@@ -42,7 +42,7 @@ async def get_column_lineage(ask: Ask, name: NodeId, depth: Depth = 20, downstre
     columns = await _columns(ask, node)
     direction = Direction.BOTH if downstream else Direction.UPSTREAM
     reached = await ask.graph.reach(ask.tenant, columns, direction=direction, kinds=[EdgeKind.DERIVES], depth=depth, limit=_MOST)
-    return {"graph": _told(reached), "truncated": reached.truncated}
+    return {"graph": _nodes(reached), "truncated": reached.truncated}
 
 
 async def _columns(ask: Asked, node: Node) -> list[str]:
@@ -64,7 +64,7 @@ async def _columns(ask: Asked, node: Node) -> list[str]:
     return columns
 
 
-def _told(reached: Subgraph) -> list[dict[str, Any]]:
+def _nodes(reached: Subgraph) -> list[dict[str, Any]]:
     columns = {node.id: node for node in reached.nodes if node.kind is NodeKind.COLUMN}
     into: dict[str, list[Edge]] = {}
     out: dict[str, list[Edge]] = {}
@@ -72,7 +72,7 @@ def _told(reached: Subgraph) -> list[dict[str, Any]]:
         if edge.src in columns and edge.dst in columns:
             into.setdefault(edge.dst, []).append(edge)
             out.setdefault(edge.src, []).append(edge)
-    told = [
+    nodes = [
         {
             "id": node_name(column),
             "type": "DATASET_FIELD",
@@ -83,7 +83,7 @@ def _told(reached: Subgraph) -> list[dict[str, Any]]:
         for column in columns
         if column in into or column in out
     ]
-    return sorted(told, key=lambda node: str(node["id"]))
+    return sorted(nodes, key=lambda node: str(node["id"]))
 
 
 def _data(column: Node, into: Sequence[Edge]) -> dict[str, Any]:

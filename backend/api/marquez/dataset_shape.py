@@ -8,7 +8,7 @@ from typing import Any
 
 from headwater.backend.api.marquez.asking import Asked, require_fewer
 from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, when_stated
-from headwater.backend.api.marquez.run_shape import tell_runs, version_id
+from headwater.backend.api.marquez.run_shape import bodies_of_runs, version_id
 from headwater.backend.projection.facets import facets_of, mapping, objects, text
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id, parse_id
 from headwater.graph.model.descriptions import descriptions_of
@@ -21,7 +21,7 @@ _MOST_SOURCES = 20_000  # columns that those of a page derive from
 _STREAMS = ("kafka://", "kinesis://", "pulsar://", "pubsub")
 
 
-async def tell_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, Any]]:
+async def bodies_of_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, Any]]:
     """Datasets in Marquez's form, in their order.
 
     Raises:
@@ -38,7 +38,7 @@ async def tell_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, 
         current = _current(latest[dataset.id, None])
         change = mapping(dataset.properties.get("lifecycleStateChange")).get("lifecycleStateChange")
         return {
-            **_told(ask, dataset, stated.get(dataset.id, NEVER), fields[dataset.id]),
+            **_body(ask, dataset, stated.get(dataset.id, NEVER), fields[dataset.id]),
             "lastModifiedAt": current.properties["writtenAt"] if current else None,
             "lastLifecycleState": text(change),
             "currentVersion": parse_id(current.id)[1][2] if current else None,
@@ -54,18 +54,18 @@ async def tell_datasets(ask: Asked, datasets: Sequence[Node]) -> list[dict[str, 
     return await asyncio.to_thread(lambda: [tell(dataset) for dataset in datasets])
 
 
-async def tell_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
+async def bodies_of_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> list[dict[str, Any]]:
     """Versions of a dataset in Marquez's form. The graph keeps the fields and facets of the dataset, not those of each version."""
     stated = await when_stated(ask, [version.id for version in versions])
     fields = (await _fields(ask, [dataset]))[dataset.id]
     require_fewer(len(versions) * len(fields), "fields", len(versions))
     runs = await ask.graph.get(ask.tenant, [node_id(NodeKind.RUN, parse_id(version.id)[1][2]) for version in versions])
-    told_runs = {run["id"]: run for run in await tell_runs(ask, runs)}
-    told = []
+    run_bodies = {run["id"]: run for run in await bodies_of_runs(ask, runs)}
+    bodies = []
     for version in versions:
         run = parse_id(version.id)[1][2]
-        own = _told(ask, dataset, stated.get(version.id, NEVER), fields)
-        told.append(
+        own = _body(ask, dataset, stated.get(version.id, NEVER), fields)
+        bodies.append(
             {
                 **{name: own[name] for name in ("type", "name", "physicalName", "namespace", "sourceName", "fields", "tags")},
                 "id": version_id(version.id),
@@ -74,14 +74,14 @@ async def tell_versions(ask: Asked, dataset: Node, versions: Sequence[Node]) -> 
                 "description": own["description"] or "",
                 "currentSchemaVersion": None,
                 "lifecycleState": None,
-                "createdByRun": told_runs.get(run),
+                "createdByRun": run_bodies.get(run),
                 "facets": facets(ask, facets_of(version.properties)),
             }
         )
-    return told
+    return bodies
 
 
-def _told(ask: Asked, dataset: Node, stated: Stated, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _body(ask: Asked, dataset: Node, stated: Stated, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     namespace, name = _names(dataset)
     about = descriptions_of(dataset)
     return {
@@ -119,13 +119,13 @@ async def _fields(ask: Asked, datasets: Sequence[Node]) -> Mapping[str, list[dic
     columns = by_id(await ask.graph.get(ask.tenant, ids))
 
     def fields(dataset: Node) -> list[dict[str, Any]]:
-        told = []
+        bodies = []
         for name, kind, description in stated[dataset.id]:
             column = columns.get(node_id(NodeKind.COLUMN, *_names(dataset), name))
             tags = _keys(field_tags(column, dataset)) if column else []
             curated = descriptions_of(column).description if column else None
-            told.append({"name": name, "type": kind, "tags": tags, "description": curated or description})
-        return told
+            bodies.append({"name": name, "type": kind, "tags": tags, "description": curated or description})
+        return bodies
 
     return await asyncio.to_thread(lambda: {dataset.id: fields(dataset) for dataset in datasets})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from headwater.backend.api.marquez.asking import Ask, Asked, Page, answer, not_found, page_of, subject_router
-from headwater.backend.api.marquez.dataset_shape import tell_datasets, tell_versions
+from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets, bodies_of_versions
 from headwater.backend.api.marquez.names import DatasetName, Namespace, Version
 from headwater.backend.api.marquez.namespaces import require_namespace
 from headwater.graph.model import Node, NodeKind, node_id
@@ -18,13 +18,13 @@ async def get_datasets(namespace: Namespace, ask: Ask, place: Page) -> Response:
     """The datasets of a namespace, in order of their ids: `{"datasets": […], "totalCount"}`."""
     await require_namespace(ask, namespace)
     listing = await ask.graph.listed(ask.tenant, node_id(NodeKind.DATASET, namespace, ""), first=place.limit, skip=place.offset)
-    return await answer(page_of("datasets", await tell_datasets(ask, listing.nodes), listing))
+    return await answer(page_of("datasets", await bodies_of_datasets(ask, listing.nodes), listing))
 
 
 @router.get("/namespaces/{namespace}/datasets/{dataset}")
 async def get_dataset(namespace: Namespace, dataset: DatasetName, ask: Ask) -> Response:
     """One dataset."""
-    return await answer((await tell_datasets(ask, [await _dataset(ask, namespace, dataset)]))[0])
+    return await answer((await bodies_of_datasets(ask, [await _dataset(ask, namespace, dataset)]))[0])
 
 
 @router.get("/namespaces/{namespace}/datasets/{dataset}/versions")
@@ -32,7 +32,7 @@ async def get_versions(namespace: Namespace, dataset: DatasetName, ask: Ask, pla
     """The versions of a dataset, latest first: `{"versions": […], "totalCount"}`."""
     found = await _dataset(ask, namespace, dataset)
     listing = await ask.graph.latest(ask.tenant, found.id, NodeKind.VERSION, first=place.limit, skip=place.offset)
-    return await answer(page_of("versions", await tell_versions(ask, found, listing.nodes), listing))
+    return await answer(page_of("versions", await bodies_of_versions(ask, found, listing.nodes), listing))
 
 
 @router.get("/namespaces/{namespace}/datasets/{dataset}/versions/{version}")
@@ -42,7 +42,7 @@ async def get_version(namespace: Namespace, dataset: DatasetName, version: Versi
     versions = await ask.graph.get(ask.tenant, [node_id(NodeKind.VERSION, namespace, dataset, version)])
     if not versions:
         raise not_found("Dataset version", version)
-    return await answer((await tell_versions(ask, found, versions))[0])
+    return await answer((await bodies_of_versions(ask, found, versions))[0])
 
 
 async def _dataset(ask: Asked, namespace: str, dataset: str) -> Node:

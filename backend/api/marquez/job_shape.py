@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.backend.api.marquez.asking import Asked
 from headwater.backend.api.marquez.facts import NEVER, Stated, by_id, facets, when_stated
-from headwater.backend.api.marquez.run_shape import job_version, tell_runs
+from headwater.backend.api.marquez.run_shape import bodies_of_runs, job_version
 from headwater.backend.projection.facets import mapping, text
 from headwater.graph.model import EdgeKind, Node, NodeKind, parse_id
 from headwater.graph.model.descriptions import descriptions_of
@@ -16,25 +16,25 @@ from headwater.graph.stores import Direction
 _LATEST = 10  # runs that a job is told with, as by Marquez
 
 
-async def tell_jobs(ask: Asked, jobs: Sequence[Node], *, runs: bool = False) -> list[dict[str, Any]]:
+async def bodies_of_jobs(ask: Asked, jobs: Sequence[Node], *, runs: bool = False) -> list[dict[str, Any]]:
     """Jobs in Marquez's form, in their order. `runs`: each with its latest runs, and not only with the last."""
     ids = [job.id for job in jobs]
     stated = await when_stated(ask, ids)
     read = await _datasets(ask, ids, Direction.UPSTREAM)
     written = await _datasets(ask, ids, Direction.DOWNSTREAM)
     last = by_id(await ask.graph.get(ask.tenant, [str(job.properties["lastRun"]) for job in jobs if "lastRun" in job.properties]))
-    told_runs = dict(zip(last, await tell_runs(ask, list(last.values())), strict=True))
-    told = []
+    run_bodies = dict(zip(last, await bodies_of_runs(ask, list(last.values())), strict=True))
+    bodies = []
     for job in jobs:
         latest = await ask.graph.latest(ask.tenant, job.id, NodeKind.RUN, first=_LATEST) if runs else None
-        told.append(
+        bodies.append(
             {
-                **_told(ask, job, stated.get(job.id, NEVER), read[job.id], written[job.id]),
-                "latestRun": told_runs.get(str(job.properties.get("lastRun"))),
-                "latestRuns": await tell_runs(ask, latest.nodes) if latest else None,
+                **_body(ask, job, stated.get(job.id, NEVER), read[job.id], written[job.id]),
+                "latestRun": run_bodies.get(str(job.properties.get("lastRun"))),
+                "latestRuns": await bodies_of_runs(ask, latest.nodes) if latest else None,
             }
         )
-    return told
+    return bodies
 
 
 def dataset_id(dataset: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ def dataset_id(dataset: str) -> dict[str, str]:
     return {"namespace": namespace, "name": name}
 
 
-def _told(ask: Asked, job: Node, stated: Stated, read: Sequence[str], written: Sequence[str]) -> dict[str, Any]:
+def _body(ask: Asked, job: Node, stated: Stated, read: Sequence[str], written: Sequence[str]) -> dict[str, Any]:
     namespace, name = parse_id(job.id)[1]
     about = descriptions_of(job)
     parent = next((parse_id(each)[1][1] for each in stated.containers if each.startswith(f"{NodeKind.PIPELINE}:")), None)

@@ -8,10 +8,10 @@ from fastapi import Query
 from starlette.responses import Response
 
 from headwater.backend.api.marquez.asking import Ask, Asked, Page, answer, not_found, page_of, subject_router
-from headwater.backend.api.marquez.job_shape import tell_jobs
+from headwater.backend.api.marquez.job_shape import bodies_of_jobs
 from headwater.backend.api.marquez.names import JobName, Namespace, Version
 from headwater.backend.api.marquez.namespaces import require_namespace
-from headwater.backend.api.marquez.run_shape import job_version, tell_runs
+from headwater.backend.api.marquez.run_shape import bodies_of_runs, job_version
 from headwater.errors import UnsupportedError
 from headwater.graph.model import Node, NodeKind, node_id
 
@@ -38,7 +38,7 @@ async def get_jobs(namespace: Namespace, ask: Ask, place: Page, states: States =
 @router.get("/namespaces/{namespace}/jobs/{job}")
 async def get_job(namespace: Namespace, job: JobName, ask: Ask) -> dict[str, Any]:
     """One job, with its last ten runs."""
-    return (await tell_jobs(ask, [await _job(ask, namespace, job)], runs=True))[0]
+    return (await bodies_of_jobs(ask, [await _job(ask, namespace, job)], runs=True))[0]
 
 
 @router.get("/namespaces/{namespace}/jobs/{job}/runs")
@@ -46,14 +46,14 @@ async def get_runs(namespace: Namespace, job: JobName, ask: Ask, place: Page) ->
     """The runs of a job, latest first: `{"runs": […], "totalCount"}`."""
     found = await _job(ask, namespace, job)
     listing = await ask.graph.latest(ask.tenant, found.id, NodeKind.RUN, first=place.limit, skip=place.offset)
-    return await answer(page_of("runs", await tell_runs(ask, listing.nodes), listing))
+    return await answer(page_of("runs", await bodies_of_runs(ask, listing.nodes), listing))
 
 
 @router.get("/namespaces/{namespace}/jobs/{job}/versions")
 async def get_versions(namespace: Namespace, job: JobName, ask: Ask, place: Page) -> dict[str, Any]:
     """The versions of a job, of which it has one: `{"versions": […]}`."""
-    told = [await _version(ask, await _job(ask, namespace, job))]
-    return {"versions": told[place.offset :][: place.limit], "totalCount": len(told)}
+    versions = [await _version(ask, await _job(ask, namespace, job))]
+    return {"versions": versions[place.offset :][: place.limit], "totalCount": len(versions)}
 
 
 @router.get("/namespaces/{namespace}/jobs/{job}/versions/{version}")
@@ -69,7 +69,7 @@ async def _jobs(ask: Asked, prefix: str, place: Page, states: list[str] | None) 
     if states:
         raise UnsupportedError("Jobs cannot be listed by the states of their last runs.", hint="Ask without lastRunStates.")
     listing = await ask.graph.listed(ask.tenant, prefix, first=place.limit, skip=place.offset)
-    return page_of("jobs", await tell_jobs(ask, listing.nodes), listing)
+    return page_of("jobs", await bodies_of_jobs(ask, listing.nodes), listing)
 
 
 async def _job(ask: Asked, namespace: str, job: str) -> Node:
@@ -81,9 +81,9 @@ async def _job(ask: Asked, namespace: str, job: str) -> Node:
 
 
 async def _version(ask: Asked, job: Node) -> dict[str, Any]:
-    told = (await tell_jobs(ask, [job]))[0]
+    body = (await bodies_of_jobs(ask, [job]))[0]
     return {
-        "id": {**told["id"], "version": told["currentVersion"]},
-        "version": told["currentVersion"],
-        **{name: told[name] for name in ("name", "createdAt", "namespace", "inputs", "outputs", "location", "latestRun", "facets")},
+        "id": {**body["id"], "version": body["currentVersion"]},
+        "version": body["currentVersion"],
+        **{name: body[name] for name in ("name", "createdAt", "namespace", "inputs", "outputs", "location", "latestRun", "facets")},
     }

@@ -13,8 +13,8 @@ from fastapi import Query
 from starlette.responses import Response
 
 from headwater.backend.api.marquez.asking import Ask, Asked, answer, subject_router
-from headwater.backend.api.marquez.dataset_shape import tell_datasets
-from headwater.backend.api.marquez.job_shape import tell_jobs
+from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets
+from headwater.backend.api.marquez.job_shape import bodies_of_jobs
 from headwater.backend.api.marquez.nodes import node_name, node_of
 from headwater.graph.model import EdgeKind, Node, NodeKind
 from headwater.graph.stores import Direction
@@ -40,18 +40,18 @@ async def get_lineage(ask: Ask, name: NodeId, depth: Depth = 20) -> Response:
     reached = await ask.graph.reach(
         ask.tenant, [node.id], direction=Direction.BOTH, kinds=[EdgeKind.READS, EdgeKind.WRITES], depth=hops, limit=_MOST
     )
-    return await answer({"graph": await _told(ask, reached), "truncated": reached.truncated})
+    return await answer({"graph": await _nodes(ask, reached), "truncated": reached.truncated})
 
 
-async def _told(ask: Asked, reached: Subgraph) -> list[dict[str, Any]]:
+async def _nodes(ask: Asked, reached: Subgraph) -> list[dict[str, Any]]:
     jobs = [node for node in reached.nodes if node.kind is NodeKind.JOB]
     datasets = [node for node in reached.nodes if node.kind is NodeKind.DATASET]
-    about = dict(zip([job.id for job in jobs], await tell_jobs(ask, jobs), strict=True))
-    about |= dict(zip([dataset.id for dataset in datasets], await tell_datasets(ask, datasets), strict=True))
-    return told_graph([*jobs, *datasets], [(edge.src, edge.dst) for edge in reached.edges], about)
+    about = dict(zip([job.id for job in jobs], await bodies_of_jobs(ask, jobs), strict=True))
+    about |= dict(zip([dataset.id for dataset in datasets], await bodies_of_datasets(ask, datasets), strict=True))
+    return nodes_with_edges([*jobs, *datasets], [(edge.src, edge.dst) for edge in reached.edges], about)
 
 
-def told_graph(nodes: Sequence[Node], edges: Sequence[tuple[str, str]], about: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def nodes_with_edges(nodes: Sequence[Node], edges: Sequence[tuple[str, str]], about: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Nodes in Marquez's form, with the edges that join two of them."""
     names = {node.id: node_name(node.id) for node in nodes}
     into: dict[str, list[dict[str, str]]] = {node.id: [] for node in nodes}
@@ -61,11 +61,11 @@ def told_graph(nodes: Sequence[Node], edges: Sequence[tuple[str, str]], about: d
             edge = {"origin": names[src], "destination": names[dst]}
             out[src].append(edge)
             into[dst].append(edge)
-    told = [
+    bodies = [
         {"id": names[node.id], "type": _TYPES[node.kind], "data": about[node.id], "inEdges": into[node.id], "outEdges": out[node.id]}
         for node in nodes
     ]
-    return sorted(told, key=lambda node: str(node["id"]))
+    return sorted(bodies, key=lambda node: str(node["id"]))
 
 
 _TYPES = {NodeKind.JOB: "JOB", NodeKind.DATASET: "DATASET", NodeKind.COLUMN: "DATASET_FIELD"}

@@ -37,13 +37,13 @@ async def require_namespace(ask: Asked, namespace: str) -> list[Node]:
 async def get_namespaces(ask: Ask, place: Page) -> dict[str, Any]:
     """All namespaces, in order of their encoded names: `{"namespaces": […]}`."""
     listing = await _merged(ask, place)
-    return {"namespaces": [_told([node]) for node in listing.nodes]}
+    return {"namespaces": [_body([node]) for node in listing.nodes]}
 
 
 @router.get("/namespaces/{namespace}")
 async def get_namespace(namespace: Namespace, ask: Ask) -> dict[str, Any]:
     """One namespace."""
-    return _told(await require_namespace(ask, namespace))
+    return _body(await require_namespace(ask, namespace))
 
 
 @router.get("/sources")
@@ -78,7 +78,7 @@ async def _merged(ask: Asked, place: Page) -> Listing:
     return Listing(ordered, sum(listing.total for listing in listings))
 
 
-def _told(nodes: list[Node]) -> dict[str, Any]:
+def _body(nodes: list[Node]) -> dict[str, Any]:
     """Of a namespace the graph knows neither when it was first seen nor, mostly, whose it is."""
     abouts = [descriptions_of(node) for node in nodes]
     return {

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from headwater.backend.api.marquez.asking import Ask, not_found, subject_router
-from headwater.backend.api.marquez.run_shape import tell_runs
+from headwater.backend.api.marquez.run_shape import bodies_of_runs
 from headwater.graph.model import NodeKind, node_id
 
 router = subject_router()
@@ -26,21 +26,21 @@ async def get_upstream(
     `truncated` counts runs that were found and left out.
     """
     start = node_id(NodeKind.RUN, run.lower())
-    seen, waiting, told = {start}, [start], list[dict[str, Any]]()
+    seen, waiting, runs = {start}, [start], list[dict[str, Any]]()
     truncated = 0
     for _ in range(depth + 1):
-        found = await tell_runs(ask, await ask.graph.get(ask.tenant, waiting))
-        told += found
+        found = await bodies_of_runs(ask, await ask.graph.get(ask.tenant, waiting))
+        runs += found
         read = {version["datasetVersionId"]["version"] for one in found for version in one["inputDatasetVersions"]}
         fresh = sorted({node_id(NodeKind.RUN, writer) for writer in read} - seen)
         seen.update(fresh)
-        waiting = fresh[: _MOST - len(told)]
+        waiting = fresh[: _MOST - len(runs)]
         truncated += len(fresh) - len(waiting)
         if not waiting:
             break
-    if not told:
+    if not runs:
         raise not_found("Run", run)
-    return {"runs": [_summary(one) for one in told], "truncated": truncated}
+    return {"runs": [_summary(one) for one in runs], "truncated": truncated}
 
 
 def _summary(run: dict[str, Any]) -> dict[str, Any]:

@@ -25,13 +25,13 @@ _LOOKED_AT = 20  # versions of an input: the last ones may be of runs that did n
 _PORTION = 2_000  # inputs whose versions are in memory at a time
 
 
-async def tell_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any]]:
+async def bodies_of_runs(ask: Asked, runs: Sequence[Node]) -> list[dict[str, Any]]:
     """Runs in Marquez's form, in their order."""
     stated = await when_stated(ask, [run.id for run in runs])
     inputs = await _inputs(ask, runs)
     outputs = await _outputs(ask, runs)
     # Apart from the loop, on which all other callers wait.
-    return await asyncio.to_thread(lambda: [_told(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs])
+    return await asyncio.to_thread(lambda: [_body(ask, run, stated.get(run.id, NEVER), inputs[run.id], outputs[run.id]) for run in runs])
 
 
 def job_version(namespace: str, name: str) -> str:
@@ -45,7 +45,7 @@ def version_id(version: str) -> dict[str, str]:
     return {"namespace": namespace, "name": name, "version": run}
 
 
-def _told(ask: Asked, run: Node, stated: Stated, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
+def _body(ask: Asked, run: Node, stated: Stated, inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     about = run.properties
     nominal = mapping(about.get("nominalTime"))
     job = next((parse_id(each)[1] for each in stated.containers if each.startswith(f"{NodeKind.JOB}:")), None)
@@ -78,14 +78,14 @@ async def _inputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
     }
     unknown = {run.id: [dataset for dataset in about[run.id] if dataset not in read[run.id]] for run in runs}
     versions = await _versions_then(ask, runs, unknown)
-    told: dict[str, list[Any]] = {run.id: [] for run in runs}
+    by_run: dict[str, list[Any]] = {run.id: [] for run in runs}
     for run in runs:
         for dataset in sorted(read[run.id].keys() | about[run.id].keys()):
             version = read[run.id].get(dataset) or versions.get((run.id, dataset))
             if version is not None:
                 of_run = facets(ask, mapping(about[run.id].get(dataset, {}).get("inputFacets")))
-                told[run.id].append({"datasetVersionId": version_id(version), "facets": of_run})
-    return told
+                by_run[run.id].append({"datasetVersionId": version_id(version), "facets": of_run})
+    return by_run
 
 
 async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str, Sequence[str]]) -> Mapping[tuple[str, str], str]:
@@ -97,13 +97,13 @@ async def _versions_then(ask: Asked, runs: Sequence[Node], datasets: Mapping[str
             asked += [(run, dataset, when) for dataset in those if dataset.startswith(f"{NodeKind.DATASET}:")]
     require_fewer(len(asked), "inputs", len(runs))
     asked.sort(key=lambda one: one[1:])  # moments of a dataset beside each other: what is between them is read once
-    told: dict[tuple[str, str], str] = {}
+    by_run: dict[tuple[str, str], str] = {}
     for start in range(0, len(asked), _PORTION):
         portion = asked[start : start + _PORTION]
         moments = sorted({(dataset, when) for _, dataset, when in portion})
         found = await ask.graph.latest_at(ask.tenant, moments, NodeKind.VERSION, first=_LOOKED_AT)
-        told |= await asyncio.to_thread(_complete, portion, found)
-    return told
+        by_run |= await asyncio.to_thread(_complete, portion, found)
+    return by_run
 
 
 def _complete(asked: Sequence[tuple[str, str, str]], found: Mapping[Moment, Sequence[Node]]) -> dict[tuple[str, str], str]:
@@ -125,10 +125,10 @@ async def _outputs(ask: Asked, runs: Sequence[Node]) -> Mapping[str, list[Any]]:
     edges = await ask.graph.neighbours(ask.tenant, [run.id for run in runs], direction=Direction.DOWNSTREAM, kinds=[EdgeKind.WRITES])
     written = sorted((edge.src, edge.dst) for edge in edges if edge.dst.startswith(f"{NodeKind.VERSION}:"))
     versions = by_id(await ask.graph.get(ask.tenant, [version for _, version in written]))
-    told: dict[str, list[Any]] = {run.id: [] for run in runs}
+    by_run: dict[str, list[Any]] = {run.id: [] for run in runs}
     for run, version in written:
-        told[run].append({"datasetVersionId": version_id(version), "facets": facets(ask, facets_of(versions[version].properties))})
-    return told
+        by_run[run].append({"datasetVersionId": version_id(version), "facets": facets(ask, facets_of(versions[version].properties))})
+    return by_run
 
 
 def _dataset_of(version: str) -> str:

@@ -10,7 +10,7 @@ from fastapi import Query
 from headwater.backend.api.marquez.asking import Ask, Asked, not_found, subject_router
 from headwater.backend.api.marquez.facts import facets
 from headwater.backend.api.marquez.names import RunId
-from headwater.backend.api.marquez.run_shape import tell_runs
+from headwater.backend.api.marquez.run_shape import bodies_of_runs
 from headwater.graph.model import EdgeKind, Node, NodeKind, node_id
 from headwater.graph.stores import Direction
 
@@ -27,7 +27,7 @@ class FacetsOf(StrEnum):
 @router.get("/jobs/runs/{run}")
 async def get_run(run: RunId, ask: Ask) -> dict[str, Any]:
     """One run."""
-    return (await tell_runs(ask, [await _run(ask, run)]))[0]
+    return (await bodies_of_runs(ask, [await _run(ask, run)]))[0]
 
 
 @router.get("/jobs/runs/{run}/facets")

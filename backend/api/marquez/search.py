@@ -66,8 +66,8 @@ async def get_search(
         fits = await asyncio.to_thread(pattern.fitting, [fold(node.name) for node in nodes])
         fitting = [node for node, fit in zip(nodes, fits, strict=True) if fit and namespace in (None, parse_id(node.id)[1][0])]
         stated = await when_stated(ask, [node.id for node in fitting])
-        told = [_told(node, stated.get(node.id, NEVER).updated) for node in fitting]
-        found += [one for one in told if (before or "~") > (one["updatedAt"] or "") >= (after or "")]
+        bodies = [_body(node, stated.get(node.id, NEVER).updated) for node in fitting]
+        found += [one for one in bodies if (before or "~") > (one["updatedAt"] or "") >= (after or "")]
         if by_name and len(found) >= limit:
             break
     if not by_name:
@@ -106,7 +106,7 @@ def _one_of(kinds: type[T], stated: str, field: str) -> T:
         raise InvalidQueryError(f"{field} is {stated[:100]!r}.", field=field, hint=f"It is one of: {known}.") from None
 
 
-def _told(node: Node, updated: str | None) -> dict[str, Any]:
+def _body(node: Node, updated: str | None) -> dict[str, Any]:
     namespace, name = parse_id(node.id)[1]
     kind = "DATASET" if node.kind is NodeKind.DATASET else "JOB"
     return {"type": kind, "name": name, "updatedAt": updated, "namespace": namespace, "nodeId": node_name(node.id)}

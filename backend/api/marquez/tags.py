@@ -15,5 +15,5 @@ router = subject_router()
 async def get_tags(ask: Ask, place: Page) -> dict[str, Any]:
     """All tags, in order of their encoded names: `{"tags": […]}`."""
     listing = await ask.graph.listed(ask.tenant, f"{NodeKind.TAG}:", first=place.limit, skip=place.offset)
-    told = [{"name": parse_id(tag.id)[1][0], "description": descriptions_of(tag).description} for tag in listing.nodes]
-    return page_of("tags", told, listing)
+    tags = [{"name": parse_id(tag.id)[1][0], "description": descriptions_of(tag).description} for tag in listing.nodes]
+    return page_of("tags", tags, listing)

@@ -65,8 +65,8 @@ def check_columns(
         return set()
     found: set[str] = set()
     names = {name.lower(): (name, kind) for name, kind in wanted.items()}
-    told = footers(database, files)
-    for file, footer in zip(files, told, strict=True):
+    listed = footers(database, files)
+    for file, footer in zip(files, listed, strict=True):
         lower = [name.lower() for name, _ in footer.columns]
         if own := [name for name, _ in footer.columns if name.lower() in HIDDEN]:
             raise Untranslatable(f"a record of {file.block.path}, which has a column {own[0]},")
@@ -78,7 +78,7 @@ def check_columns(
         found.update(lower)
         if lacking := sorted(names.keys() & set(everywhere) - set(lower)):
             raise Untranslatable(f"{lacking[0]}, which {file.block.path} lacks and which has a default,")
-    if "date" in wanted.values() and any(footer.old_calendar for footer in told):
+    if "date" in wanted.values() and any(footer.old_calendar for footer in listed):
         raise Untranslatable("a date in a file of the calendar that Spark used before version 3")
     return {names[key][0] for key in names.keys() - found}
 
@@ -94,18 +94,18 @@ def footers(database: Database, files: Sequence[ReadFile]) -> list[Footer]:
     if unknown := [file for file in files if file.block not in known]:
         paths = [file.stored.scan for file in unknown]
         schema = _schema(database, paths)
-        told = (
+        statement = (
             f"SELECT file_name, decode(key), decode(value) FROM parquet_kv_metadata(?) WHERE key IN ('{_LEGACY}'::BLOB, '{_VERSION}'::BLOB)"
         )
-        said = database.execute(told, [paths]).fetchall()
-        old = {file for file, key, value in said if key == _LEGACY or (key == _VERSION and value < "3")}
+        entries = database.execute(statement, [paths]).fetchall()
+        old = {file for file, key, value in entries if key == _LEGACY or (key == _VERSION and value < "3")}
         counts = dict(database.execute("SELECT file_name, num_rows FROM parquet_file_metadata(?)", [paths]).fetchall())
         columns = dict(_top(schema))
         read = {}
         for file in unknown:
-            told_as = file.stored.told
-            names, ids = [(name, kind) for name, kind, _ in columns[told_as]], [number for _, _, number in columns[told_as]]
-            read[file.block] = Footer(names, told_as in old, counts[told_as], ids)
+            name = file.stored.name_in_answers
+            names, ids = [(name, kind) for name, kind, _ in columns[name]], [number for _, _, number in columns[name]]
+            read[file.block] = Footer(names, name in old, counts[name], ids)
         known |= read
         with _LOCK:
             _KNOWN.update(read)
@@ -145,8 +145,8 @@ def _top(
 
 def alike(given: str | None, wanted: str | None) -> bool:
     """Whether values of one of DuckDB's types are those that Spark reads as another."""
-    held, asked = _DECIMAL.fullmatch(given or ""), _DECIMAL.fullmatch(wanted or "")
+    stored, asked = _DECIMAL.fullmatch(given or ""), _DECIMAL.fullmatch(wanted or "")
     if asked:
         whole, scale = int(asked[1]) - int(asked[2]), int(asked[2])
-        return given in _INTEGERS or (held is not None and int(held[2]) <= scale and int(held[1]) - int(held[2]) <= whole)
+        return given in _INTEGERS or (stored is not None and int(stored[2]) <= scale and int(stored[1]) - int(stored[2]) <= whole)
     return given == wanted or (given, wanted) in _WIDER or (wanted in INTEGERS and given in _INTEGERS)

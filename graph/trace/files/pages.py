@@ -129,8 +129,8 @@ class Chunk:
                 bodies.append(page(PageKind.DATA, [content.values], count, content.encoding))
             at, before = end, before + count
         chosen = np.concatenate(spans)
-        told = {content.encoding for content in read} <= {Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY}
-        return Entries(repetition[chosen], definition[chosen], self._values(file, bodies, before, np.concatenate(taken), told=told))
+        keyed = {content.encoding for content in read} <= {Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY}
+        return Entries(repetition[chosen], definition[chosen], self._values(file, bodies, before, np.concatenate(taken), keyed=keyed))
 
     def _located(self, file: int, last: int) -> tuple[Sequence[_Page], Sequence[int]]:
         """Pages up to that which ends the row `last` at least, and for each the row before which its rows end."""
@@ -179,15 +179,15 @@ class Chunk:
     def _content(self, header: Struct, body: bytes) -> _Content:
         """What a data page holds."""
         if header[1] == PageKind.DATA_2:
-            said = header[8]
-            at, end = said[6], said[6] + said[5]
-            values = self._decompressed(body[end:], header[2] - end) if said.get(7, True) else body[end:]
-            return _Content(said[1], body[:at], body[at:end], said[4], values)
+            data_header = header[8]
+            at, end = data_header[6], data_header[6] + data_header[5]
+            values = self._decompressed(body[end:], header[2] - end) if data_header.get(7, True) else body[end:]
+            return _Content(data_header[1], body[:at], body[at:end], data_header[4], values)
         if header[1] != PageKind.DATA:
             raise NotCuttableError(f"a page of kind {header[1]} stands among its data")
-        said, content, at = header[5], self._decompressed(body, header[2]), 0
+        data_header, content, at = header[5], self._decompressed(body, header[2]), 0
         levels = []
-        for most, how in ((self.leaf.repetition, said[4]), (self.leaf.definition, said[3])):
+        for most, how in ((self.leaf.repetition, data_header[4]), (self.leaf.definition, data_header[3])):
             if most and how != Encoding.RLE:
                 raise NotCuttableError(f"its levels are encoded by {how}")
             size = int.from_bytes(content[at : at + 4], "little") if most else 0
@@ -195,27 +195,27 @@ class Chunk:
             levels.append(content[at : at + size])
             at += size
         repetition, definition = levels
-        return _Content(said[1], repetition, definition, said[2], content[at:])
+        return _Content(data_header[1], repetition, definition, data_header[2], content[at:])
 
     def _decompressed(self, body: bytes, size: int) -> memoryview:
         if self._codec is None or not size:
             return memoryview(body)
         return memoryview(pa.Codec(self._codec).decompress(body, size))
 
-    def _values(self, file: int, bodies: Sequence[Page], count: int, taken: Longs, *, told: bool) -> pa.Array:
-        """Those values of pages; `told`: by a dictionary alone."""
+    def _values(self, file: int, bodies: Sequence[Page], count: int, taken: Longs, *, keyed: bool) -> pa.Array:
+        """Those values of pages; `keyed`: all of them are places in a dictionary."""
         # an INT96 is read as the 12 bytes that it is
         kind = (PhysicalType.FIXED_BYTES, 12) if self.leaf.type == PhysicalType.INT96 else (self.leaf.type, self.leaf.length)
         pages = list(bodies)
         if self._dictionary is not None:
             header, body = self._read(file, self._dictionary)
-            said = header[7]
-            pages.insert(0, page(PageKind.DICTIONARY, [self._decompressed(body, header[2])], said[1], said[2]))
+            dictionary_header = header[7]
+            pages.insert(0, page(PageKind.DICTIONARY, [self._decompressed(body, header[2])], dictionary_header[1], dictionary_header[2]))
         if not count:
             return _flat(*kind, [page(PageKind.DATA, [], 0, Encoding.PLAIN)], 0, has_dictionary=False)
-        told = told and kind[0] == PhysicalType.BYTES
-        values = _flat(*kind, pages, count, has_dictionary=self._dictionary is not None, told=told).take(arrow_of(taken))
-        return values.dictionary_decode() if told else values
+        keyed = keyed and kind[0] == PhysicalType.BYTES
+        values = _flat(*kind, pages, count, has_dictionary=self._dictionary is not None, keyed=keyed).take(arrow_of(taken))
+        return values.dictionary_decode() if keyed else values
 
 
 def _spans(repetition: Levels, rows: Longs, *, continues: bool) -> Iterator[tuple[int, int]]:
@@ -245,13 +245,15 @@ def decoded(pages: Sequence[tuple[int, Part]], most: int) -> Levels:
     return np.frombuffer(levels.buffers()[1], np.int32)[:count]  # to_numpy would load pandas
 
 
-def _flat(kind: int, length: int, pages: Sequence[Page], count: int, *, has_dictionary: bool, told: bool = False) -> Any:
-    """The values of pages of one column without nulls: pyarrow reads a file of them. `told`: as places in the dictionary."""
+def _flat(kind: int, length: int, pages: Sequence[Page], count: int, *, has_dictionary: bool, keyed: bool = False) -> Any:
+    """The values of pages of one column without nulls: pyarrow reads a file of them. `keyed`: as places in the dictionary."""
     leaf = Leaf("v", kind, length, repetition=0, definition=0)
     fields: list[thrift.Field] = [(1, thrift.INT, kind), *([(2, thrift.INT, length)] if length else [])]
     schema = [thrift.struct([*fields, (3, thrift.INT, Repetition.REQUIRED), (4, thrift.BINARY, b"v")])]
     made = parquet_file(schema, 1, [([CutChunk(leaf, [b"v"], pages, count, has_dictionary)], count)], count)
-    return pq.ParquetFile(pa.BufferReader(made), read_dictionary=["v"] if told else None).read(use_threads=False).column(0).combine_chunks()
+    return (
+        pq.ParquetFile(pa.BufferReader(made), read_dictionary=["v"] if keyed else None).read(use_threads=False).column(0).combine_chunks()
+    )
 
 
 def _header(file: int, offset: int) -> tuple[Struct, int]:

@@ -63,12 +63,12 @@ Page = Sequence[Part]  # its header, and what follows
 
 def page(kind: PageKind, body: Sequence[Part], count: int, encoding: int) -> Page:
     """A page of `count` entries; of a data page, `body` begins with the levels. Nothing is copied: pages may be megabytes."""
-    said: list[thrift.Field] = [(1, thrift.INT, count), (2, thrift.INT, encoding)]
+    fields: list[thrift.Field] = [(1, thrift.INT, count), (2, thrift.INT, encoding)]
     if kind is not PageKind.DICTIONARY:
-        said += [(3, thrift.INT, Encoding.RLE), (4, thrift.INT, Encoding.RLE)]
+        fields += [(3, thrift.INT, Encoding.RLE), (4, thrift.INT, Encoding.RLE)]
     size = sum(map(len, body))
     sizes: list[thrift.Field] = [(1, thrift.INT, kind), (2, thrift.INT, size), (3, thrift.INT, size)]
-    return [thrift.struct([*sizes, (7 if kind is PageKind.DICTIONARY else 5, thrift.STRUCT, thrift.struct(said))]), *body]
+    return [thrift.struct([*sizes, (7 if kind is PageKind.DICTIONARY else 5, thrift.STRUCT, thrift.struct(fields))]), *body]
 
 
 @dataclass(frozen=True, slots=True)

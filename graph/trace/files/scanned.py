@@ -42,8 +42,8 @@ def scanned(session: Session, capture: Capture, operator: Operator, wanted: str,
     if query is None:
         empty = "".join(f", NULL::{duckdb_type(kind)} AS a{attr}" for attr, kind in attributes.items())
         return session.table(f"SELECT 0::BIGINT AS ref{empty} WHERE false")
-    held = {attr: "NULL" if names[attr] in absent else f"t.{quoted(names[attr])}" for attr in attributes}
-    listed = "".join(f", CAST({held[attr]} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
+    expressions = {attr: "NULL" if names[attr] in absent else f"t.{quoted(names[attr])}" for attr in attributes}
+    listed = "".join(f", CAST({expressions[attr]} AS {duckdb_type(kind)}) AS a{attr}" for attr, kind in attributes.items())
     return session.table(f"SELECT l.ref{listed} FROM {located} l JOIN ({query}) t ON t.__file = l.file AND t.__row = l.row", parameters)
 
 

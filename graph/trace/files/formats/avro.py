@@ -109,9 +109,9 @@ def _found(fields: Mapping[str, Any], column: str, kind: str, exact: bool, file:
     """The file's field for a column, as Spark finds it, and its Arrow type; no name where there is none: Spark reads null."""
     met = [name for name in fields if name == column] or [name for name in fields if name.lower() == column.lower()]
     ambiguous = sum(name.lower() == column.lower() for name in fields) > 1
-    held, arrow = _type(fields[met[0]]) if met else (None, pa.string())
-    if exact and (not met or ambiguous or held != _wanted(kind)):
-        raise UnsupportedError(f"What Spark read in {column} is not certain: {kind}; {file.stored.name} has {held or 'no such field'}.")
+    stored, arrow = _type(fields[met[0]]) if met else (None, pa.string())
+    if exact and (not met or ambiguous or stored != _wanted(kind)):
+        raise UnsupportedError(f"What Spark read in {column} is not certain: {kind}; {file.stored.name} has {stored or 'no such field'}.")
     return (met[0], arrow) if met and (not ambiguous or met[0] == column) else (None, pa.string())
 
 

@@ -133,14 +133,14 @@ def _fast(joined: bytes, names: Sequence[str], dialect: Dialect) -> pa.Table:
 
 def _slow(lines: Sequence[bytes], names: Sequence[str], dialect: Dialect) -> pa.Table:
     """Missing columns are null, columns beyond the schema are left out. The column for lines that do not fit is no column of a line."""
-    held = [name for name in names if name != dialect.corrupt]
+    given = [name for name in names if name != dialect.corrupt]
     columns: dict[str, list[str | None]] = {name: [] for name in names}
     for text in _decoded(lines, dialect):
         cells = _cells(text, dialect)
-        for index, name in enumerate(held):
+        for index, name in enumerate(given):
             columns[name].append(cells[index] if index < len(cells) else None)
-        if len(held) < len(names):
-            columns[dialect.corrupt].append(None if len(cells) == len(held) else text)
+        if len(given) < len(names):
+            columns[dialect.corrupt].append(None if len(cells) == len(given) else text)
     return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
 
 

@@ -100,8 +100,8 @@ def _selected(shape: Shape, known: Collection[Footer]) -> str:
     stored = _stored(shape)
     parts = []
     for name, kind in shape.columns:
-        held = stored.get(name.lower(), name)
-        value = f"p.{quoted(held)}" if held.lower() in there else f"NULL::{duckdb_type(kind) or 'VARCHAR'}"
+        physical = stored.get(name.lower(), name)
+        value = f"p.{quoted(physical)}" if physical.lower() in there else f"NULL::{duckdb_type(kind) or 'VARCHAR'}"
         parts.append(f"{value} AS {quoted(name)}")
     if not parts:
         raise Untranslatable("a table without columns")

@@ -132,7 +132,7 @@ class LineFormat(Format):
     ) -> tuple[str, list[object]]:
         source = self._texts(reader, database, shape, files, wanted, exactly=columns is not None)
         _check_texts(database, shape, source, frozenset(columns or ()))
-        values = "".join(f", {typed(_held(place), kind)} AS {quoted(column)}" for place, (column, kind) in enumerate(shape.columns))
+        values = "".join(f", {typed(_column(place), kind)} AS {quoted(column)}" for place, (column, kind) in enumerate(shape.columns))
         join = f" JOIN {places(database, shape, files)} USING ({FILE})" if shape.partitions else ""
         return f"SELECT {FILE}, {ROW}, {LINE}{values}{extra(shape)} FROM {source}{join}", []
 
@@ -140,7 +140,7 @@ class LineFormat(Format):
         self, reader: Reader, database: Database, shape: Shape, files: Sequence[ReadFile], wanted: Wanted | None, *, exactly: bool
     ) -> str:
         """Register the records of files, still as text, columns by place; `exactly` as Spark cut them, or not at all."""
-        names = [_held(place) for place in range(len(shape.columns))]
+        names = [_column(place) for place in range(len(shape.columns))]
         asked = None if wanted is None else asked_of(database, wanted) if isinstance(wanted, str) else wanted
         parts = [pa.table({FILE: pa.array([], pa.int64()), ROW: pa.array([], pa.int64()), LINE: pa.array([], pa.int64()),
                            **{name: pa.array([], pa.string()) for name in names}})]  # fmt: skip
@@ -194,11 +194,11 @@ def _check_texts(database: Database, shape: Shape, source: str, columns: Collect
             raise UnsupportedError(f"What Spark read in {column} is not certain: what it holds of a bad record.")
         if names.count(column.lower()) > 1:  # to DuckDB they are one
             raise UnsupportedError(f"What Spark read in {column} is not certain: another column differs from it in case alone.")
-        held = _held(place)
-        if odd := database.execute(f"SELECT {held} FROM {source} WHERE NOT ({certain(held, kind, options)}) LIMIT 1").fetchone():
+        cell = _column(place)
+        if odd := database.execute(f"SELECT {cell} FROM {source} WHERE NOT ({certain(cell, kind, options)}) LIMIT 1").fetchone():
             raise UnsupportedError(f"What Spark read in {column} is not certain: {odd[0]!r} as {kind}.")
 
 
-def _held(place: int) -> str:
+def _column(place: int) -> str:
     """The name of a text column in a trace's database: names of the user's may differ in case alone, or be those of a place."""
     return f"__text_{place}"

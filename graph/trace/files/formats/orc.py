@@ -89,11 +89,11 @@ def _found(schema: Any, column: str, kind: str, exact: frozenset[str] | None, fi
     """The file's column of a name, as Spark finds it; None where it has none, which Spark reads as null."""
     met = [name for name in schema.names if name == column] or [name for name in schema.names if name.lower() == column.lower()]
     if exact is not None and column in exact:
-        held = str(schema.field(met[0]).type) if len(met) == 1 else None
+        found = str(schema.field(met[0]).type) if len(met) == 1 else None
         hive = all(name.startswith("_col") for name in schema.names)  # columns go by position then
-        if hive or held is None or _certain(kind.lower()) != held:
+        if hive or found is None or _certain(kind.lower()) != found:
             raise UnsupportedError(
-                f"What Spark read in {column} is not certain: {kind}, where {file.stored.name} has {held or 'no such column'}."
+                f"What Spark read in {column} is not certain: {kind}, where {file.stored.name} has {found or 'no such column'}."
             )
     return met[0] if len(met) == 1 else None
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from headwater.backend.api.marquez.asking import Asked
-from headwater.backend.api.marquez.dataset_shape import tell_datasets, tell_versions
-from headwater.backend.api.marquez.run_shape import tell_runs
+from headwater.backend.api.marquez.dataset_shape import bodies_of_datasets, bodies_of_versions
+from headwater.backend.api.marquez.run_shape import bodies_of_runs
 from headwater.errors import InvalidQueryError
 from headwater.graph.model import Node, NodeKind
 from headwater.graph.stores import open_store
@@ -27,9 +27,9 @@ async def test_a_page_of_runs_is_refused_that_has_too_many_inputs(ask: Asked) ->
     inputs: dict[str, object] = {f"input:dataset:f:{n}": {} for n in range(20_001)}
     one, other = (Node(f"run:{name}", NodeKind.RUN, name, {"startedAt": "2026-01-01", **inputs}) for name in ("a", "b"))
     with pytest.raises(InvalidQueryError, match="2 entries of this page have more than 20,000 inputs") as refused:
-        await tell_runs(ask, [one, other])
+        await bodies_of_runs(ask, [one, other])
     assert "smaller limit" in str(refused.value.hint)
-    assert [run["id"] for run in await tell_runs(ask, [one])] == ["a"]
+    assert [run["id"] for run in await bodies_of_runs(ask, [one])] == ["a"]
 
 
 async def test_a_page_of_datasets_or_versions_is_refused_that_has_too_many_fields(ask: Asked) -> None:
@@ -38,13 +38,13 @@ async def test_a_page_of_datasets_or_versions_is_refused_that_has_too_many_field
         return Node(f"dataset:f:{name}", NodeKind.DATASET, name, {"schema": {"fields": fields}})
 
     with pytest.raises(InvalidQueryError, match="2 entries of this page have more than 20,000 fields"):
-        await tell_datasets(ask, [wide("a", 10_001), wide("b", 10_000)])
-    told = await tell_datasets(ask, [wide("a", 10_000), wide("b", 10_000)])
+        await bodies_of_datasets(ask, [wide("a", 10_001), wide("b", 10_000)])
+    told = await bodies_of_datasets(ask, [wide("a", 10_000), wide("b", 10_000)])
     assert [(dataset["name"], len(dataset["fields"])) for dataset in told] == [("a", 10_000), ("b", 10_000)]
-    (alone,) = await tell_datasets(ask, [wide("a", 20_001)])
+    (alone,) = await bodies_of_datasets(ask, [wide("a", 20_001)])
     assert alone["fields"][-1]["name"] == "c20000"
 
     versions = [Node(f"version:f:a:{n}", NodeKind.VERSION, str(n), {}) for n in range(3)]
     with pytest.raises(InvalidQueryError, match="3 entries of this page have more than 20,000 fields"):
-        await tell_versions(ask, wide("a", 10_000), versions)
-    assert [len(version["fields"]) for version in await tell_versions(ask, wide("a", 10_000), versions[:2])] == [10_000, 10_000]
+        await bodies_of_versions(ask, wide("a", 10_000), versions)
+    assert [len(version["fields"]) for version in await bodies_of_versions(ask, wide("a", 10_000), versions[:2])] == [10_000, 10_000]
