@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
-_LOOKS = 5
+_LOOKS = 4  # again, at most
 _PARENT, _USER, _REAPED_USER = 1, 11, 13  # places in a process's `stat`, after its name
 
 
@@ -24,10 +24,11 @@ class ProcessTree:
         Descendants that ended count from when their parent has waited for them, in hundredths of a second. One that ends between the look
         at its parent and the look at itself is missed; the sum is then less than the last one, and is taken again.
         """
+        seconds = self._sum()
         for _ in range(_LOOKS):
-            seconds = self._sum()
             if seconds >= self._last:
                 break
+            seconds = self._sum()
         self._last = max(self._last, seconds)
         return seconds
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from headwater.graph.trace import TraceAnswer
+from headwater.graph.trace import Semantics, TraceAnswer
 from tests.oracle.iceberg_history import delete_equal, lake_in
 from tests.oracle.laboratory import Laboratory
 from tests.spark_listener.iceberg import ids, traced
@@ -133,11 +133,11 @@ def test_the_witness_of_a_column_stays_narrow_through_rewrites(lake: Laboratory,
     for statement in (compact, f"UPDATE lake.db.{name} SET changed = 1 WHERE k = 1", compact, compact):
         run(statement)
     _read(lake, f"SELECT * FROM lake.db.{name}", f"of_{name}")
-    narrow = _trace(lake, f"of_{name}", column="most", semantics=Semantics.WITNESS)
+    narrow = traced(lake, f"of_{name}", column="most", semantics=Semantics.WITNESS)
     assert narrow.exact, narrow.incomplete
-    assert _ids(lake, narrow) == [17, 18, 19]
-    assert len(_trace(lake, f"of_{name}", column="kinds", semantics=Semantics.WITNESS).records) > 3
-    assert len(_trace(lake, f"of_{name}").records) == 20
+    assert ids(lake, narrow) == [17, 18, 19]
+    assert len(traced(lake, f"of_{name}", column="kinds", semantics=Semantics.WITNESS).records) > 3
+    assert len(traced(lake, f"of_{name}").records) == 20
 
 
 def test_a_snapshot_is_read_by_time_and_between_others(lake: Laboratory, run: Run) -> None:
