@@ -50,7 +50,7 @@ ASSUMED: Mapping[str, Behaviour] = {
     ),
     "Window": Behaviour.WINDOW,
     **dict.fromkeys(("InMemoryRelation", "Checkpoint"), Behaviour.KEPT),
-    **dict.fromkeys(("MapInPandas", "MapInArrow", "PythonMapInArrow"), Behaviour.OPAQUE),
+    **dict.fromkeys(("MapInPandas", "MapInArrow", "PythonMapInArrow", "BatchEvalPythonUDTF", "ArrowEvalPythonUDTF"), Behaviour.OPAQUE),
 }
 
 # Join types: what the join does, and which of its inputs may have no row.

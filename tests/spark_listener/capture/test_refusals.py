@@ -6,19 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession, Window
-from pyspark.sql import functions as f
-from pyspark.sql.functions import PandasUDFType
+from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
 
 def numbered() -> list[dict[str, Any]]:
     return [{"id": i, "k": i % 4, "l": [i, i + 1]} for i in range(40)]
-
-
-def _mean(values: Any) -> float:
-    return float(values.mean())
 
 
 CASES = {
@@ -36,22 +30,6 @@ def test_operators_that_are_not_covered(spark: SparkSession, table: Any, write: 
     assert (captured.capture["boundaries"], captured.capture["segments"]) == ([], [])
     assert captured.event["plan"]["sink"]["columns"]
     assert spark.read.parquet(str(captured.out)).count() == frame.count()
-
-
-@pytest.mark.filterwarnings("ignore:In Python 3.6:UserWarning")  # a function made at run time has no annotations to read
-def test_a_window_of_python_functions_runs_on_and_is_refused(spark: SparkSession, table: Any, write: Any) -> None:
-    mean = f.pandas_udf(_mean, "double", functionType=PandasUDFType.GROUPED_AGG)
-    frame = spark.read.parquet(table("rows", numbered())).drop("l")
-    captured = write(frame.withColumn("m", mean("id").over(Window.partitionBy("k").orderBy("id"))))
-    assert [p["operator"] for p in captured.capture["problems"]] == ["Window"]
-    assert spark.read.parquet(str(captured.out)).count() == 40
-
-
-def test_session_windows(spark: SparkSession, table: Any, write: Any) -> None:
-    frame = spark.read.parquet(table("rows", numbered())).withColumn("at", f.timestamp_seconds("id"))
-    captured = write(frame.groupBy("k", f.session_window("at", "5 seconds")).count().select("k", "count"))
-    assert [(p["operator"], p["kind"]) for p in captured.capture["problems"]] == [("Aggregate", "refused")]
-    assert sorted(row["count"] for row in spark.read.parquet(str(captured.out)).collect()) == [10, 10, 10, 10]
 
 
 def test_a_filter_that_lets_a_bad_record_pass_by_runs_on(spark: SparkSession, tmp_path: Path, write: Any) -> None:

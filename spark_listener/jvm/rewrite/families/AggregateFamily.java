@@ -3,7 +3,6 @@ package headwater.rewrite.families;
 import headwater.rewrite.core.Boundary;
 import headwater.rewrite.core.Family;
 import headwater.rewrite.core.HiddenColumn;
-import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.rewrite.keys.KeyHash;
@@ -39,17 +38,21 @@ public final class AggregateFamily extends Family {
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Aggregate aggregate = (Aggregate) node;
         Rewriter.check(node);
-        refuseSessions(aggregate);
+        boolean sessions = hasSessions(aggregate);
         if (OuterValues.are(aggregate, rewriter.capture)) {
             rewriter.unfollowed(aggregate.child());
             return new Rewritten(aggregate, new ArrayList());
         }
-        Recomputable derivable = rewriter.capture.derived.of(aggregate);
+        Recomputable derivable = sessions ? null : rewriter.capture.derived.of(aggregate);
         if (derivable != null) {
             return new RecomputedGroups(aggregate, operator, rewriter, derivable).rewrite();
         }
-        Expression hash = KeyHash.narrowed(KeyHash.of(aggregate.groupingExpressions(), "Aggregate", rewriter.capture));
-        Expression check = KeyHash.check(Scala.list(aggregate.groupingExpressions()), "Aggregate");
+        if (sessions) {
+            rewriter.capture.problem("Aggregate", "which rows of its other keys a session window was put together of is not recorded; all are given", "superset");
+        }
+        List keys = known(aggregate);
+        Expression hash = KeyHash.narrowed(KeyHash.of(Scala.seq(keys), "Aggregate", rewriter.capture));
+        Expression check = KeyHash.check(keys, "Aggregate");
         Boundary boundary = rewriter.boundary(SegmentSpec.GROUP, operator, Boundary.keyed(hash, aggregate.child()));
         Rewritten child = rewriter.rewrite(aggregate.child());
         List values = new ArrayList();
@@ -76,14 +79,24 @@ public final class AggregateFamily extends Family {
         return new Rewritten(checked(aggregate, operator, renewed, reference, second, rewriter), hidden);
     }
 
-    /** Sessions that meet become one group while the query runs: the key that a row has below is not the key of its group. */
-    private static void refuseSessions(Aggregate aggregate) {
+    /** The keys that a row has below as above: sessions that meet become one while the query runs. */
+    private static List known(Aggregate aggregate) {
+        List result = new ArrayList();
         List keys = Scala.list(aggregate.groupingExpressions());
         for (int i = 0; i < keys.size(); i++) {
-            if (keys.get(i) instanceof NamedExpression && ((NamedExpression) keys.get(i)).metadata().contains(SessionWindow$.MODULE$.marker())) {
-                throw new Refused("Aggregate", "records are not followed into session windows, which are put together while the query runs");
+            if (!isSession(keys.get(i))) {
+                result.add(keys.get(i));
             }
         }
+        return result;
+    }
+
+    private static boolean isSession(Object key) {
+        return key instanceof NamedExpression && ((NamedExpression) key).metadata().contains(SessionWindow$.MODULE$.marker());
+    }
+
+    private static boolean hasSessions(Aggregate aggregate) {
+        return known(aggregate).size() < aggregate.groupingExpressions().size();
     }
 
     /** Above, each group's hash is recorded once, beside a second one, so that a trace sees where two groups share a hash. */
@@ -117,5 +130,8 @@ public final class AggregateFamily extends Family {
         List defines = OperatorText.defined(Scala.list(aggregate.aggregateExpressions()), expressions);
         defines.addAll(expressions.distinctRows(aggregate));
         operator.put("defines", defines);
+        if (hasSessions(aggregate)) {
+            operator.put("whole", Boolean.TRUE); // which of the rows are of the session is not recorded, so none is chosen
+        }
     }
 }

@@ -1,7 +1,6 @@
 package headwater.rewrite.families;
 
 import headwater.rewrite.core.Family;
-import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Scala;
@@ -41,9 +40,6 @@ public final class LimitFamily extends Family {
 
     /** Whether a window below may be left with rows unread: nothing between takes in all of its input before it gives its first row. */
     private static boolean stopsEarly(LogicalPlan node) {
-        if (TaskFunctionFamily.isOne(node)) {
-            throw new Refused(node.nodeName(), "records are not followed through a limit that may stop a Python function early");
-        }
         if (node instanceof Window) {
             return true;
         }

@@ -15,14 +15,15 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPythonUDTF;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MapInArrow;
 import org.apache.spark.sql.catalyst.plans.logical.MapInPandas;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * Functions over all rows of a task (mapInPandas, mapInArrow). Which rows an output row is made of the function alone knows, so it is
- * all of them: a group by the number of the partition. The function sees the columns that it saw before, not ours.
+ * Functions over all rows of a task (mapInPandas, mapInArrow, table functions in Python, which may keep state from row to row). Which rows an
+ * output row is made of the function alone knows, so it is all of them: a group by the number of the partition. The function sees the columns that it saw before, not ours.
  */
 public final class TaskFunctionFamily extends Family {
     public boolean takes(LogicalPlan node) {
@@ -30,7 +31,7 @@ public final class TaskFunctionFamily extends Family {
     }
 
     static boolean isOne(LogicalPlan node) {
-        return node instanceof MapInPandas || node instanceof MapInArrow;
+        return node instanceof MapInPandas || node instanceof MapInArrow || node instanceof BaseEvalPythonUDTF;
     }
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {

@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.DenseRank;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Rank;
+import org.apache.spark.sql.catalyst.expressions.PythonFuncExpression;
 import org.apache.spark.sql.catalyst.expressions.RowNumber;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
@@ -48,8 +49,7 @@ public final class WindowFamily extends Family {
 
     public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
         Window window = (Window) node;
-        Rewriter.check(node);
-        Rewriter.checkNoPython(node); // Spark plans a window of Python functions apart, and ours are not
+        Rewriter.checkArguments(node);
         Expression hash = KeyHash.of(window.partitionSpec(), "Window", rewriter.capture);
         Boundary boundary = rewriter.boundary(SegmentSpec.WINDOW, operator, node);
         if (LateralLimit.maybe(window, rewriter.capture)) {
@@ -100,13 +100,32 @@ public final class WindowFamily extends Family {
             values.add(GroupLimitFamily.hash(Scala.list(window.partitionSpec()), rewriter.capture));
             boundary.column("partition", "operator", limit);
         }
-        LogicalPlan counting = Nodes.window(window, Scala.seq(expressions), child.plan);
+        LogicalPlan counting = counting(window, expressions, child.plan);
         Alias reference = Rewriter.alias(new RowReference(Scala.seq(values), rewriter.capture.sink(boundary)), "window");
         List columns = Scala.list(node.output());
         columns.add(reference);
         List hidden = new ArrayList();
         hidden.add(new HiddenColumn(reference.toAttribute(), operator));
         return new Rewritten(new HiddenProject(Scala.seq(columns), counting, node), hidden);
+    }
+
+    /** The window with the columns that count. Spark plans a window of Python functions apart, and ours are not: they stand in one of their own above it. */
+    private static LogicalPlan counting(Window window, List expressions, LogicalPlan child) {
+        int own = window.windowExpressions().size();
+        if (own == expressions.size() || !hasPython((Expression) expressions.get(0))) {
+            return Nodes.window(window, Scala.seq(expressions), child);
+        }
+        LogicalPlan below = Nodes.window(window, window.windowExpressions(), child);
+        return Nodes.window(window, Scala.seq(expressions.subList(own, expressions.size())), below);
+    }
+
+    private static boolean hasPython(Expression expression) {
+        List children = Scala.list(expression.children());
+        boolean found = expression instanceof PythonFuncExpression;
+        for (int i = 0; i < children.size(); i++) {
+            found |= hasPython((Expression) children.get(i));
+        }
+        return found;
     }
 
     /** A column of the window that is a rank with ties; null where there is none, or where a limit of row numbers below cuts peers apart. */

@@ -1,0 +1,27 @@
+"""Rows of three columns in groups of a thousand, which are mixed: `id`, the group `k` and a number `v`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.data.cache import kept
+
+GROUP = 1000  # rows
+_FILES = 4
+
+
+def numbers(rows: int) -> Path:
+    """A folder of Parquet files of that many rows; made now unless the cache has it."""
+
+    def make(folder: Path) -> None:
+        random = np.random.default_rng(11)
+        groups = max(1, rows // GROUP)
+        for number, ids in enumerate(np.array_split(np.arange(rows), _FILES)):
+            columns = {"id": ids, "k": random.integers(0, groups, len(ids)), "v": random.random(len(ids))}
+            pq.write_table(pa.table(columns), folder / f"part-{number}.parquet")
+
+    return kept(f"numbers-{rows}", make)
