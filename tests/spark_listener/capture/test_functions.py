@@ -77,7 +77,8 @@ class _Words:
 
 @pytest.mark.parametrize("arrow", [True, False])
 def test_a_table_function_in_python_is_of_all_rows_of_its_task(spark: SparkSession, table: Any, write: Any, arrow: bool) -> None:
-    spark.udtf.register("words", FUNCTIONS.udtf(_Words, returnType="n long, word long", useArrow=arrow))
+    registry: Any = spark.udtf
+    registry.register("words", FUNCTIONS.udtf(_Words, returnType="n long, word long", useArrow=arrow))
     spark.read.parquet(table("rows", numbered(), files=1)).repartition(2, "k").createOrReplaceTempView("numbered")
     captured = write(spark.sql("select n, word, id from numbered, lateral words(id)"))
     assert [p["kind"] for p in captured.capture["problems"]] == ["superset"]
