@@ -103,7 +103,7 @@ def test_a_window_of_a_function_in_pandas_is_of_its_frame(spark: SparkSession, t
     mean = FUNCTIONS.pandas_udf(_mean, "double", functionType=PandasUDFType.GROUPED_AGG)
     frame = spark.read.parquet(table("rows", numbered()))
     captured = write(frame.withColumn("m", mean("id").over(FRAMES[name]())).withColumn("n", mean("k").over(FRAMES[name]())))
-    of = {
+    of: Any = {
         "rows": lambda i: range(i - 8, i + 5, 4),
         "values": lambda i: range(i - 4, i + 5, 4),
         "so far": lambda i: range(i % 4, i + 1, 4),
