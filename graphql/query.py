@@ -21,6 +21,7 @@ from headwater.graph.trace.preview import RowOrder as Order
 from headwater.graph.trace.questions import RowsRequest
 from headwater.graph.views.request import MAX_NAMES, at_most
 from headwater.graphql.admin_query import AdminQuery
+from headwater.graphql.catalog_query import CatalogQuery
 from headwater.graphql.declarations import Dataflow, QualityCheck
 from headwater.graphql.limits import MAX_HOPS, MAX_NODES, MAX_PAGE, bounded
 from headwater.graphql.mutation import replay_service
@@ -36,7 +37,7 @@ _READ = frozenset({"values", "line"})  # what of a record only its file tells
 
 
 @strawberry.type
-class Query(ViewQuery, AdminQuery):
+class Query(ViewQuery, CatalogQuery, AdminQuery):
     """The root of all queries."""
 
     @strawberry.field(description="The state of the service.")

@@ -1,0 +1,137 @@
+"""What there is, as connections: jobs, datasets and tags in the order of their ids, runs and versions from the latest on."""
+
+# mypy: disable-error-code="untyped-decorator"
+# strawberry types what a resolver decorator returns as Any, so that the field may stand for its value.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import strawberry
+from strawberry import UNSET
+
+from headwater.errors import InvalidInputError, InvalidQueryError
+from headwater.graph import model
+from headwater.graph.model import NodeKind, Stamp, node_id, parse_id
+from headwater.graphql.connections import NodeConnection, place_of
+from headwater.graphql.limits import MAX_PAGE, bounded
+from headwater.graphql.types import Info
+
+_LOOKED_AT = 5_000  # entries, at most, for a page of those that were chosen
+_TOGETHER = 500
+_MOST_STATES = 20
+
+
+@strawberry.type
+class CatalogQuery:
+    """The part of the root that lists."""
+
+    @strawberry.field(description="Jobs in the order of their ids, of one namespace or of all.")
+    async def jobs(self, info: Info, namespace: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
+        """One page."""
+        return await _listed(info, NodeKind.JOB, namespace or None, first, after or None)
+
+    @strawberry.field(description="Datasets in the order of their ids, of one namespace or of all.")
+    async def datasets(self, info: Info, namespace: str | None = UNSET, first: int = 20, after: str | None = UNSET) -> NodeConnection:
+        """One page."""
+        return await _listed(info, NodeKind.DATASET, namespace or None, first, after or None)
+
+    @strawberry.field(description="Tags that anything bears or bore, in the order of their ids.")
+    async def tags(self, info: Info, first: int = 20, after: str | None = UNSET) -> NodeConnection:
+        """One page."""
+        return await _listed(info, NodeKind.TAG, None, first, after or None)
+
+    @strawberry.field(
+        description="Runs of a job, or of a pipeline's application, the latest first: of some states, that began from `since` on and were"
+        " heard of until `until`. A page of chosen runs looks at 5,000; where `hasNextPage` says so, more may follow."
+    )
+    async def runs(
+        self,
+        info: Info,
+        job: strawberry.ID,
+        states: list[str] | None = UNSET,
+        since: str | None = UNSET,
+        until: str | None = UNSET,
+        first: int = 20,
+        after: str | None = UNSET,
+    ) -> NodeConnection:
+        """`states` as a run's property `state` has them; instants are ISO 8601, in UTC where they name no zone."""
+        wanted = {state.upper() for state in states or ()}
+        if len(wanted) > _MOST_STATES:
+            raise InvalidQueryError(f"{len(wanted)} states are asked for.", field="states", hint=f"{_MOST_STATES} are the most.")
+        begin = _instant(since, "since")
+
+        def fits(run: model.Node) -> bool:
+            at = _time(run.properties.get("startedAt") or run.properties.get("updatedAt"))
+            is_late = begin is None or (at is not None and at >= begin)
+            return is_late and (not wanted or str(run.properties.get("state", "")).upper() in wanted)
+
+        return await _latest(info, job, NodeKind.RUN, until, first, after or None, fits if wanted or begin else None)
+
+    @strawberry.field(description="Versions of a dataset, that is what runs wrote there, the latest first, stated until `until`.")
+    async def versions(
+        self, info: Info, dataset: strawberry.ID, until: str | None = UNSET, first: int = 20, after: str | None = UNSET
+    ) -> NodeConnection:
+        """One page."""
+        return await _latest(info, dataset, NodeKind.VERSION, until, first, after or None, None)
+
+
+async def _listed(info: Info, kind: NodeKind, namespace: str | None, first: int, after: str | None) -> NodeConnection:
+    context = info.context
+    size, skip = bounded(first, "first", low=1, high=MAX_PAGE), place_of(after)
+    prefix = node_id(kind, namespace, "") if namespace else f"{kind}:"
+    found = await context.graph.listed(context.tenant, prefix, first=size, skip=skip)
+    context.loaders.budget.spend(len(found.nodes))
+    end = skip + len(found.nodes)
+    return NodeConnection.of(list(enumerate(found.nodes, skip)), begin=skip, end=end, has_more=end < found.total, total=found.total)
+
+
+async def _latest(
+    info: Info, parent: str, kind: NodeKind, until: str | None, first: int, after: str | None, fits: Callable[[model.Node], bool] | None
+) -> NodeConnection:
+    """A page of what a node contains, latest first; with `fits` of those that fit, looking at a bounded number."""
+    context = info.context
+    size, begin = bounded(first, "first", low=1, high=MAX_PAGE), place_of(after)
+    _check_id(parent)
+    limit = Stamp.at(instant, "").time if (instant := _instant(until, "until")) is not None else None
+    chosen: list[tuple[int, model.Node]] = []
+    place, total = begin, begin + 1
+    while len(chosen) < size and place < total and place - begin < _LOOKED_AT:
+        found = await context.graph.latest(context.tenant, parent, kind, until=limit, first=size if fits is None else _TOGETHER, skip=place)
+        context.loaders.budget.spend(len(found.nodes))
+        total = found.total
+        if not found.nodes:
+            break
+        for node in found.nodes:
+            if fits is None or fits(node):
+                chosen.append((place, node))
+            place += 1
+            if len(chosen) == size:
+                break
+    count = total if fits is None else None
+    return NodeConnection.of(chosen, begin=begin, end=place, has_more=place < total and bool(chosen or place > begin), total=count)
+
+
+def _check_id(identifier: str) -> None:
+    try:
+        parse_id(identifier)
+    except InvalidInputError as error:
+        raise InvalidQueryError(f"{identifier[:80]!r} is no id of a node.", field="id", hint=error.hint) from None
+
+
+def _instant(text: str | None, field: str) -> datetime | None:
+    if not text:
+        return None
+    if (found := _time(text)) is None:
+        raise InvalidQueryError(f"{text[:80]!r} is no instant.", field=field, hint="Write it as 2026-01-31T12:00:00Z.")
+    return found
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
