@@ -47,7 +47,7 @@ async def test_jobs_and_datasets_are_paged_in_order(ask) -> None:
     assert [node["id"] for node in whole["nodes"]] == ["job:local:clean", "job:local:report"]
     assert (whole["totalCount"], whole["pageInfo"]["hasNextPage"]) == (2, False)
     query = 'query ($a: String) { datasets(namespace: "file", first: 1, after: $a) { nodes { id } pageInfo { hasNextPage endCursor } } }'
-    found, after = [], None
+    found, after, page = [], None, {}
     for _ in range(3):
         page = (await ask(query, a=after))["datasets"]
         found += [node["id"] for node in page["nodes"]]
