@@ -22,6 +22,7 @@ from headwater.errors import UnavailableError, UnsupportedError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_PICKING = (exp.Window, exp.Limit, exp.Fetch, exp.First, exp.Last, exp.AnyValue, exp.ArrayAgg, exp.Rand, exp.Anonymous, exp.TableSample)
 _HINT = "Ask for this trace without --on-spark."
 
 
@@ -62,6 +63,7 @@ class SparkConnection:
     def __init__(self, spark: SparkSession, *, shares_files: bool = False) -> None:
         self._spark = spark.newSession()  # whose views are its own
         self._shares_files = shares_files
+        self._kept: dict[str, DataFrame] = {}  # tables of which lost parts are made again
 
     @property
     def reads_here(self) -> bool:
@@ -80,17 +82,26 @@ class SparkConnection:
         Raises:
             NotOnSparkError: Spark does not take it.
         """
-        text = spark_sql(query)
+        return self._frame(spark_sql(query))
+
+    def _frame(self, text: str) -> DataFrame:
         try:
             return self._spark.sql(text)
         except (AnalysisException, ParseException) as error:
             raise NotOnSparkError(f"A step of this trace ({str(error).splitlines()[0][:200]})") from error
 
     def make(self, name: str, query: str) -> int:
-        """Make a table of a query, which the executors keep on their disks; the number of its rows."""
-        frame = self.frame(query)
+        """Make a table of a query, which the executors keep on their disks; the number of its rows.
+
+        A part of it that is lost is made again, where that gives the same rows for sure. Else the walk fails.
+        """
+        text = spark_sql(query)
+        frame = self._frame(text)
         with failing():
-            made = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
+            if gives_the_same(text):
+                made = self._kept[name] = frame.persist(StorageLevel.DISK_ONLY)  # in columns, which are written and read faster
+            else:
+                made = frame.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
             count = made.count()
         made.createOrReplaceTempView(name)
         return count
@@ -121,6 +132,8 @@ class SparkConnection:
     def drop(self, name: str) -> None:
         """Forget a table."""
         self._spark.catalog.dropTempView(name)
+        if (kept := self._kept.pop(name, None)) is not None:
+            kept.unpersist()
 
     def interrupt(self) -> None:
         """End the jobs at work."""
@@ -136,6 +149,12 @@ def spark_sql(query: str) -> str:
         return tree.transform(_numbered).sql(dialect="spark")
     except (sqlglot.errors.SqlglotError, ValueError) as error:
         raise NotOnSparkError(f"A step of this trace ({str(error).splitlines()[0][:200]})") from error
+
+
+def gives_the_same(text: str) -> bool:
+    """Whether a statement in Spark's words gives the same rows each time: it numbers and picks none in an order that may change."""
+    tree = sqlglot.parse_one(text, read="spark")
+    return tree.find(*_PICKING) is None
 
 
 def _numbered(node: exp.Expression) -> exp.Expression:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from headwater.errors import DamagedError, UnsupportedError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.trace import Semantics, TraceAnswer, TraceRequest, trace
-from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection, spark_sql
+from headwater.graph.trace.on_spark.connection import NotOnSparkError, SparkConnection, gives_the_same, spark_sql
 from headwater.graph.trace.on_spark.walking import WalkOnSpark, walking
 from tests.backend.cli.command import headwater
 from tests.captured import capture_pipeline
@@ -90,6 +90,7 @@ async def test_a_trace_on_spark_has_the_same_answer(spark, pipeline, monkeypatch
     assert made or case == "nothing"  # of Spark: the walk is not this process's
     assert len(met) >= len(answer.path)
     assert spark.catalog.listTables() == []
+    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
 async def test_what_needs_values_on_the_way_is_refused_by_name(spark, pipeline) -> None:
@@ -135,6 +136,23 @@ async def test_executors_elsewhere_need_tables_that_are_shared(spark, pipeline, 
     request = TraceRequest(dataset=str(root / "enriched"), where="true", values=False)
     with pytest.raises(UnsupportedError, match="lie on this machine"):
         await trace(None, store, TENANT, request, elsewhere=partial(walking, SparkConnection(spark)))
+
+
+@pytest.mark.parametrize(
+    ("query", "same"),
+    [
+        ("SELECT DISTINCT a.origin, b.r0 FROM t1 a JOIN t2 b ON b.key = a.ref WHERE b.r0 <> -1", True),
+        ("SELECT origin FROM t1 EXCEPT SELECT origin FROM t2", True),
+        ("SELECT file, bool_or(row IS NULL) AS vague, min(row) FROM t1 GROUP BY file", True),
+        ("SELECT row_number() OVER () AS origin, file FROM t1", False),
+        ("SELECT DISTINCT ON (ref) * FROM t1", False),
+        ("SELECT 1 FROM t1 LIMIT 1", False),
+        ("SELECT any_value(ref) FROM t1", False),
+        ("SELECT first(ref) FROM t1 GROUP BY origin", False),
+    ],
+)
+def test_lost_parts_are_made_again_only_of_what_is_the_same_each_time(query: str, same: bool) -> None:
+    assert gives_the_same(spark_sql(query)) is same
 
 
 def test_statements_of_steps_are_put_into_sparks_words() -> None:
