@@ -44,13 +44,14 @@ from headwater.backend.api.marquez.names import EncodedNames
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.api.permitted import PermittedDeclarations, PermittedReplays, PermittedTraceJobs, questions_of, tells_values
 from headwater.backend.api.requests import RequestLog
+from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
-from headwater.backend.ended import EndedSessions
+from headwater.backend.ended import ended_of
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
-from headwater.backend.keys import KeyRing
+from headwater.backend.keys import ring_of
 from headwater.backend.live import Live
 from headwater.backend.masks import Masks
 from headwater.backend.own_loop import OwnLoop
@@ -136,9 +137,17 @@ def credentials_of(settings: Settings) -> Credentials:
     """Whom the service of a home knows."""
     folder = settings.folder
     return Credentials(
-        settings.key(), tenant=DEFAULT_TENANT, named=KeyRing(folder.named_keys), people=People(folder.people),
-        ended=EndedSessions(folder.ended_sessions),
+        settings.key(), tenant=DEFAULT_TENANT, named=ring_of(settings), people=People(folder.people), ended=ended_of(settings),
+        tickets=_tickets(settings),
     )  # fmt: skip
+
+
+def _tickets(settings: Settings) -> Tickets:
+    if settings.ingest_log is None:
+        return OwnTickets()
+    from headwater.backend.ingest_log.postgres.log import address_of
+
+    return SharedTickets(address_of(settings))
 
 
 def _read_query(body: bytes) -> dict[str, Any]:

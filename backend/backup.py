@@ -27,7 +27,8 @@ from urllib.parse import quote
 from headwater.backend.audit.lines import earlier_files
 from headwater.backend.graph_file import export_graph, import_graph
 from headwater.backend.home import Home
-from headwater.backend.ingest_log import IngestLog
+from headwater.backend.home_settings import HomeSettings
+from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.settings import Settings
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import ConfigurationError, HeadwaterError
@@ -51,8 +52,9 @@ async def back_up(workspace: Workspace, folder: Path) -> dict[str, Kept]:
     """Write a backup of a workspace into a new folder; what it holds, by tenant.
 
     Raises:
-        ConfigurationError: the folder is there and not empty, or cannot be written.
+        ConfigurationError: the folder is there and not empty, or cannot be written; or replicas share the log.
     """
+    _require_own_log(workspace.settings)
     _require_empty(folder, "Name a new one.")
     kept: dict[str, Kept] = {}
     for tenant in workspace.log.tenants():
@@ -72,6 +74,7 @@ async def restore(settings: Settings, folder: Path) -> Mapping[str, Kept]:
         ConfigurationError: the folder is no backup, or the home or the store holds something already.
         InvalidInputError: a graph file in it is damaged.
     """
+    _require_own_log(settings)
     kept = _read_index(folder)
     home = settings.folder.create()
     if home.log.exists() or any(home.associations.glob("*/")):
@@ -85,7 +88,7 @@ async def restore(settings: Settings, folder: Path) -> Mapping[str, Kept]:
                     f"The graph store holds a graph of tenant {tenant} already.", hint="Restore into an empty one (HEADWATER_STORE)."
                 )
         await asyncio.to_thread(_bring_files, folder, home)
-        log = IngestLog(home.log)
+        log = SqliteLog(home.log)
         try:
             for tenant, expected in kept.items():
                 await import_graph(log, store, tenant, folder / _graph_file(tenant))
@@ -100,6 +103,14 @@ async def restore(settings: Settings, folder: Path) -> Mapping[str, Kept]:
     finally:
         await store.close()
     return kept
+
+
+def _require_own_log(settings: HomeSettings) -> None:
+    if settings.ingest_log is not None:
+        raise ConfigurationError(
+            "The log and the associations of these replicas are not in this home (HEADWATER_INGEST_LOG).",
+            hint="Back up the database (pg_dump) before the bucket; docs/operate/replicas.md says how to bring them back.",
+        )
 
 
 def _copy_files(home: Home, folder: Path) -> None:

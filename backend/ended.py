@@ -1,4 +1,4 @@
-"""Sessions of the page that were ended before their time, in a file of the home.
+"""Sessions of the page that were ended before their time, in a file of the home, or where replicas of a service share it.
 
 A session is a signed cookie, which the service does not keep. Whoever signs out leaves a digest of his here until the cookie would have
 ended by itself, so that a copy of it opens nothing. A file that cannot be read opens nothing either.
@@ -13,14 +13,46 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING, Protocol
 
 from headwater.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from headwater.backend.home_settings import HomeSettings
+    from headwater.backend.ingest_log.postgres.address import Address
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS ended (session BLOB PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID"
 
 
-class EndedSessions:
-    """Thread-safe; several processes may use one file. Of a session, only a digest is kept."""
+class EndedSessions(Protocol):
+    """Thread-safe. Of a session, only a digest is kept."""
+
+    def end(self, session: str, until: float) -> None:
+        """End a session that would have lasted `until`, in seconds since 1970. It is durable when this returns.
+
+        Raises:
+            UnavailableError: it cannot be kept.
+        """
+
+    def has(self, session: str) -> bool:
+        """Whether a session was ended.
+
+        Raises:
+            UnavailableError: nobody can tell now.
+        """
+
+
+def ended_of(settings: HomeSettings) -> EndedSessions:
+    """The ended sessions of a home, or of all replicas of a service."""
+    if settings.ingest_log is None:
+        return OwnEndedSessions(settings.folder.ended_sessions)
+    from headwater.backend.ingest_log.postgres.log import address_of
+
+    return SharedEndedSessions(address_of(settings))
+
+
+class OwnEndedSessions:
+    """In a file, which several processes may use."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._path = path
@@ -29,11 +61,6 @@ class EndedSessions:
         self._open: sqlite3.Connection | None = None
 
     def end(self, session: str, until: float) -> None:
-        """End a session that would have lasted `until`, in seconds since 1970. It is on the disk when this returns.
-
-        Raises:
-            UnavailableError: the file cannot be written.
-        """
         try:
             self._path.touch(mode=0o600)
             with closing(_connect(self._path)) as database:
@@ -46,11 +73,6 @@ class EndedSessions:
             raise _unusable(self._path, error) from error
 
     def has(self, session: str) -> bool:
-        """Whether a session was ended.
-
-        Raises:
-            UnavailableError: the file cannot be read.
-        """
         if not self._path.exists():
             return False
         with self._lock:
@@ -64,6 +86,31 @@ class EndedSessions:
                     self._open.close()
                     self._open = None
                 raise _unusable(self._path, error) from error
+
+
+class SharedEndedSessions:
+    """In the database of a shared log. What ended at one replica has ended at all of them within two seconds."""
+
+    def __init__(self, address: Address, *, clock: Callable[[], float] = time.time) -> None:
+        from headwater.backend.ingest_log.postgres.address import Questions
+        from headwater.backend.ingest_log.postgres.copied import Copied
+
+        self._clock = clock
+        self._questions = Questions(address)
+        self._known = Copied(self._read, "ended sessions")
+
+    def end(self, session: str, until: float) -> None:
+        self._questions.ask("DELETE FROM ended_session WHERE until <= :now", now=self._clock())
+        self._questions.ask(
+            "INSERT INTO ended_session VALUES (:digest, :until) ON CONFLICT (digest) DO NOTHING", digest=_digest(session), until=until
+        )
+        self._known.learn()
+
+    def has(self, session: str) -> bool:
+        return _digest(session) in self._known.now()
+
+    def _read(self) -> frozenset[bytes]:
+        return frozenset(bytes(digest) for (digest,) in self._questions.ask("SELECT digest FROM ended_session"))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

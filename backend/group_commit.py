@@ -1,4 +1,4 @@
-"""One writer for one SQLite file: many small writes, one durable commit.
+"""One writer for one ingest log: many small writes, one durable commit.
 
 For the ingest log, whose callers must wait for the disk but must not each pay for it. While a commit is on its way to the disk the next
 writes gather, and go together. A future is resolved after the commit and never before; if the commit fails, every write in it fails.
@@ -6,40 +6,49 @@ writes gather, and go together. A future is resolved after the commit and never 
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from headwater.errors import UnavailableError
 
 _GROUP = 512  # writes in one commit: bounds how long the first of them waits
 
-T = TypeVar("T")
-Write = Callable[[sqlite3.Connection], T]
+W = TypeVar("W")
+W_contra = TypeVar("W_contra", contravariant=True)
 
 
-class GroupCommit:
-    """Runs writes on a thread of its own, on a connection that nothing else uses. `committed` is called after each commit."""
+class Session(Protocol[W_contra]):
+    """A connection that nothing but one writer uses."""
+
+    def commit(self, writes: Sequence[W_contra]) -> Sequence[Any]:
+        """Do all writes in one durable transaction; the result of each, or the error by which it alone failed. Raises if all failed."""
+
+    def close(self) -> None: ...
+
+
+class GroupCommit(Generic[W]):
+    """Runs writes on a thread of its own, in a session that is opened there. `committed` is called after each commit."""
 
     def __init__(
-        self, connect: Callable[[], sqlite3.Connection], *, committed: Callable[[], None] = lambda: None, what: str = "The ingest log"
+        self, open_session: Callable[[], Session[W]], *, committed: Callable[[], None] = lambda: None, what: str, hint: str
     ) -> None:
-        """`what` names the file in errors."""
-        self._connect = connect
+        """`what` names the log in errors, `hint` says what to look at."""
+        self._open_session = open_session
         self._committed = committed
         self._what = what
-        self._waiting: SimpleQueue[tuple[Write[Any], Future[Any]] | None] = SimpleQueue()
+        self._hint = hint
+        self._waiting: SimpleQueue[tuple[W, Future[Any]] | None] = SimpleQueue()
         self._closing = Lock()
         self._closed = False
         self._thread = Thread(target=self._run, name="headwater-log-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, write: Write[T]) -> Future[T]:
-        """Queue a write. Its future fails with `UnavailableError` where the disk is full, locked for too long, or the writer closed."""
-        future: Future[T] = Future()
+    def submit(self, write: W) -> Future[Any]:
+        """Queue a write. Its future fails with `UnavailableError` where the log cannot be written, or the writer is closed."""
+        future: Future[Any] = Future()
         with self._closing:
             if self._closed:
                 future.set_exception(UnavailableError("The ingest log is closed.", hint="Send again when the service is back."))
@@ -56,25 +65,21 @@ class GroupCommit:
         self._thread.join()
 
     def _run(self) -> None:
-        connection: sqlite3.Connection | None = None
+        session: Session[W] | None = None
         more = True
         while more:
             group, more = self._gather()
             try:
-                connection = connection or self._connect()
-                self._commit(connection, group)
+                session = session or self._open_session()
+                self._commit(session, group)
             except Exception as error:  # noqa: BLE001 - whatever it is, the callers must hear of it and the writer must live on
                 for _, future in group:
-                    failure = UnavailableError(
-                        f"{self._what} could not be written: {error}.", hint="Check the disk (`headwater store check`); then send again."
-                    )
-                    failure.__cause__ = error
-                    future.set_exception(failure)
-        if connection is not None:
-            connection.close()
+                    self._fail(future, error)
+        if session is not None:
+            session.close()
 
-    def _gather(self) -> tuple[list[tuple[Write[Any], Future[Any]]], bool]:
-        group: list[tuple[Write[Any], Future[Any]]] = []
+    def _gather(self) -> tuple[list[tuple[W, Future[Any]]], bool]:
+        group: list[tuple[W, Future[Any]]] = []
         item = self._waiting.get()
         while item is not None:
             if item[1].set_running_or_notify_cancel():
@@ -87,17 +92,18 @@ class GroupCommit:
                 break
         return group, item is not None
 
-    def _commit(self, connection: sqlite3.Connection, group: list[tuple[Write[Any], Future[Any]]]) -> None:
+    def _commit(self, session: Session[W], group: list[tuple[W, Future[Any]]]) -> None:
         if not group:
             return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            results = [write(connection) for write, _ in group]
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+        results = session.commit([write for write, _ in group])
         for (_, future), result in zip(group, results, strict=True):
-            future.set_result(result)
+            if isinstance(result, Exception):
+                self._fail(future, result)
+            else:
+                future.set_result(result)
         self._committed()
+
+    def _fail(self, future: Future[Any], error: Exception) -> None:
+        failure = UnavailableError(f"{self._what} could not be written: {error}.", hint=self._hint)
+        failure.__cause__ = error
+        future.set_exception(failure)

@@ -30,6 +30,9 @@ class DefaultSettings:
     folder: Home
     store_user: None = None
     store_password: None = None
+    ingest_log: None = None
+    ingest_log_user: None = None
+    ingest_log_password: None = None
     data_roots: tuple[Path, ...] | None = None
     tenant_roots: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     storage: Path | None = None

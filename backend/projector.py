@@ -5,6 +5,9 @@ transaction, and publishing a capture twice is as publishing it once, so it may 
 cannot be projected must not stop those behind it: it becomes a dead letter with the reason. What may work later is no such entry: a
 store that is away is tried again, and while a disk is full or a store damaged, projection stands still. Dead letters are tried again at
 each start of the service, by `headwater store repair` and by a rebuild: what refused them may have been mended.
+
+Replicas that share a log share the work: who takes the lease of a tenant projects it until nothing waits. The lease spares work and no
+more: two that project the same entries at once come to the same graph.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_e
 
 from headwater.backend.home_settings import DEFAULT_TENANT
 from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
+from headwater.backend.leases import leased
 from headwater.backend.projection import (
     WrittenFile,
     capture_stamp,
@@ -30,7 +34,7 @@ from headwater.backend.projection import (
 )
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
-from headwater.graph.damage import REPAIR, is_of_disk
+from headwater.graph.damage import is_of_disk
 from headwater.graph.model import GraphBatch
 from headwater.graph.model.declaration import Declaration
 from headwater.graph.records import AssociationStore
@@ -60,7 +64,8 @@ class Projector:
         Raises:
             UnavailableError: a store stays away.
         """
-        tenants = dict.fromkeys([*self._ingest.tenants(), DEFAULT_TENANT])  # one of which the log has lost all has an offset still
+        known = await asyncio.to_thread(self._ingest.tenants)
+        tenants = dict.fromkeys([*known, DEFAULT_TENANT])  # one of which the log has lost all has an offset still
         return sum([await self._catch_up(tenant, until) for tenant in tenants])
 
     async def rebuild(self, tenant: str) -> int:
@@ -76,7 +81,7 @@ class Projector:
         For a log that was repaired: entries that were accepted meanwhile may have offsets that the graph is past.
         """
         after = done = 0
-        while entries := self._ingest.read(tenant, after=after, limit=BATCH):
+        while entries := await asyncio.to_thread(self._ingest.read, tenant, after=after, limit=BATCH):
             batches = [await self._batch(tenant, entry) for entry in entries]
             for entry, batch in zip(entries, batches, strict=True):
                 await self._apply_alone(tenant, entry, batch, passed=True)
@@ -91,7 +96,7 @@ class Projector:
             DamagedError: a store is damaged.
         """
         done = after = 0
-        while letters := self._ingest.dead_letters(tenant, after=after, first=BATCH, stage=Stage.PROJECTION):
+        while letters := await asyncio.to_thread(self._ingest.dead_letters, tenant, after=after, first=BATCH, stage=Stage.PROJECTION):
             after = letters[-1].id
             mended = [letter.offset for letter in letters if await self._projects_now(tenant, letter)]
             await asyncio.wrap_future(self._ingest.forgive(tenant, mended))
@@ -99,7 +104,7 @@ class Projector:
         return done
 
     async def _projects_now(self, tenant: str, letter: DeadLetter) -> bool:
-        entry = self._ingest.entry_at(tenant, letter.offset)
+        entry = await asyncio.to_thread(self._ingest.entry_at, tenant, letter.offset)
         if entry is None:
             return False
         try:
@@ -118,26 +123,32 @@ class Projector:
         Raises:
             DamagedError: the log lacks entries that the graph has.
         """
-        return self._ingest.pending(tenant, after=await self._offset(tenant))
+        offset = await self._offset(tenant)
+        return await asyncio.to_thread(self._ingest.pending, tenant, after=offset)
 
     async def _catch_up(self, tenant: str, until: Callable[[], bool]) -> int:
-        offset, done = await self._offset(tenant), 0
-        while not until() and (entries := self._ingest.read(tenant, after=offset, limit=BATCH)):
-            async for attempt in self._retrying():
-                with attempt:
-                    await self._project(tenant, entries)
-            offset, done = entries[-1].offset, done + len(entries)
+        if not await self._entries(tenant, await self._offset(tenant), limit=1):
+            return 0
+        done = 0
+        async with leased(self._ingest, f"project {tenant}") as is_ours:
+            if not is_ours:
+                return 0  # another replica is at it
+            offset = await self._offset(tenant)
+            while not until() and (entries := await self._entries(tenant, offset)):
+                async for attempt in self._retrying():
+                    with attempt:
+                        await self._project(tenant, entries)
+                offset, done = entries[-1].offset, done + len(entries)
         return done
+
+    async def _entries(self, tenant: str, offset: int, limit: int = BATCH) -> list[Entry]:
+        return await asyncio.to_thread(self._ingest.read, tenant, after=offset, limit=limit)
 
     async def _offset(self, tenant: str) -> int:
         """How far the graph is."""
         offset = await self._graph.offset(tenant)
-        if offset and offset > (given := self._ingest.given()):
-            raise DamagedError(
-                f"The ingest log {self._ingest.path} ends at entry {given}; the graph has what came up to entry {offset}.",
-                path=self._ingest.path,
-                hint=REPAIR,
-            )
+        if offset and offset > await asyncio.to_thread(self._ingest.given):
+            raise await asyncio.to_thread(self._ingest.lost_entries, offset)
         return offset
 
     async def _project(self, tenant: str, entries: Sequence[Entry]) -> None:

@@ -8,13 +8,30 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
+
+
+class Role(Protocol):
+    """The right to project a log: of one process, or, where replicas share the log, of all that do not ask to be alone."""
+
+    differences: Sequence[str]
+    """What this replica has otherwise than others of the same log."""
+
+    @property
+    def taken(self) -> bool: ...
+
+    def take(self, *, alone: bool = False) -> bool: ...
+
+    def release(self) -> None: ...
 
 
 class ProjectorRole:
     """The right to project one home's log."""
 
     def __init__(self, path: Path) -> None:
+        self.differences: Sequence[str] = ()
         self._path = path
         self._file: int | None = None
 
@@ -22,8 +39,9 @@ class ProjectorRole:
     def taken(self) -> bool:
         return self._file is not None
 
-    def take(self) -> bool:
-        """Take the role, if nobody has it; True if it is held now."""
+    def take(self, *, alone: bool = False) -> bool:
+        """Take the role, if nobody has it; True if it is held now. Whoever has it is always alone, also where that is not asked for."""
+        del alone
         if self._file is not None:
             return True
         file = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

@@ -24,9 +24,10 @@ from headwater.backend.api.credentials import READING
 from headwater.backend.app import create_app, credentials_of
 from headwater.backend.connections import HEAD_BYTES, Limits, bounded_by
 from headwater.backend.home import ServiceRecord
-from headwater.backend.ingest_log import IngestLog
+from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.memory import settle
 from headwater.backend.settings import Settings
+from headwater.backend.sharing import require_shared
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.records.catalog import Catalog
 from headwater.graph.records.layout import CATALOG
@@ -48,7 +49,8 @@ class LocalService:
     def __init__(self, settings: Settings, *, limits: Limits | None = None) -> None:
         self._home = settings.folder.create()
         # What is damaged is told here as an error: from within uvicorn it would be pages of traceback.
-        IngestLog(self._home.log).close()
+        require_shared(settings)
+        open_log(settings).close()
         Catalog(self._home.associations / CATALOG).close()
         self._credentials = credentials_of(settings)
         self._socket = _bind(settings.host, settings.port, exact="port" in settings.model_fields_set)

@@ -44,6 +44,12 @@ class Settings(BaseSettings):
     )
     store_user: str | None = Field(default=None, description="User of the graph store, where it asks for one.")
     store_password: SecretStr | None = Field(default=None, description="Password of the graph store.")
+    ingest_log: str | None = Field(
+        default=None,
+        description="A log that several replicas share: postgresql://host:5432/database; a file in the home if not given.",
+    )
+    ingest_log_user: str | None = Field(default=None, description="User of the shared log's database; `headwater` if not given.")
+    ingest_log_password: SecretStr | None = Field(default=None, description="Password of the shared log's database.")
     data_roots: tuple[Path, ...] | None = Field(
         default=None,
         description="Folders below which data is read, as a JSON list; not set, what programs run on this home read and wrote.",

@@ -62,7 +62,7 @@ def all_faults(settings: Settings) -> Iterator[Fault]:
         for fault in database_faults(part, path, pragma="integrity_check(5)"):
             damaged = damaged or part == "log"
             yield fault
-    if not damaged:
+    if not damaged and settings.ingest_log is None:
         yield from entry_faults(home.log)
     yield from capture_faults(home.associations)
     yield from segment_faults(home.associations)
@@ -71,7 +71,9 @@ def all_faults(settings: Settings) -> Iterator[Fault]:
 def databases(settings: Settings) -> dict[str, Path]:
     """The SQLite files of a home; of the graph, where it is one."""
     home = settings.folder
-    found = {"log": home.log, "catalog": home.associations / CATALOG}
+    found = {"catalog": home.associations / CATALOG}
+    if settings.ingest_log is None:
+        found = {"log": home.log, **found}
     store = urlsplit(settings.store_url)
     if store.scheme == "sqlite":
         found["graph"] = graph_file(settings)

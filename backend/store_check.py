@@ -94,7 +94,7 @@ def _projected(offset: int, log: IngestLog, tenant: str) -> str:
     latest = log.latest(tenant)
     if offset <= max(latest, log.given()):
         return f"{offset} of {max(offset, latest)}"
-    return f"{offset} of {latest}: {log.path} lacks entries that the graph has; {_REPAIRS['log']}"
+    return f"{offset} of {latest}: {log.name} lacks entries that the graph has; {_REPAIRS['log']}"
 
 
 def _refused(log: IngestLog, tenant: str) -> Finding:

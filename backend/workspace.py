@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from headwater.backend.home import Home
 from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.backend.ingest_log import IngestLog
+from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.intake.staging_quota import StagingQuota
 from headwater.backend.projector import Projector
-from headwater.backend.role import ProjectorRole
+from headwater.backend.role import ProjectorRole, Role
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.storage import NOWHERE, Remote, read_roots
@@ -59,7 +60,7 @@ class Workspace:
     graph: GraphStore
     records: AssociationStore
     projector: Projector
-    role: ProjectorRole = field(repr=False)
+    role: Role = field(repr=False)
     staging_quota: StagingQuota = field(repr=False)
     registry: Registry = field(repr=False)
 
@@ -85,14 +86,14 @@ class Workspace:
             _log.warning("the graph store is away; events are taken in, and projected when it is back: %s", error)
         registry = home.registry
         try:
-            log = IngestLog(home.log)
+            log = open_log(settings)
             records = association_store(settings, registry)
         except HeadwaterError:
             await graph.close()
             raise
         return cls(
             settings=settings, home=home, log=log, graph=graph, records=records,
-            projector=Projector(log, graph, records), role=ProjectorRole(home.projector_lock),
+            projector=Projector(log, graph, records), role=role_of(settings, log),
             staging_quota=StagingQuota(records, settings.staged_bytes), registry=registry,
         )  # fmt: skip
 
@@ -175,13 +176,26 @@ class Workspace:
 
     async def _settle(self, tenant: str) -> None:
         while await self.projector.pending(tenant):
+            done = 0
             if self.role.take():
                 try:
-                    await self.projector.catch_up()
+                    done = await self.projector.catch_up()
                 finally:
                     self.role.release()
-            else:
+            if not done:
                 await asyncio.sleep(_POLL)
+
+
+def role_of(settings: HomeSettings, log: IngestLog) -> Role:
+    """The right to project a log: one process of a home has it, or all replicas of a shared log together."""
+    if settings.ingest_log is None:
+        return ProjectorRole(settings.folder.projector_lock)
+    from headwater.backend.ingest_log.postgres import PostgresLog
+    from headwater.backend.ingest_log.postgres.presence import SharedRole
+    from headwater.backend.sharing import alike
+
+    assert isinstance(log, PostgresLog)  # noqa: S101 - the settings name it
+    return SharedRole(log, alike(settings))
 
 
 def association_store(settings: HomeSettings, registry: Registry, *, tenant: str = DEFAULT_TENANT) -> AssociationStore:

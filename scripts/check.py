@@ -77,7 +77,7 @@ STEPS = (
     _tests("unit", _UNIT, "-n 2"),
     _tests("neo4j", "neo4j and not (spark or cluster or lake or e2e)", after=("neo4j-install",)),
     _tests("cluster", "cluster and not (lake or e2e)", "--timeout=1200", after=("quick-spark",)),
-    _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "quick-spark")),
+    _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "neo4j-install", "quick-spark")),
     _tests("slow", "slow and not (spark or cluster or neo4j or lake or e2e)", "--timeout=1200"),
     Step(
         "page-unit",

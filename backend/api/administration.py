@@ -16,8 +16,8 @@ import strawberry
 from headwater.backend.api.context import Service
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import ForbiddenError
-from headwater.backend.keys import KeyRing
 from headwater.backend.keys import NamedKey as KeptKey
+from headwater.backend.keys import ring_of
 from headwater.backend.people.grants import Rules, read_rules
 from headwater.backend.settings import DEFAULT_TENANT
 from headwater.errors import ConfigurationError, NotFoundError
@@ -35,7 +35,7 @@ class PermittedAdministration:
         self._who = who
         self._tenant = who.tenant if who.key else None  # None: all
         self._clock = clock
-        self._ring = parts.credentials.named or KeyRing(parts.settings.folder.named_keys)
+        self._ring = parts.credentials.named or ring_of(parts.settings)
 
     def keys(self) -> list[NamedKey]:
         """See `AdminService`."""

@@ -20,10 +20,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from headwater.backend.api.errors import ForbiddenError
+from headwater.backend.api.tickets import OwnTickets, Ticket, Tickets
 from headwater.backend.ended import EndedSessions
 from headwater.backend.keys import KeyRing, NamedKey
 from headwater.backend.people.grants import Person, Rules, name_of
@@ -44,7 +44,6 @@ _KEY_SCOPES = frozenset(Scope)
 _PERSON = "@"  # what no key's id begins with
 _TICKET_SECONDS = 24 * 3600
 _SESSION_SECONDS = 7 * 24 * 3600
-_MOST_TICKETS = 64  # of one key
 _PERSON_SECONDS = 8 * 3600  # after which somebody signs in once more
 _SIGN_IN_SECONDS = 600
 
@@ -104,17 +103,19 @@ class Credentials:
 
     def __init__(
         self, key: str, *, tenant: str, named: KeyRing | None = None, people: People | None = None, ended: EndedSessions | None = None,
-        clock: Callable[[], float] = time.time,
+        tickets: Tickets | None = None, clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
-        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in elsewhere; `ended` has who signed out."""
+        """`key` is the home's, of `tenant`; `named` are the others; `people` sign in elsewhere; `ended` has who signed out.
+
+        `tickets` are its own unless given.
+        """
         self._key = key.encode("utf-8")
         self.named = named
         self._people = people
         self._ended = ended
         self._tenant = tenant
         self._clock = clock
-        self._tickets: dict[str, tuple[float, frozenset[Scope], str]] = {}
-        self._lock = Lock()
+        self._tickets = tickets or OwnTickets()
         # Cookies are shared by all ports of a host: services of two homes must not take each other's.
         self.cookie = f"headwater_{self._sign('cookie', '')[:8]}"
         self._holder = Principal(tenant, "key", f"key:{self._sign('name', '')[:12]}")
@@ -180,23 +181,15 @@ class Credentials:
         `of` is whom the session stands for, who has no less than it: the home's owner unless given.
         """
         owner = of or self._holder
-        ticket = secrets.token_urlsafe(24)
-        with self._lock:
-            now = self._clock()
-            self._tickets = {t: stated for t, stated in self._tickets.items() if stated[0] > now}
-            own = [known for known, stated in self._tickets.items() if stated[2] == owner.key]
-            for known in own[: max(0, len(own) - _MOST_TICKETS + 1)]:
-                del self._tickets[known]
-            self._tickets[ticket] = now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes) & owner.scopes, owner.key
-        return ticket
+        now = self._clock()
+        return self._tickets.add(Ticket(now + _TICKET_SECONDS, SESSION_SCOPES & READING.union(scopes) & owner.scopes, owner.key), now=now)
 
     def redeem(self, ticket: str, *, secure: bool = False) -> str | None:
         """The `Set-Cookie` value that a ticket buys; None if it is unknown, used or too old. `secure`: for TLS alone."""
-        with self._lock:
-            end, scopes, key = self._tickets.pop(ticket, (0.0, READING, ""))
-        if end <= self._clock():
+        bought = self._tickets.take(ticket)
+        if bought is None or bought.ends <= self._clock():
             return None
-        return self._cookie_of(scopes, key, _SESSION_SECONDS, secure=secure)
+        return self._cookie_of(bought.scopes, bought.owner, _SESSION_SECONDS, secure=secure)
 
     def sign_in(self, rules: Rules, person: Person, *, secure: bool = False) -> str:
         """The `Set-Cookie` value of a session of somebody for whom the issuer vouches; it ends when the rules change.

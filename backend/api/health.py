@@ -38,10 +38,12 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     try:
         pending = await parts.workspace.projector.pending(DEFAULT_TENANT)
     except DamagedError as error:
-        checks["log" if error.path == parts.workspace.home.log else "graph"] = error.message.replace(f"{home}/", "")
+        checks["log" if error.path in (None, parts.workspace.home.log) else "graph"] = error.message.replace(f"{home}/", "")
     except HeadwaterError as error:
         checks["graph"] = error.message
     checks["audit"] = parts.audit.state
+    if parts.settings.ingest_log is not None:
+        checks["replicas"] = "; ".join(parts.workspace.role.differences) or "ok"
     found = await asyncio.get_running_loop().run_in_executor(parts.watch.asking, parts.watch.faults)
     for part, faults in groupby(sorted(found, key=lambda fault: fault.part), key=lambda fault: fault.part):
         checks[part] = _damage_text(list(faults), home)

@@ -6,6 +6,7 @@ sentence and not an application that fails. Unknown paths lead to the page.
 
 from __future__ import annotations
 
+import asyncio
 from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
@@ -54,7 +55,7 @@ async def _index(root: Path, request: Request) -> Response:
     service: Service = request.app.state.service
     ticket = request.query_params.get("ticket")
     if ticket is not None and request.method == "GET":
-        cookie = service.credentials.redeem(ticket, secure=by_tls(request))
+        cookie = await asyncio.to_thread(service.credentials.redeem, ticket, secure=by_tls(request))
         if cookie is not None:
             opened = service.credentials.principal({"cookie": cookie.partition(";")[0]})
             scopes = sorted(opened.scopes) if opened else []

@@ -41,7 +41,8 @@ async def post_ticket(
         raise ForbiddenError("A link to the page is made with a key; people sign in.", hint="Open /login.")
     if who.method != "key":
         raise ForbiddenError("A link to the page is made with a key; a session of the page will not do.", hint="Send your key.")
-    ticket = parts.credentials.ticket([Scope(scope) for scope in (asked or TicketRequest()).scopes], of=who)
+    scopes = [Scope(scope) for scope in (asked or TicketRequest()).scopes]
+    ticket = await asyncio.to_thread(parts.credentials.ticket, scopes, of=who)
     return {"ticket": ticket, "url": f"{str(request.base_url).rstrip('/')}/?ticket={ticket}"}
 
 

@@ -12,9 +12,8 @@ import typer
 from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import Format, emit, note
-from headwater.backend.home import Home as HomeFolder
-from headwater.backend.keys import KeyRing, NamedKey
-from headwater.backend.settings import DEFAULT_TENANT
+from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
+from headwater.backend.keys import KeyRing, NamedKey, ring_of
 from headwater.errors import InvalidQueryError
 from headwater.graphql.access import ROLES, Scope
 
@@ -102,8 +101,10 @@ def list_keys(format: OutputFormat = Format.TABLE, home: Home = None) -> None:
 
 
 def _ring(home: Any, *, make: bool = False) -> KeyRing:
-    folder = HomeFolder.at(home)
-    return KeyRing((folder.create() if make else folder).named_keys)
+    settings = settings_of(home)
+    if make:
+        settings.folder.create()
+    return ring_of(settings)
 
 
 def _show(key: NamedKey, text: str) -> None:

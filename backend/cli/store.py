@@ -176,7 +176,7 @@ def check(home: Home = None, format: OutputFormat = Format.TABLE) -> None:
 
 async def _rebuild(settings: Settings) -> tuple[int, str]:
     async with await Workspace.open(settings) as workspace:
-        if not workspace.role.take():
+        if not workspace.role.take(alone=True):
             raise _BUSY
         entries = await workspace.projector.rebuild(DEFAULT_TENANT)
         return entries, await workspace.graph.fingerprint(DEFAULT_TENANT)
@@ -216,7 +216,7 @@ async def _export(settings: Settings, file: Path) -> Tail:
 
 async def _import(settings: Settings, file: Path) -> tuple[Tail, str]:
     async with await Workspace.open(settings) as workspace:
-        if not workspace.role.take():
+        if not workspace.role.take(alone=True):
             raise _BUSY
         tail = await import_graph(workspace.log, workspace.graph, DEFAULT_TENANT, file)
         return tail, await workspace.graph.fingerprint(DEFAULT_TENANT)

@@ -59,7 +59,7 @@ def _files(settings: Settings, backup: Path | None) -> Iterator[Repair]:
     by_part = {part: [fault for fault in faults if fault.part == part] for part in ("key", "log", "graph", "catalog")}
     if by_part["key"]:
         yield _new_key(home)
-    if by_part["log"] or is_short(home):
+    if by_part["log"] or (settings.ingest_log is None and is_short(home)):
         yield mended_log(home, backup)
     for fault in faults:
         if fault.part == "associations":
@@ -77,7 +77,7 @@ def _files(settings: Settings, backup: Path | None) -> Iterator[Repair]:
 async def _settled(settings: Settings, *, refold: bool, rebuild: bool) -> Iterable[Repair]:
     """Open the home, which makes what is missing, and have everything projected, what was refused before included."""
     async with await Workspace.open(settings) as workspace:
-        if not workspace.role.take():
+        if not workspace.role.take(alone=True):
             raise UnavailableError("Another process projects the log of this home.", hint="Wait until it ends, then try again.")
         offset = await workspace.graph.offset(DEFAULT_TENANT)
         short = workspace.log.given() < offset
@@ -91,7 +91,8 @@ async def _settled(settings: Settings, *, refold: bool, rebuild: bool) -> Iterab
             await workspace.projector.catch_up()
             await workspace.projector.retry(tenant)
         lost = f"the entries up to {offset} that it does not hold; the graph keeps what they stated"
-        return [Repair(workspace.home.log, f"goes on after entry {offset}, where the graph is", lost)] if short and not refold else []
+        path = workspace.home.log if settings.ingest_log is None else Path(workspace.log.name)
+        return [Repair(path, f"goes on after entry {offset}, where the graph is", lost)] if short and not refold else []
 
 
 def _new_key(home: Home) -> Repair:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headwater.backend.home import Home
-from headwater.backend.ingest_log import IngestLog
+from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.repair.done import Repair, put_aside
 from headwater.backend.repair.salvage import Row, whole_entries
 from headwater.backend.soundness import open_to_read
@@ -23,7 +23,7 @@ def mended_log(home: Home, backup: Path | None) -> Repair:
     draft = home.log.with_name(".ingest.db.repairing")
     for left in home.path.glob(f"{draft.name}*"):
         left.unlink()
-    IngestLog(draft).close()
+    SqliteLog(draft).close()
     there = home.log.exists()
     with closing(sqlite3.connect(draft, isolation_level=None)) as log:
         log.execute("BEGIN")

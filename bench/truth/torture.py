@@ -22,14 +22,15 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-_MODES = ("active", "auto", "lazy", "rdd", "delta", "iceberg")  # those from `rdd` on, RDDs and histories of tables, know one mode
+_MODES = ("active", "auto", "lazy", "rdd", "delta", "iceberg", "replicas")  # those from `rdd` on know one mode
 _PIECE = 250  # programs: some minutes
 _TESTS = {
     "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "drawn"],
     "delta": ["tests/oracle/test_delta_histories.py"],
     "iceberg": ["tests/oracle/test_iceberg_histories.py"],
+    "replicas": ["tests/backend/test_replicas.py", "-k", "killed"],  # a program: each of three replicas killed once
 }
-_COSTLY = {"delta": 10, "iceberg": 10}  # one of these takes as long as so many programs of the other modes
+_COSTLY = {"delta": 10, "iceberg": 10, "replicas": 12}  # one of these takes as long as so many programs of the other modes
 
 
 @dataclass(frozen=True)

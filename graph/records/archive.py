@@ -76,12 +76,12 @@ class Archive:
     """The captures at a place. Safe to use from several threads; several services may have one place."""
 
     def __init__(self, place: Place) -> None:
-        self._place = place
+        self.place = place
 
     @property
     def url(self) -> str:
         """The place, as people know it."""
-        return self._place.url
+        return self.place.url
 
     def kept(self, tenant: str, capture: str) -> tuple[KeptObject, str] | None:
         """What is kept of a capture, and the tag of the object that says so; None where nothing is.
@@ -90,7 +90,7 @@ class Archive:
             UnavailableError: the store does not say.
             DamagedError: the object is not what was put.
         """
-        found = self._place.get(_name(tenant, capture, KEPT))
+        found = self.place.get(_name(tenant, capture, KEPT))
         if found is None:
             return None
         try:
@@ -105,14 +105,14 @@ class Archive:
         names = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".") and path.name != KEPT)
         mine = KeptObject(uuid4().hex, content, {name: _described(folder / name) for name in names})
         for name in names:
-            self._place.put(_name(tenant, capture, f"{mine.generation}/{name}"), folder / name)
+            self.place.put(_name(tenant, capture, f"{mine.generation}/{name}"), folder / name)
         for _ in range(_TRIES):
             found = self.kept(tenant, capture)
             if found is not None and found[0].content == content:
                 self._delete(tenant, capture, mine)
                 self.announce(tenant, capture)
                 return found[0], False
-            if self._place.put_where(_name(tenant, capture, KEPT), mine.text(), found[1] if found is not None else None):
+            if self.place.put_where(_name(tenant, capture, KEPT), mine.text(), found[1] if found is not None else None):
                 if found is not None:
                     self._delete(tenant, capture, found[0])
                 self.announce(tenant, capture)
@@ -122,7 +122,7 @@ class Archive:
     def drop(self, tenant: str, capture: str) -> None:
         """Forget a capture for good."""
         if (found := self.kept(tenant, capture)) is not None:
-            self._place.delete(_name(tenant, capture, KEPT))  # first: what is left of it counts no more
+            self.place.delete(_name(tenant, capture, KEPT))  # first: what is left of it counts no more
             self._delete(tenant, capture, found[0])
             self.announce(tenant, capture)
 
@@ -130,7 +130,7 @@ class Archive:
         """Keep one more file of a capture, as another service may meanwhile, too."""
 
         def added(kept: KeptObject) -> KeptObject:
-            self._place.put(_name(tenant, capture, f"{kept.generation}/{path.name}"), path)
+            self.place.put(_name(tenant, capture, f"{kept.generation}/{path.name}"), path)
             return replace(kept, files={**kept.files, path.name: _described(path)})
 
         self._change(tenant, capture, added)
@@ -145,12 +145,12 @@ class Archive:
 
         self._change(tenant, capture, pruned)
         for name, generation in tables.items():
-            self._place.delete(_name(tenant, capture, f"{generation}/{name}"))
+            self.place.delete(_name(tenant, capture, f"{generation}/{name}"))
 
     def bring(self, tenant: str, capture: str, kept: KeptObject, name: str, folder: Path) -> None:
         """Bring a file of a capture to its local folder."""
         length, sha256 = kept.files[name]
-        self._place.bring(_name(tenant, capture, f"{kept.generation}/{name}"), folder / name, length, sha256)
+        self.place.bring(_name(tenant, capture, f"{kept.generation}/{name}"), folder / name, length, sha256)
 
     def uri(self, tenant: str, capture: str, kept: KeptObject, name: str) -> str:
         """A file of a capture as Hadoop calls it."""
@@ -159,11 +159,11 @@ class Archive:
 
     def announce(self, tenant: str, capture: str) -> None:
         """Write into the journal that a capture was kept or changed."""
-        self._place.put(f"{checked_tenant(tenant)}/{JOURNAL}/{_stamp(time.time())}-{checked_capture(capture)}", b"")
+        self.place.put(f"{checked_tenant(tenant)}/{JOURNAL}/{_stamp(time.time())}-{checked_capture(capture)}", b"")
 
     def journal(self, tenant: str, after: str) -> list[str]:
         """The entries of the journal after a place in it. What is none, whoever put it there, is passed over."""
-        return [name for name in self._place.names(f"{checked_tenant(tenant)}/{JOURNAL}", after) if _is_entry(name)]
+        return [name for name in self.place.names(f"{checked_tenant(tenant)}/{JOURNAL}", after) if _is_entry(name)]
 
     def _change(self, tenant: str, capture: str, change: Callable[[KeptObject], KeptObject]) -> None:
         for _ in range(_TRIES):
@@ -173,14 +173,14 @@ class Archive:
             changed = change(found[0])
             if changed == found[0]:
                 return
-            if self._place.put_where(_name(tenant, capture, KEPT), changed.text(), found[1]):
+            if self.place.put_where(_name(tenant, capture, KEPT), changed.text(), found[1]):
                 self.announce(tenant, capture)
                 return
         raise UnavailableError(f"Capture {capture} is changed by other services again and again.", hint="Try again.")
 
     def _delete(self, tenant: str, capture: str, kept: KeptObject) -> None:
         for name in kept.files:
-            self._place.delete(_name(tenant, capture, f"{kept.generation}/{name}"))
+            self.place.delete(_name(tenant, capture, f"{kept.generation}/{name}"))
 
 
 def content_of(manifest: Manifest) -> str:

@@ -18,14 +18,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from headwater.errors import DamagedError, UnavailableError
+from headwater.errors import DamagedError, InvalidCaptureError, UnavailableError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.archive import KEPT, Archive, KeptObject, before, capture_in, content_of
 from headwater.graph.records.batches import batched
 from headwater.graph.records.files import write_durably
-from headwater.graph.records.layout import MANIFEST, boundary_name, read_files, read_manifest
+from headwater.graph.records.layout import MANIFEST, KeptFile, boundary_name, read_files, read_manifest
+from headwater.graph.records.names import checked_tenant
 from headwater.graph.records.pruned import PRUNED, Pruned
 from headwater.graph.records.roots import DataRoots
+from headwater.graph.records.shared_staging import SharedStaging, bytes_staged, clear_stale
+from headwater.graph.records.staging import Staging
 from headwater.graph.records.store import DRAFTS, AssociationStore
 
 _CLOCKS = 900.0  # seconds by which the clocks of services may differ
@@ -74,6 +77,23 @@ class SharedAssociationStore(AssociationStore):
                 self.catalog.note_journal(tenant, [], since=before(entries[-1], _CLOCKS))
             self._refreshed[tenant] = time.monotonic()
 
+    def publish(self, tenant: str, manifest: Manifest) -> list[KeptFile]:
+        try:
+            return super().publish(tenant, manifest)
+        except InvalidCaptureError:
+            # Another service may have published it meanwhile, and so have dropped its segments.
+            found = self.archive.kept(tenant, manifest.capture)
+            if found is None or found[0].content != content_of(manifest):
+                raise
+            self._bring(tenant, manifest.capture, found[0])
+            return super().publish(tenant, manifest)
+
+    def clear_stale(self, before: float) -> int:
+        return super().clear_stale(before) + clear_stale(self.archive.place, before)
+
+    def bytes_staged(self) -> int:
+        return super().bytes_staged() + bytes_staged(self.archive.place)
+
     def put_table(self, tenant: str, capture: str, boundary: int, draft: Path) -> None:
         super().put_table(tenant, capture, boundary, draft)
         folder = self._folder(tenant, capture)
@@ -110,6 +130,9 @@ class SharedAssociationStore(AssociationStore):
         for one in [capture] if capture is not None else [entry.capture for entry in self.catalog.captures(tenant)]:
             self.archive.drop(tenant, one)
         super().drop(tenant, capture)
+
+    def _new_staging(self, tenant: str) -> Staging:
+        return SharedStaging(self.root / checked_tenant(tenant), self.archive.place, tenant)
 
     def _present(self, tenant: str, capture: str) -> Path:
         folder = self._folder(tenant, capture)

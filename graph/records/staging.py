@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -27,7 +28,7 @@ class Staging:
     def put(self, capture: str, name: str, data: bytes | Path) -> str:
         """Keep a segment durably; its SHA-256. Doing it again changes nothing."""
         target = self._path(capture, name)
-        digest = hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else _digest(data)
+        digest = hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else digest_of(data)
         if self.digest(capture, name) != digest:
             write_durably(target, data)
         return digest
@@ -41,8 +42,15 @@ class Staging:
             return None
         key = (path, status.st_size, status.st_mtime_ns)
         if key not in self._hashes:
-            self._hashes[key] = _digest(path)
+            self._hashes[key] = digest_of(path)
         return self._hashes[key]
+
+    def missing(self, capture: str, entries: Sequence[SegmentEntry]) -> list[str]:
+        """The names of those segments that are not here as a manifest lists them."""
+        return [entry.name for entry in entries if self.digest(capture, entry.name) != entry.sha256]
+
+    def fetch(self, capture: str, entries: Sequence[SegmentEntry]) -> None:
+        """Have segments where `open` finds them."""
 
     def open(self, capture: str, entry: SegmentEntry) -> Segment:
         """A staged segment, mapped into memory for as long as it is referred to.
@@ -63,6 +71,9 @@ class Staging:
 
     def clear(self, capture: str) -> None:
         """Forget the segments of a capture."""
+        self._clear_here(capture)
+
+    def _clear_here(self, capture: str) -> None:
         folder = self._root / checked_capture(capture)
         shutil.rmtree(folder, ignore_errors=True)  # what stays is found and removed when the capture is published again
         self._hashes = {key: value for key, value in self._hashes.items() if key[0].parent != folder}
@@ -79,7 +90,7 @@ class Staging:
             except (FileNotFoundError, NotADirectoryError):
                 continue  # published, or cleared, a moment ago
             if latest < before:
-                self.clear(folder.name)
+                self._clear_here(folder.name)
                 stale += 1
         return stale
 
@@ -95,6 +106,7 @@ class Staging:
         return self._root / checked_capture(capture) / checked_segment(name)
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

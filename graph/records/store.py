@@ -121,8 +121,7 @@ class AssociationStore:
         kept = self._kept_manifest(tenant, manifest.capture)
         if kept is not None and kept.segments == manifest.segments:
             return []
-        staging = self._staging(tenant)
-        return [entry.name for entry in manifest.segments if staging.digest(manifest.capture, entry.name) != entry.sha256]
+        return self._staging(tenant).missing(manifest.capture, manifest.segments)
 
     def publish(self, tenant: str, manifest: Manifest) -> list[KeptFile]:
         """Make a capture count: keep its associations sorted, enter it into the catalog, drop its staged segments. The files that it wrote.
@@ -292,6 +291,7 @@ class AssociationStore:
         staging = self._staging(tenant)
         draft = drafts / f"{manifest.capture}.{uuid4().hex}"
         try:
+            staging.fetch(manifest.capture, manifest.segments)
             segments = [staging.open(manifest.capture, entry) for entry in manifest.segments]
             compact(manifest, segments, draft)
             if not folder.parent.exists():
@@ -340,8 +340,11 @@ class AssociationStore:
 
     def _staging(self, tenant: str) -> Staging:
         if tenant not in self._stagings:
-            self._stagings[tenant] = Staging(self.root / checked_tenant(tenant))
+            self._stagings[tenant] = self._new_staging(tenant)
         return self._stagings[tenant]
+
+    def _new_staging(self, tenant: str) -> Staging:
+        return Staging(self.root / checked_tenant(tenant))
 
     def _folder(self, tenant: str, capture: str) -> Path:
         root = self.root / checked_tenant(tenant)

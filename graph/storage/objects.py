@@ -91,6 +91,16 @@ class Objects(Store):
         with suppress(FileNotFoundError), self._faults_but(FileNotFoundError):
             self._obstore.delete(self._store, path)
 
+    def delete_all(self, paths: list[str]) -> None:
+        """Delete objects, in one request where the store knows such; those that are not there are as good as deleted."""
+        try:
+            self._obstore.delete(self._store, paths)
+        except FileNotFoundError:
+            for path in paths:
+                self.delete(path)
+        except Exception as error:  # noqa: BLE001
+            raise self._fault(error) from None
+
     def names(self, path: str, after: str | None) -> list[str]:
         """The paths of the objects of a folder, those after one alone."""
         try:

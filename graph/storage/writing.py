@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from headwater.errors import ConfigurationError, SourceUnavailableError, UnavailableError
 from headwater.graph.storage.objects import Objects
+from headwater.graph.storage.protocol import Stat
 from headwater.graph.storage.settings import RootSettings
 
 _PART = 16 << 20  # bytes of one request
+_DELETED = 500  # objects of one request
 _SCHEMES = ("s3", "gs", "abfss")
 
 
@@ -79,6 +82,31 @@ class Place:
             self._bucket.delete(self._at(name))
         except SourceUnavailableError as error:
             raise self._fault(name, error) from None
+
+    def delete_all(self, names: Sequence[str]) -> None:
+        """Delete objects, many in one request."""
+        try:
+            for first in range(0, len(names), _DELETED):
+                self._bucket.delete_all([self._at(name) for name in names[first : first + _DELETED]])
+        except SourceUnavailableError as error:
+            raise self._fault(names[0], error) from None
+
+    def length(self, name: str) -> int | None:
+        """The bytes of an object; None where there is none."""
+        try:
+            stat = self._bucket.stat(self._at(name))
+        except SourceUnavailableError as error:
+            raise self._fault(name, error) from None
+        return stat.length if stat is not None else None
+
+    def files(self, folder: str) -> Iterator[tuple[str, Stat]]:
+        """Every object below a folder, however deep, by its name."""
+        skipped = len(self._at(""))
+        try:
+            for page in self._bucket.files(self._at(folder)):
+                yield from ((path[skipped:], stat) for path, stat in page)
+        except SourceUnavailableError as error:
+            raise self._fault(folder, error) from None
 
     def names(self, folder: str, after: str) -> list[str]:
         """The names of the objects of a folder that sort after one, in their order."""

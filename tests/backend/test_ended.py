@@ -8,7 +8,7 @@ import pytest
 
 from headwater.backend.api.credentials import Credentials
 from headwater.backend.api.errors import ForbiddenError
-from headwater.backend.ended import EndedSessions
+from headwater.backend.ended import OwnEndedSessions
 from headwater.backend.people.grants import Person, Rules
 from headwater.errors import UnavailableError
 from headwater.graphql.access import Scope
@@ -16,7 +16,7 @@ from headwater.graphql.access import Scope
 
 def test_what_one_process_ends_the_other_knows_and_forgets_in_time(tmp_path: Path) -> None:
     now = 1000.0
-    first, second = (EndedSessions(tmp_path / "sessions.db", clock=lambda: now) for _ in range(2))
+    first, second = (OwnEndedSessions(tmp_path / "sessions.db", clock=lambda: now) for _ in range(2))
     assert not second.has("a")
     first.end("a", 1100.0)
     assert second.has("a")
@@ -28,7 +28,7 @@ def test_what_one_process_ends_the_other_knows_and_forgets_in_time(tmp_path: Pat
 
 def test_a_file_that_cannot_be_read_opens_nothing(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
-    credentials = Credentials("0123456789abcdef", tenant="t", ended=EndedSessions(path))
+    credentials = Credentials("0123456789abcdef", tenant="t", ended=OwnEndedSessions(path))
     cookie = str(credentials.redeem(credentials.ticket())).partition(";")[0]
     assert credentials.principal({"cookie": cookie}) is not None
     path.write_bytes(b"no database" * 1000)
@@ -37,7 +37,7 @@ def test_a_file_that_cannot_be_read_opens_nothing(tmp_path: Path) -> None:
 
 
 def test_a_forged_session_ends_nothing(tmp_path: Path) -> None:
-    credentials = Credentials("0123456789abcdef", tenant="t", ended=EndedSessions(tmp_path / "sessions.db"))
+    credentials = Credentials("0123456789abcdef", tenant="t", ended=OwnEndedSessions(tmp_path / "sessions.db"))
     credentials.sign_out(f"{credentials.cookie}=9999999999.abc.read..0; other=x")
     assert not (tmp_path / "sessions.db").exists()
 

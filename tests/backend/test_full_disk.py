@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headwater.backend.ingest_log import IngestLog
+from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.soundness import disk_faults
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
@@ -80,7 +80,7 @@ def test_a_full_disk_is_told_and_nothing_acknowledged_is_lost(disk: Path) -> Non
         assert [answer.text for answer in sent if answer.status_code != 201] == []
         service.settled()
         wait_for(client, lambda answer: answer.status_code == 200)
-    log = IngestLog(home / "ingest.db")
+    log = SqliteLog(home / "ingest.db")
     bodies = {entry.body for entry in log.read("default", after=0, limit=1_000)}
     log.close()
     assert {run_event(number)["run"]["runId"] for number in [*acknowledged, *again]} == {

@@ -1,12 +1,20 @@
-"""Constraints and indexes of a Neo4j database, in numbered steps that only go forward. A `HeadwaterMigration` node tells the last one."""
+"""Constraints and indexes of a Neo4j database, in numbered steps that only go forward. A `HeadwaterMigration` node tells the last one.
+
+Where services are upgraded one by one, an old one starts beside a new one: the node also tells which schema it must know at least.
+"""
 
 from __future__ import annotations
 
-from headwater.errors import ConfigurationError
+import asyncio
+from typing import LiteralString
+
+from neo4j.exceptions import ClientError
+
+from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.stores.neo4j.connections import Connections
 
 # Step n is at index n - 1. Each statement must bear being repeated: schema and data do not change in one transaction.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     # 1. The constraints come before all data: MERGE without them duplicates under concurrency. The index serves pages of names.
     (
         "CREATE CONSTRAINT headwater_container IF NOT EXISTS FOR (n:Container) REQUIRE (n.tenant, n.id) IS UNIQUE",
@@ -34,6 +42,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CALL db.awaitIndexes(300)",
     ),
 )
+# The schema that a Headwater must know to work beside this one. A step that only adds, as an index, leaves it as it is.
+LEAST = 4
+_ALIKE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
+_TRIES = 20
+_PAUSE = 0.5  # seconds
 
 
 async def migrate(connections: Connections) -> list[int]:
@@ -42,18 +55,40 @@ async def migrate(connections: Connections) -> list[int]:
     Raises:
         ConfigurationError: a newer Headwater has been here.
     """
-    rows = await connections.read("OPTIONAL MATCH (m:HeadwaterMigration {name: 'graph'}) RETURN coalesce(m.number, 0)")
-    version = int(rows[0][0])
-    if version > len(MIGRATIONS):
+    rows = await connections.read(
+        "OPTIONAL MATCH (m:HeadwaterMigration {name: 'graph'}) RETURN coalesce(m.number, 0), coalesce(m.least, m.number, 0)"
+    )
+    version, least = map(int, rows[0])
+    if least > len(MIGRATIONS):
         raise ConfigurationError(
             f"The Neo4j database is of schema {version}; this Headwater knows schemas up to {len(MIGRATIONS)}.",
             hint="Upgrade Headwater, or point it at another database.",
         )
     for number, step in enumerate(MIGRATIONS[version:], version + 1):
         for statement in step:
-            await connections.run(statement)
-        await connections.run(
-            "MERGE (m:HeadwaterMigration {name: 'graph'}) SET m.number = CASE WHEN m.number > $number THEN m.number ELSE $number END",
+            await _take(connections, statement)
+        await _take(
+            connections,
+            "MERGE (m:HeadwaterMigration {name: 'graph'}) SET m.number = CASE WHEN m.number > $number THEN m.number ELSE $number END,"
+            " m.least = CASE WHEN m.least > $least THEN m.least ELSE $least END",
             number=number,
+            least=min(number, LEAST),
         )
     return list(range(version + 1, len(MIGRATIONS) + 1))
+
+
+async def _take(connections: Connections, statement: LiteralString, **parameters: int) -> None:
+    """Run one statement of a step. Others that start at the same time may be at it, too: the server lets one of them win."""
+    for left in reversed(range(_TRIES)):
+        try:
+            await connections.run(statement, **parameters)
+        except ClientError as error:
+            if error.code != _ALIKE:
+                raise
+            return  # another made it while this one looked
+        except UnavailableError:  # a deadlock of two that migrate, or a server that is away
+            if not left:
+                raise
+            await asyncio.sleep(_PAUSE)
+        else:
+            return

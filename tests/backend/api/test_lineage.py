@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.backend.api.impact import _reasons
-from headwater.backend.ingest_log import DeadLetter, IngestLog
+from headwater.backend.ingest_log import DeadLetter
+from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.spark_listener.registry import Registry
 from tests.backend.events import body, run_event
 from tests.backend.service import ServiceProcess
@@ -28,7 +29,7 @@ def letters(service: ServiceProcess) -> Callable[[], list[DeadLetter]]:
     """The dead letters that came since the test began."""
 
     def read() -> list[DeadLetter]:
-        log = IngestLog(service.home.log)
+        log = SqliteLog(service.home.log)
         try:
             return log.dead_letters("default", first=10_000)
         finally:

@@ -171,3 +171,42 @@ async def test_the_log_of_an_older_database_counts_as_nothing_and_goes_first(neo
     await store.apply(tenant, [GraphBatch(stamp(9), [node(dataset("out"), rows=9)])])
     assert [each.properties for each in await store.get(tenant, [dataset("out")])] == [{"rows": 9}]
     await store.close()
+
+
+async def test_services_that_start_at_once_on_a_new_database_make_its_indexes_once(neo4j_server: Neo4jServer) -> None:
+    stores = [open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password) for _ in range(4)]
+    async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+
+        async def ask(statement: str) -> list[str]:
+            found = await driver.execute_query(statement, database_="neo4j")
+            return [record[0] for record in found.records]
+
+        for _ in range(2):
+            for kind in ("CONSTRAINT", "INDEX"):
+                for name in await ask(f"SHOW {kind} YIELD name WHERE name STARTS WITH 'headwater_' RETURN name"):
+                    await ask(f"DROP {kind} {name} IF EXISTS")
+            await ask("MATCH (m:HeadwaterMigration) DELETE m")
+            taken = await asyncio.gather(*(store.open() for store in stores))
+            assert all(numbers in ([], [1, 2, 3, 4]) for numbers in taken)
+            assert await ask("MATCH (m:HeadwaterMigration) RETURN m.number") == [len(MIGRATIONS)]
+            assert (
+                len(await ask("SHOW INDEXES YIELD name, state WHERE name STARTS WITH 'headwater_' AND state = 'ONLINE' RETURN name")) == 8
+            )
+    for store in stores:
+        await store.close()
+
+
+async def test_a_newer_schema_is_refused_only_where_it_asks_for_a_newer_headwater(neo4j_server: Neo4jServer) -> None:
+    store = open_store(neo4j_server.uri, user=neo4j_server.user, password=neo4j_server.password)
+    await store.open()
+    async with neo4j.AsyncGraphDatabase.driver(neo4j_server.uri, auth=(neo4j_server.user, neo4j_server.password)) as driver:
+        try:
+            await driver.execute_query("MATCH (m:HeadwaterMigration) SET m.number = 99, m.least = 4", database_="neo4j")
+            assert await store.open() == []
+            for stated in ("m.least = 99", "m.least = null"):
+                await driver.execute_query(f"MATCH (m:HeadwaterMigration) SET {stated}", database_="neo4j")
+                with pytest.raises(ConfigurationError, match="Upgrade"):
+                    await store.open()
+        finally:
+            await driver.execute_query(f"MATCH (m:HeadwaterMigration) SET m.number = {len(MIGRATIONS)}, m.least = 4", database_="neo4j")
+            await store.close()

@@ -1,20 +1,15 @@
-"""The ingest log: everything that was accepted, once, byte for byte, in the order of acceptance.
+"""The ingest log in a SQLite file of the home: the embedded default.
 
-For intake (which appends), the projector (which reads) and audits. An append that was acknowledged must survive a crash of the process
-and of the machine; the same document sent again, by any process, must get the offset of the first; a reader must never see an
-offset before all smaller ones (SQLite has one writer at a time, so offsets commit in order). What was refused is kept beside it as a
-dead letter, without its secrets.
+SQLite has one writer at a time, so offsets commit in order. Dead letters are kept beside the entries.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock
@@ -23,10 +18,13 @@ from typing import Any
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from headwater.backend.group_commit import GroupCommit
-from headwater.errors import ConfigurationError, UnavailableError
-from headwater.graph.damage import translated
+from headwater.backend.ingest_log.model import DeadLetter, Draft, Entry, EntryKind, Receipt, Stage
+from headwater.errors import ConfigurationError, DamagedError, UnavailableError
+from headwater.graph.damage import REPAIR, translated
 
 _WHAT = "The ingest log"
+_LOOK = "Check the disk (`headwater store check`); then send again."
+_Write = Callable[[sqlite3.Connection], Any]
 _PATIENCE = 30.0  # seconds that a write waits for those of other processes
 _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
@@ -40,68 +38,12 @@ _MIGRATIONS = (
         reason TEXT NOT NULL, field TEXT, received TEXT NOT NULL, times INTEGER NOT NULL DEFAULT 1, body BLOB NOT NULL,
         UNIQUE (tenant, stage, hash, offset));
     """,
+    # 2: how far intake has read files, prefixes and the like.
+    "CREATE TABLE mark (source TEXT NOT NULL, item TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (source, item)) WITHOUT ROWID",
 )
 
 
-class EntryKind(StrEnum):
-    """What an entry is: an OpenLineage event, the manifest of a capture, what a user declared, or a PROV document."""
-
-    EVENT = "event"
-    CAPTURE = "capture"
-    DECLARATION = "declaration"
-    PROV = "prov"
-
-
-class Stage(StrEnum):
-    """Where a dead letter was refused: at `intake`, or, accepted, at `projection`."""
-
-    INTAKE = "intake"
-    PROJECTION = "projection"
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A document to append: its canonical key (32 bytes) and its bytes."""
-
-    kind: EntryKind
-    key: bytes
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """Proof of an append. `duplicate`: the document was there already, at `offset`."""
-
-    offset: int
-    duplicate: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry as it was accepted. `key` is in hexadecimal, `received` ISO 8601 in UTC with microseconds."""
-
-    offset: int
-    kind: EntryKind
-    key: str
-    received: str
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """What was refused, and why. `offset` is that of the log entry (0 for what never got in); `times` counts how often it came."""
-
-    stage: Stage
-    reason: str
-    body: bytes
-    field: str | None = None
-    offset: int = 0
-    id: int = 0
-    received: str = ""
-    times: int = 1
-
-
-class IngestLog:
+class SqliteLog:
     """The log of one home. Several processes may have it open at once."""
 
     def __init__(self, path: Path) -> None:
@@ -115,10 +57,15 @@ class IngestLog:
         with translated(path, _WHAT):
             self._reader = self._connect()
             _migrate(self._reader, path)
-        self._writer = GroupCommit(self._connect, committed=self.appended.set, what=f"{_WHAT} {path}")
+        self._writer: GroupCommit[_Write] = GroupCommit(
+            lambda: _Session(self._connect()), committed=self.appended.set, what=self.name, hint=_LOOK
+        )
+
+    @property
+    def name(self) -> str:
+        return f"{_WHAT} {self.path}"
 
     def append(self, tenant: str, drafts: Sequence[Draft]) -> Future[Sequence[Receipt]]:
-        """Append documents in one transaction; the future is done when they are durable, or fails with `UnavailableError`."""
         received = _now()
 
         def write(connection: sqlite3.Connection) -> Sequence[Receipt]:
@@ -127,7 +74,6 @@ class IngestLog:
         return self._writer.submit(write)
 
     def bury(self, tenant: str, letters: Sequence[DeadLetter]) -> Future[None]:
-        """Keep dead letters, durably. The same letter again only counts."""
         received = _now()
 
         def write(connection: sqlite3.Connection) -> None:
@@ -141,7 +87,6 @@ class IngestLog:
         return self._writer.submit(write)
 
     def forgive(self, tenant: str, offsets: Sequence[int]) -> Future[None]:
-        """Strike the dead letters of entries that could be projected after all."""
 
         def write(connection: sqlite3.Connection) -> None:
             connection.executemany(
@@ -152,7 +97,6 @@ class IngestLog:
         return self._writer.submit(write)
 
     def go_on_after(self, offset: int) -> Future[None]:
-        """Give the next entry a greater offset than this, where the log has lost its last ones."""
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM sqlite_sequence WHERE name = 'entry' AND seq < ?", [offset])
@@ -165,7 +109,6 @@ class IngestLog:
         return self._writer.submit(write)
 
     def read(self, tenant: str, *, after: int, limit: int = 256) -> list[Entry]:
-        """Entries of a tenant with an offset above `after`, in order."""
         rows = self._rows(
             "SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND offset > ? ORDER BY offset LIMIT ?",
             tenant,
@@ -175,24 +118,19 @@ class IngestLog:
         return [Entry(offset, EntryKind(kind), key.hex(), received, body) for offset, kind, key, received, body in rows]
 
     def key_at(self, tenant: str, offset: int) -> str:
-        """The key of the entry at an offset, in hexadecimal; "" where the tenant has none there."""
         rows = self._rows("SELECT key FROM entry WHERE offset = ? AND tenant = ?", offset, tenant)
         return bytes(rows[0][0]).hex() if rows else ""
 
     def latest(self, tenant: str) -> int:
-        """Offset of the tenant's last entry; 0 where there is none."""
         return int(self._rows("SELECT coalesce(max(offset), 0) FROM entry WHERE tenant = ?", tenant)[0][0])
 
     def given(self) -> int:
-        """The last offset that was ever given, of any tenant, also where its entry was lost; 0 where there is none."""
         return int(self._rows("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entry'")[0][0])
 
     def pending(self, tenant: str, *, after: int) -> int:
-        """How many entries of a tenant lie above an offset."""
         return int(self._rows("SELECT count(*) FROM entry WHERE tenant = ? AND offset > ?", tenant, after)[0][0])
 
     def tenants(self) -> list[str]:
-        """Tenants that have entries, in order of name."""
         # Hops from name to name in the index, however many entries there are.
         rows = self._rows(
             "WITH RECURSIVE t(name) AS (SELECT min(tenant) FROM entry"
@@ -202,22 +140,18 @@ class IngestLog:
         return [name for (name,) in rows]
 
     def counts(self, tenant: str) -> dict[str, int]:
-        """Number of entries of each kind, and of `dead_letters`."""
         entries = dict(self._rows("SELECT kind, count(*) FROM entry WHERE tenant = ? GROUP BY kind", tenant))
         (dead,) = self._rows("SELECT count(*) FROM dead_letter WHERE tenant = ?", tenant)[0]
         return {**{kind.value: int(entries.get(kind.value, 0)) for kind in EntryKind}, "dead_letters": int(dead)}
 
     def entry_at(self, tenant: str, offset: int) -> Entry | None:
-        """The entry at an offset; None where the tenant has none there."""
         found = self.read(tenant, after=offset - 1, limit=1)
         return found[0] if found and found[0].offset == offset else None
 
     def refused(self, tenant: str) -> int:
-        """How many accepted entries are dead letters of the projection."""
         return int(self._rows("SELECT count(*) FROM dead_letter WHERE tenant = ? AND stage = ?", tenant, Stage.PROJECTION)[0][0])
 
     def dead_letters(self, tenant: str, *, first: int = 100, after: int = 0, stage: Stage | None = None) -> list[DeadLetter]:
-        """Dead letters with an id above `after`, oldest first; of one stage where it is given."""
         rows = self._rows(
             "SELECT stage, reason, body, field, offset, id, received, times FROM dead_letter WHERE tenant = ? AND id > ?"
             " AND stage = coalesce(?, stage) ORDER BY id LIMIT ?",
@@ -228,8 +162,28 @@ class IngestLog:
         )
         return [DeadLetter(Stage(stage), *rest) for stage, *rest in rows]
 
+    def take_lease(self, work: str, *, seconds: float) -> bool:
+        """The role of the home is taken by one process (`role`), so all work is that one's."""
+        del work, seconds
+        return True
+
+    def end_lease(self, work: str) -> None:
+        del work
+
+    def marks(self, source: str) -> Mapping[str, str]:
+        return dict(self._rows("SELECT item, state FROM mark WHERE source = ?", source))
+
+    def mark(self, source: str, item: str, state: str) -> Future[None]:
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?)", (source, item, state))
+
+        return self._writer.submit(write)
+
+    def lost_entries(self, graph: int) -> DamagedError:
+        text = f"The ingest log {self.path} ends at entry {self.given()}; the graph has what came up to entry {graph}."
+        return DamagedError(text, path=self.path, hint=REPAIR)
+
     def close(self) -> None:
-        """Commit what waits, and close."""
         self._writer.close()
         with self._reading:
             self._reader.close()
@@ -243,6 +197,28 @@ class IngestLog:
         _use_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
+
+
+class _Session:
+    """The connection that writes."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def commit(self, writes: Sequence[_Write]) -> Sequence[Any]:
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [write(connection) for write in writes]
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return results
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 @retry(

@@ -1,0 +1,177 @@
+"""Named keys: who besides the owner of a home may ask its service, for what, and until when.
+
+For `headwater keys`, which writes them, and the guard of the service, which looks one up for every request. A key is shown once, when it is
+made; what keeps it holds a digest of it. What is revoked or has expired opens nothing from the next request on (of another replica: within
+two seconds), nor do the sessions of the page that were opened with it. The home's own key is not among them: it opens everything, so that
+nobody is ever shut out of a home of his own.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Callable, Collection
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwater.backend.home_settings import DEFAULT_TENANT
+from headwater.backend.keys.file import KeyFile
+from headwater.backend.keys.model import Changes, KeyTable, NamedKey
+from headwater.errors import InvalidInputError, NotFoundError
+from headwater.graphql.access import ROLES, Scope
+
+if TYPE_CHECKING:
+    from headwater.backend.home_settings import HomeSettings
+
+_MARK = "hwk"  # what a key begins with, so that scanners of leaked secrets can find it
+_SECRET_BYTES = 32
+_USE_SECONDS = 60.0  # the last use is known to the minute
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+class KeyRing:
+    """The keys of one home, or of all replicas of a service. Thread-safe; several processes may use one table."""
+
+    def __init__(self, table: KeyTable | Path, *, clock: Callable[[], float] = time.time) -> None:
+        """`table`: what keeps them; a path is that of a file."""
+        self._table: KeyTable = KeyFile(table) if isinstance(table, Path) else table
+        self._clock = clock
+
+    def create(self, name: str, scopes: Collection[Scope], *, tenant: str, expires: float | None = None) -> tuple[NamedKey, str]:
+        """A new key, and its text, which nobody can find out again.
+
+        Raises:
+            InvalidInputError: the name, the tenant, the scopes or the time cannot be used, or there is a valid key of that name.
+        """
+        _check(name, tenant, scopes, expires, self._clock())
+        with self._table.changes() as changes:
+            if any((key.name, key.tenant, key.state(self._clock())) == (name, tenant, "valid") for key in changes.all()):
+                raise InvalidInputError(
+                    f"There is a key {name!r} already.", field="name", hint=f"Exchange it: headwater keys rotate {name}"
+                )
+            return self._add(changes, name, frozenset(scopes), tenant, expires)
+
+    def rotate(self, name: str, *, overlap: float, expires: float | None = None, tenant: str | None = None) -> tuple[NamedKey, str]:
+        """A new key in the place of the valid one of that name or id, which stays valid for `overlap` seconds more.
+
+        Raises:
+            NotFoundError: there is no valid key of that name, of the tenant if one is given.
+            InvalidInputError: the time lies in the past, or several tenants have a key of that name.
+        """
+        now = self._clock()
+        with self._table.changes() as changes:
+            old = self._meant(changes, name, tenant)[-1]
+            _check(old.name, old.tenant, old.scopes, expires, now)
+            changes.end(old.name, old.tenant, now + max(0.0, overlap))
+            return self._add(changes, old.name, old.scopes, old.tenant, expires)
+
+    def revoke(self, name: str, *, tenant: str | None = None) -> int:
+        """Make all keys of a name, or the one that begins with an id, worth nothing from now on; how many there were.
+
+        Raises:
+            NotFoundError: there is none that is still worth something, of the tenant if one is given.
+            InvalidInputError: several tenants have a key of that name.
+        """
+        with self._table.changes() as changes:
+            meant = self._meant(changes, name, tenant)
+            changes.revoke([key.id for key in meant], self._clock())
+            return len(meant)
+
+    def listed(self) -> list[NamedKey]:
+        """All keys that there ever were, latest last."""
+        return self._table.all()
+
+    def find(self, shown: str) -> NamedKey | None:
+        """The valid key that a text is; None where it is none.
+
+        Raises:
+            UnavailableError: the keys cannot be read.
+        """
+        mark, _, rest = shown.partition("_")
+        identifier, _, secret = rest.partition("_")
+        if mark != _MARK or not secret:
+            return None
+        found = self.valid(identifier)
+        if found is None or not hmac.compare_digest(_digest(shown), found.digest):
+            return None
+        now = self._clock()
+        if found.used is None or now - found.used >= _USE_SECONDS:
+            self._table.note_use(found.id, now)  # a key opens what it opens, whether or not that is noted
+        return found
+
+    def valid(self, identifier: str) -> NamedKey | None:
+        """The key with an id, if it is still worth something. Raises as `find` does."""
+        found = self._table.one(identifier)
+        return found if found is not None and found.state(self._clock()) == "valid" else None
+
+    def close(self) -> None:
+        """Close what keeps them."""
+        self._table.close()
+
+    def _add(self, changes: Changes, name: str, scopes: frozenset[Scope], tenant: str, expires: float | None) -> tuple[NamedKey, str]:
+        identifier = secrets.token_hex(4)
+        text = f"{_MARK}_{identifier}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+        key = NamedKey(identifier, name, tenant, _digest(text), scopes, self._clock(), expires, None, None)
+        changes.add(key)
+        return key, text
+
+    def _meant(self, changes: Changes, name: str, tenant: str | None) -> list[NamedKey]:
+        """The valid keys of one tenant that a name or an id stands for, latest last; there is one at least."""
+        now = self._clock()
+        valid = [key for key in changes.all() if key.state(now) == "valid" and tenant in (None, key.tenant)]
+        found = [key for key in valid if key.id == name] or [key for key in valid if key.name == name]
+        if not found:
+            raise NotFoundError(f"There is no valid key {name[:80]!r}.", hint="List them: headwater keys list")
+        if len(tenants := {key.tenant for key in found}) > 1:
+            raise InvalidInputError(
+                f"The tenants {', '.join(sorted(tenants))} each have a key {name!r}.",
+                field="tenant",
+                hint="Name one, or give an id.",
+            )
+        return found
+
+
+def ring_of(settings: HomeSettings) -> KeyRing:
+    """The keys by which the service of some settings is asked."""
+    if settings.ingest_log is None:
+        return KeyRing(settings.folder.named_keys)
+    from headwater.backend.ingest_log.postgres.log import address_of
+    from headwater.backend.ingest_log.postgres.migrations import migrate
+    from headwater.backend.keys.shared import SharedKeys
+
+    address = address_of(settings)
+    migrate(address)
+    return KeyRing(SharedKeys(address))
+
+
+def _digest(text: str) -> bytes:
+    """A key has 256 random bits, so that nothing slower than a digest is needed against guessing."""
+    return sha256(text.encode("utf-8", "replace")).digest()
+
+
+def is_tenant(name: str) -> bool:
+    """Whether a text is a name that a tenant may have."""
+    return _TENANT.fullmatch(name) is not None
+
+
+def _check(name: str, tenant: str, scopes: Collection[Scope], expires: float | None, now: float) -> None:
+    if not _NAME.fullmatch(name):
+        raise InvalidInputError(
+            f"{name[:80]!r} is no name for a key.", field="name", hint="Up to 64 letters, digits, dots, hyphens, @ and underscores."
+        )
+    if not is_tenant(tenant):
+        raise InvalidInputError(
+            f"{tenant[:80]!r} is no name of a tenant.", field="tenant", hint="Up to 63 small letters, digits and hyphens."
+        )
+    if Scope.OPERATE in scopes and tenant != DEFAULT_TENANT:
+        raise InvalidInputError(
+            f"A key of the tenant {tenant} would look after the whole service.", field="may", hint="Leave `operate` out."
+        )
+    if not scopes:
+        raise InvalidInputError("The key may do nothing.", field="may", hint=f"Give a role: {', '.join(ROLES)}.")
+    if expires is not None and expires <= now:
+        raise InvalidInputError("The key would have expired already.", field="expires", hint="Give a time to come, as 90d.")

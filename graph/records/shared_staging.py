@@ -1,0 +1,91 @@
+"""Staged segments of services that share a place: on the object store, so that any of them publishes what another took.
+
+An object's name ends with the SHA-256 of its bytes: what is put once is never another. What was staged in the home, before it shared a
+place, is still found there.
+
+    <place>/.staging/<tenant>/<capture>/<segment>.<sha256>
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from headwater.errors import InvalidCaptureError
+from headwater.graph.associations import SegmentEntry
+from headwater.graph.records.names import checked_capture, checked_segment, checked_tenant
+from headwater.graph.records.staging import Staging, digest_of
+from headwater.graph.storage.writing import Place
+
+_FOLDER = ".staging"  # no name of a tenant
+_AT_ONCE = 8
+_DIGITS = 64  # of a SHA-256
+
+
+class SharedStaging(Staging):
+    """The staged segments of one tenant. `root` is the tenant's folder in the home."""
+
+    def __init__(self, root: Path, place: Place, tenant: str) -> None:
+        super().__init__(root)
+        self._place = place
+        self._tenant = checked_tenant(tenant)
+
+    def put(self, capture: str, name: str, data: bytes | Path) -> str:
+        digest = hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else digest_of(data)
+        self._place.put(f"{self._at(capture)}/{checked_segment(name)}.{digest}", data)
+        return digest
+
+    def missing(self, capture: str, entries: Sequence[SegmentEntry]) -> list[str]:
+        if not (absent := set(super().missing(capture, entries))):
+            return []
+        there = set(self._place.names(self._at(capture), ""))
+        return [entry.name for entry in entries if entry.name in absent and f"{entry.name}.{entry.sha256}" not in there]
+
+    def fetch(self, capture: str, entries: Sequence[SegmentEntry]) -> None:
+        absent = set(super().missing(capture, entries))
+        wanted = [entry for entry in entries if entry.name in absent]
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="headwater-staged") as threads:
+            for _ in threads.map(partial(self._bring, capture), wanted):
+                pass
+
+    def clear(self, capture: str) -> None:
+        super().clear(capture)
+        folder = self._at(capture)
+        self._place.delete_all([f"{folder}/{name}" for name in self._place.names(folder, "")])
+
+    def _bring(self, capture: str, entry: SegmentEntry) -> None:
+        name = f"{self._at(capture)}/{checked_segment(entry.name)}.{entry.sha256}"
+        length = self._place.length(name)
+        if length is None:
+            raise InvalidCaptureError(
+                f"Segment {entry.name} of capture {capture} cannot be published: it has not arrived.",
+                field=entry.name,
+                hint="Send it again from the spool.",
+            )
+        self._place.bring(name, self._path(capture, entry.name), length, entry.sha256)
+
+    def _at(self, capture: str) -> str:
+        return f"{_FOLDER}/{self._tenant}/{checked_capture(capture)}"
+
+
+def bytes_staged(place: Place) -> int:
+    """How much is staged at a place, of all tenants."""
+    return sum(stat.length for _, stat in place.files(_FOLDER))
+
+
+def clear_stale(place: Place, before: float) -> int:
+    """Drop what is staged of captures of which nothing has arrived since an instant (seconds since the epoch); how many there were."""
+    captures: defaultdict[str, list[str]] = defaultdict(list)
+    latest: defaultdict[str, float] = defaultdict(float)
+    for name, stat in place.files(_FOLDER):
+        capture = name.rpartition("/")[0]
+        captures[capture].append(name)
+        latest[capture] = max(latest[capture], stat.modified / 1000)
+    stale = [capture for capture in captures if latest[capture] < before]
+    for capture in stale:
+        place.delete_all(captures[capture])
+    return len(stale)
