@@ -115,7 +115,9 @@ class Replicas:
 class Producers:
     """Threads that send batches without end, each to one replica after the other until it is acknowledged, as behind a load balancer."""
 
-    def __init__(self, replicas: Replicas, *, threads: int, batch: int = 5) -> None:
+    def __init__(self, replicas: Replicas, *, threads: int, batch: int = 5, pause: float = 0.1) -> None:
+        """`pause`: seconds between batches of a thread, so that what is sent is no more than the graph takes."""
+        self._pause = pause
         self._replicas = replicas
         self._batch_size = batch
         self._lock = Lock()
@@ -151,6 +153,7 @@ class Producers:
                     self.sent = numbers.stop
                 while not self._try(client, numbers, chance):
                     time.sleep(0.02)
+                self._ending.wait(self._pause)
 
     def _try(self, client: httpx.Client, numbers: Sequence[int], chance: random.Random) -> bool:
         if not (urls := [url for url in self._replicas.urls if url]):

@@ -129,7 +129,7 @@ def _seconds_until_shown(replicas: Replicas, number: int, event: int) -> float:
             answer = client.post("/graphql", json=query).json()
             if (answer.get("data") or {}).get("node"):
                 return time.monotonic() - began
-            assert time.monotonic() < began + 120, answer
+            assert time.monotonic() < began + 120, (answer, client.get("/readyz").json())
             time.sleep(0.1)
 
 
