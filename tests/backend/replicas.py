@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -70,13 +69,14 @@ def shared(folder: Path) -> Iterator[Shared]:
 
 @dataclass
 class Replicas:
-    """`count` services. Killed ones are started again by `start`, with an empty home: nothing of it is to be missed."""
+    """`count` services. In the place of a killed one `start` starts one with a new home: nothing of the old one is to be missed."""
 
     parts: Shared
     folder: Path
     count: int
     services: list[ServiceProcess] = field(default_factory=list)
     urls: list[str | None] = field(default_factory=list)
+    _homes: int = 0
 
     def __enter__(self) -> Self:
         self.services = [self._new(number) for number in range(self.count)]
@@ -94,10 +94,9 @@ class Replicas:
             service.__exit__()
 
     def kill(self, number: int) -> None:
-        """End one at once, with its home."""
+        """End one at once."""
         self.urls[number] = None
         self.services[number].kill()
-        shutil.rmtree(self.services[number].home.path)
 
     def start(self, number: int) -> None:
         """Start one in the place of one that was killed."""
@@ -109,7 +108,8 @@ class Replicas:
         return httpx.Client(base_url=self.urls[number] or "", headers={"X-Api-Key": KEY}, trust_env=False, timeout=60)
 
     def _new(self, number: int) -> ServiceProcess:
-        return ServiceProcess(self.parts.home(self.folder / f"replica{number}"), **self.parts.settings)
+        self._homes += 1
+        return ServiceProcess(self.parts.home(self.folder / f"replica{number}-{self._homes}"), **self.parts.settings)
 
 
 class Producers:
