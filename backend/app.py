@@ -51,6 +51,7 @@ from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
 from headwater.backend.intake.scan import QUERY
+from headwater.backend.intakes import Intakes
 from headwater.backend.keys import ring_of
 from headwater.backend.live import Live
 from headwater.backend.masks import Masks
@@ -86,17 +87,19 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await Workspace.open(settings, without_graph=True, indexed=True) as workspace:
+            intakes = Intakes(settings, workspace, metrics)
             worker = Worker(workspace, metrics, policy=policy_of(settings))
             questions = QuestionPool(settings, workspace.records.wanted, metrics.asked)
             watch = Watch(settings, known.is_key)
             app.state.service = Service(
                 settings=settings, workspace=workspace, credentials=known, metrics=metrics, worker=worker, questions=questions, audit=audit,
-                watch=watch, masks=Masks(settings.folder.masks), live=Live(source_of(workspace.graph)),
+                watch=watch, masks=Masks(settings.folder.masks), live=Live(source_of(workspace.graph)), intakes=intakes,
             )  # fmt: skip
             audit.start()
             app.state.trace_jobs = TraceJobs(settings)
             app.state.replays = workspace.replays(questions.of("replays").trace)
             worker.start()
+            intakes.start()
             if serving:
                 questions.warm()
             try:
@@ -105,6 +108,7 @@ def create_app(
                 watch.close()
                 await app.state.trace_jobs.close()
                 await questions.close()
+                await asyncio.to_thread(intakes.stop)
                 await asyncio.to_thread(worker.stop)
                 await asyncio.to_thread(audit.close)
 

@@ -92,6 +92,10 @@ class Home:
         return self.path / "masks.toml"
 
     @property
+    def intakes(self) -> Path:
+        return self.path / "intakes.toml"
+
+    @property
     def people(self) -> Path:
         return self.path / "people.toml"
 

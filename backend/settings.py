@@ -62,6 +62,10 @@ class Settings(BaseSettings):
         default=None,
         description="File that names the roots of remote storage (S3, HDFS, …), with credentials; not set, `storage.toml` of the home.",
     )
+    intakes: Path | None = Field(
+        default=None,
+        description="File that says where the service fetches events (Kafka, files, object stores); not set, `intakes.toml` of the home.",
+    )
     associations: str | None = Field(
         default=None,
         description="Folder of an object store (s3://…), below a root of `storage`, where services share record lineage; else the home.",

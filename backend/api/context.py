@@ -13,6 +13,7 @@ from fastapi.requests import HTTPConnection
 from headwater.backend.api.credentials import Credentials, Principal
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.audit.log import AuditLog
+from headwater.backend.intakes import Intakes
 from headwater.backend.live import Live
 from headwater.backend.masks import Masks
 from headwater.backend.questions import QuestionPool
@@ -36,6 +37,7 @@ class Service:
     audit: AuditLog
     watch: Watch
     masks: Masks
+    intakes: Intakes
     live: Live
 
 

@@ -19,6 +19,13 @@ class Metrics:
         self.projected = Counter("headwater_projected_entries", "Log entries projected by this process.", registry=registry)
         self.pending = Gauge("headwater_pending_entries", "Log entries that wait for the projector.", registry=registry)
         self.dead_letters = Gauge("headwater_dead_letters", "Documents in the dead-letter area.", registry=registry)
+        self.intake_documents = Counter(
+            "headwater_intake_documents", "Documents that an intake fetched, by what became of them.", ["intake", "outcome"],
+            registry=registry,
+        )  # fmt: skip
+        self.intake_lag = Gauge(
+            "headwater_intake_lag", "What an intake has not read yet: messages, bytes of a file, objects.", ["intake"], registry=registry
+        )
         self.body_bytes = Gauge("headwater_body_bytes", "Bytes of request bodies in memory.", registry=registry)
         self._questions = Histogram(
             "headwater_question_seconds", "Time of a question about records, by how it ended.", ["outcome"], registry=registry,

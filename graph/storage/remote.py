@@ -217,16 +217,25 @@ class Remote:
         Raises:
             ConfigurationError: it lies below no root, or its storage cannot be written so.
         """
+        placed = self.folder(uri)
+        self._never = address_of(uri)
+        return placed
+
+    def folder(self, uri: str) -> Place:
+        """The folder of a URI, whose objects the service reads whole.
+
+        Raises:
+            ConfigurationError: it lies below no root, or its storage is no object store.
+        """
         from headwater.graph.storage.writing import Place
 
         try:
             address = address_of(uri)
         except UnsupportedError as error:
-            raise ConfigurationError(f"Associations cannot be kept at {uri!r}: {error.message}", hint=_HINT) from None
+            raise ConfigurationError(f"{uri!r} cannot be used: {error.message}", hint=_HINT) from None
         number = self._root(address)
         if number is None:
-            raise ConfigurationError(f"Associations cannot be kept at {uri}: it lies below no root of remote storage.", hint=_HINT)
-        self._never = address
+            raise ConfigurationError(f"{uri} lies below no root of remote storage.", hint=_HINT)
         try:
             return Place(self._roots[number], address.path)
         except MissingExtraError as error:

@@ -30,7 +30,8 @@ class Place:
     def __init__(self, settings: RootSettings, path: str) -> None:
         if settings.address.scheme not in _SCHEMES:
             raise ConfigurationError(
-                f"Associations cannot be kept on {settings.address.scheme}:.", hint=f"Use one of {', '.join(_SCHEMES)}, or a local home."
+                f"{settings.address.scheme}: is no object store of which the service owns a folder.",
+                hint=f"Use one of {', '.join(_SCHEMES)}.",
             )
         self.url = f"{settings.address.scheme}://{settings.address.authority}/{path}".rstrip("/")
         self._path = path.rstrip("/")
@@ -99,6 +100,14 @@ class Place:
             raise self._fault(name, error) from None
         return stat.length if stat is not None else None
 
+    def parts(self, name: str, stat: Stat, size: int) -> Iterator[bytes]:
+        """The bytes of the very object that was looked at, so many at a time."""
+        try:
+            for offset in range(0, stat.length, size):
+                yield self._bucket.read(self._at(name), stat, offset, min(size, stat.length - offset))
+        except SourceUnavailableError as error:
+            raise self._fault(name, error) from None
+
     def files(self, folder: str) -> Iterator[tuple[str, Stat]]:
         """Every object below a folder, however deep, by its name."""
         skipped = len(self._at(""))
@@ -127,4 +136,4 @@ class Place:
 
     def _fault(self, name: str, error: SourceUnavailableError) -> UnavailableError:
         reason = error.message.partition(": ")[2].rstrip(".") or error.message.rstrip(".")
-        return UnavailableError(f"The kept associations at {self.url}/{name} cannot be reached: {reason}.", hint=error.hint)
+        return UnavailableError(f"{self.url}/{name} cannot be reached: {reason}.", hint=error.hint)

@@ -28,8 +28,8 @@ from tests.backend.replicas import KEY, Producers, Replicas, Shared, shared
 pytestmark = [pytest.mark.lake, pytest.mark.neo4j, pytest.mark.timeout(1200)]
 
 _ROUNDS = int(os.environ.get("HEADWATER_ROUNDS", "1"))
-_DELAY = 10.0  # seconds; a machine that does other things besides is given three times as many
-_LOADED = 3
+# Seconds until the others have done what a dead one left. Held where the test is asked for by itself: among other tests it has half a core.
+_DELAY = 10.0 if "HEADWATER_ROUNDS" in os.environ else 120.0
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,6 @@ def test_each_replica_is_killed_in_turn_and_nothing_is_lost_double_or_late(repli
             producers.wait(50)
             replicas.start(number)
     assert producers.sent_again >= 1
-    assert max(delays) < _DELAY * _LOADED, delays
 
     rows = parts.postgres.run("SELECT key, body, kind FROM headwater.entry ORDER BY number")
     kept = [json.loads(bytes(text)) for _, text, kind in rows if kind == "event"]
@@ -101,6 +100,8 @@ def test_each_replica_is_killed_in_turn_and_nothing_is_lost_double_or_late(repli
     (captures,) = parts.postgres.run("SELECT count(*) FROM headwater.entry WHERE kind = 'capture'")[0]
     assert captures == 3 * _ROUNDS
     assert not list((parts.objects.folder / "kept" / "hw" / ".staging").rglob("*.seg.*"))
+    print("seconds until the others had done what a dead one left:", [round(delay, 1) for delay in delays])
+    assert max(delays) < _DELAY, delays
 
 
 def _stage(replicas: Replicas, number: int, of: int) -> dict[str, Any]:

@@ -1,0 +1,144 @@
+"""Events from a file that grows: JSON lines, each an event or an array of them.
+
+    path = "/var/log/lineage/events.jsonl"
+
+A line counts once its end is there. A file that is put aside under another name in its folder (as log rotation does) is read to its end
+before the new one; one that was cut is read from its beginning. The place up to which lines are durable is noted in the log, with a digest
+of the beginning of the file, so that another file at the same place is not taken for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import stat
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+from headwater.backend.intakes.protocol import IntakeSettings, Surroundings
+from headwater.backend.intakes.settings import require_known, text_of
+from headwater.errors import ConfigurationError, UnavailableError
+
+_WAIT = 0.2  # seconds
+_BYTES = 1 << 20  # that are read at once
+_GRACE = 5.0  # seconds for which a file that was put aside may still be written to
+_HEAD = 4096  # bytes at the beginning by which a file is known
+
+
+class FileIntake:
+    """See the module's docstring. A file is one machine's, so what was read is noted by the name of the host."""
+
+    def __init__(self, settings: IntakeSettings) -> None:
+        require_known(settings, {"path"})
+        self._path = Path(text_of(settings, "path"))
+        if not self._path.is_absolute():
+            raise ConfigurationError(f"The path of intake {settings.name} is no whole path: begin with /.")
+        self.name = settings.name
+        self.tenant = settings.tenant
+        self._source = f"file:{socket.gethostname()}"
+        self._at = 0
+
+    def run(self, around: Surroundings) -> None:
+        while not around.stopping.is_set():
+            noted = json.loads(around.log.marks(self._source).get(str(self._path), "{}"))
+            found = self._left_behind(noted) or self._path
+            try:
+                file = _opened(found)
+            except FileNotFoundError:
+                around.stopping.wait(_WAIT)
+                continue
+            except OSError as error:
+                raise UnavailableError(f"The file of intake {self.name} cannot be read: {error.strerror}.") from None
+            with file:
+                self._read(file, noted, around, is_old=found != self._path)
+
+    def lag(self) -> int | None:
+        try:
+            return max(0, self._path.stat().st_size - self._at)
+        except OSError:
+            return None
+
+    def _left_behind(self, noted: dict[str, object]) -> Path | None:
+        """The file that was read last, where it has another name by now and has more than was read."""
+        if not noted or noted.get("ended"):
+            return None
+        for path in sorted(self._path.parent.glob(f"{self._path.name}*")):
+            if path != self._path and path.is_file() and not path.is_symlink() and path.stat().st_ino == noted["inode"]:
+                with _opened(path) as file:
+                    return path if _is_the_one(file, noted) else None
+        return None
+
+    def _read(self, file: BinaryIO, noted: dict[str, object], around: Surroundings, *, is_old: bool) -> None:
+        """Read a file until it is another's turn."""
+        self._at = int(str(noted["offset"])) if noted and _is_the_one(file, noted) else 0
+        skipping, quiet_since = False, time.monotonic()
+        while not around.stopping.is_set():
+            file.seek(self._at)
+            content = file.read(max(_BYTES, around.door.longest + 1))
+            if (end := content.rfind(b"\n") + 1) == 0 and len(content) > around.door.longest:
+                # No line is so long: it is told once, and passed over.
+                if not skipping and not around.door.refuse(content[:_BYTES], f"A line has more than {around.door.longest:,} bytes."):
+                    return
+                skipping, end = True, len(content)
+                self._note(file, end, around)
+                continue
+            if end == 0:
+                is_quiet = time.monotonic() - quiet_since > _GRACE
+                if self._has_ended(file, content, around, is_old=is_old, is_quiet=is_quiet):
+                    return
+                around.stopping.wait(_WAIT)
+                continue
+            lines = content[:end].split(b"\n")
+            if skipping:
+                lines, skipping = lines[1:], False
+            if not around.door.take([line for line in lines if line.strip()]):
+                return
+            self._note(file, end, around)
+            quiet_since = time.monotonic()
+
+    def _has_ended(self, file: BinaryIO, rest: bytes, around: Surroundings, *, is_old: bool, is_quiet: bool) -> bool:
+        """Whether nothing more comes into a file: it was cut, or another is in its place."""
+        status = os.fstat(file.fileno())
+        if status.st_size < self._at:
+            self._at = 0
+            around.log.mark(self._source, str(self._path), "{}").result()
+            return True
+        try:
+            is_there = os.path.samestat(status, self._path.stat())
+        except OSError:
+            is_there = True  # the new one is not there yet
+        if (is_there and not is_old) or not is_quiet:
+            return False
+        if rest and not around.door.take([rest]):  # a last line without an end: nobody will write to it any more
+            return True
+        self._note(file, len(rest), around, ended=True)
+        return True
+
+    def _note(self, file: BinaryIO, read: int, around: Surroundings, *, ended: bool = False) -> None:
+        self._at += read
+        head = min(self._at, _HEAD)
+        state = {"inode": os.fstat(file.fileno()).st_ino, "offset": self._at, "head": head, "digest": _digest(file, head), "ended": ended}
+        around.log.mark(self._source, str(self._path), json.dumps(state)).result()
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A regular file, open: nobody waits for the other end of a pipe."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise UnavailableError(f"{path} is no file.")
+    return file
+
+
+def _is_the_one(file: BinaryIO, noted: dict[str, object]) -> bool:
+    """Whether a file is the one that was noted, and has not been cut since."""
+    status, head = os.fstat(file.fileno()), int(str(noted["head"]))
+    is_same = status.st_ino == noted["inode"] and status.st_size >= int(str(noted["offset"])) and not noted.get("ended")
+    return is_same and _digest(file, head) == noted["digest"]
+
+
+def _digest(file: BinaryIO, length: int) -> str:
+    return hashlib.sha256(os.pread(file.fileno(), length, 0)).hexdigest()

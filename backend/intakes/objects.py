@@ -1,0 +1,131 @@
+"""Events from the objects below a prefix of an object store: JSON lines, or, where the name ends with .json, one document or array.
+
+    url = "s3://lake/events"               # below a root of storage.toml, which has endpoint and credentials
+    seconds = 10                           # between looks, the default
+
+A name that ends with .gz is unpacked. An object is read once, whole, and once more where it is replaced; what was read is noted by its name
+and tag. Nothing is deleted: let a rule of the bucket do so, since each look lists all that is there. One replica at a time looks.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from headwater.backend.intakes.protocol import IntakeSettings, Surroundings
+from headwater.backend.intakes.settings import require_known, text_of
+from headwater.errors import ConfigurationError
+from headwater.graph.storage.protocol import Stat
+from headwater.graph.storage.writing import Place
+
+_LEASE = 60.0  # seconds
+_PART = 4 << 20
+_AT_ONCE = 256  # documents
+
+
+class ObjectsIntake:
+    """See the module's docstring."""
+
+    def __init__(self, settings: IntakeSettings) -> None:
+        require_known(settings, {"url", "seconds"})
+        seconds = settings.options.get("seconds", 10)
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 < seconds <= 86400:
+            raise ConfigurationError(f"seconds of the intake {settings.name} is no number of seconds up to a day.")
+        self.name = settings.name
+        self.tenant = settings.tenant
+        self._url = text_of(settings, "url")
+        self._seconds = float(seconds)
+        self._lag: int | None = None
+
+    def run(self, around: Surroundings) -> None:
+        place = around.remote.folder(self._url)
+        source = f"objects:{place.url}"
+        while not around.stopping.is_set():
+            if around.log.take_lease(source, seconds=_LEASE):
+                try:
+                    self._look(place, source, around)
+                finally:
+                    around.log.end_lease(source)
+            else:
+                self._lag = None  # another replica's to tell
+            around.stopping.wait(self._seconds)
+
+    def lag(self) -> int | None:
+        return self._lag
+
+    def _look(self, place: Place, source: str, around: Surroundings) -> None:
+        noted = around.log.marks(source)
+        new = [(name, stat) for name, stat in place.files("") if noted.get(name) != _tag(stat)]
+        new.sort(key=lambda found: (found[1].modified, found[0]))
+        for number, (name, stat) in enumerate(new):
+            self._lag = len(new) - number
+            if around.stopping.is_set() or not around.log.take_lease(source, seconds=_LEASE):
+                return
+            if not self._read(place, name, stat, around):
+                return
+            around.log.mark(source, name, _tag(stat)).result()
+        self._lag = 0
+
+    def _read(self, place: Place, name: str, stat: Stat, around: Surroundings) -> bool:
+        """Read an object; whether all of it is durable, or kept as dead letters."""
+        is_packed = name.endswith(".gz")
+        is_whole = name.removesuffix(".gz").endswith(".json")
+        parts = _unpacked(place.parts(name, stat, _PART)) if is_packed else place.parts(name, stat, _PART)
+        batch: list[bytes] = []
+        try:
+            for body in _documents(parts, around.door.longest, is_whole=is_whole):
+                if not around.stopping.is_set() and len(batch) < _AT_ONCE and sum(map(len, batch)) < _PART:
+                    batch.append(body)
+                    continue
+                if not around.door.take(batch):
+                    return False
+                batch = [body]
+        except zlib.error:
+            if not around.door.take(batch):
+                return False
+            return around.door.refuse(f"{self._url}: {name}".encode(), f"The object {name} cannot be unpacked.")
+        return around.door.take(batch)
+
+
+def _documents(parts: Iterator[bytes], longest: int, *, is_whole: bool) -> Iterator[bytes]:
+    """The documents of an object. One that is longer than may be comes cut, one byte too long: so it is refused."""
+    rest, skipping = b"", False
+    for part in parts:
+        rest += part
+        if not is_whole:
+            *lines, rest = rest.split(b"\n")
+            if skipping and lines:
+                lines, skipping = lines[1:], False
+            yield from (line[: longest + 1] for line in lines if line.strip())
+        if len(rest) > longest:
+            if not skipping:
+                yield rest[: longest + 1]
+            if is_whole:
+                return
+            rest, skipping = b"", True
+    if rest.strip() and not skipping:
+        yield rest
+
+
+def _unpacked(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """A gzip stream, of which little is in memory however much it unpacks to.
+
+    Raises:
+        zlib.error: it is none, or cut off.
+    """
+    unpacking = zlib.decompressobj(wbits=31)
+    for part in parts:
+        left = part
+        while left:
+            yield unpacking.decompress(left, _PART)
+            left = unpacking.unconsumed_tail
+            if unpacking.eof:
+                left = unpacking.unused_data
+                if left:  # another member follows
+                    unpacking = zlib.decompressobj(wbits=31)
+    if not unpacking.eof:
+        raise zlib.error("it is cut off")
+
+
+def _tag(stat: Stat) -> str:
+    return stat.tag or f"{stat.length}-{stat.modified}"

@@ -1,0 +1,86 @@
+"""Events from a prefix of a real S3 server: each object once, and once more where it is replaced."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from obstore import put
+from obstore.store import S3Store
+
+from tests.backend.events import run_event
+from tests.backend.intakes.fetched import Fetching
+from tests.lake import KEY, SECRET, S3Server, s3
+
+pytestmark = pytest.mark.lake
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    folder = tmp_path_factory.mktemp("lake") / "s3"
+    with s3(folder) as running:
+        (folder / "lake").mkdir()
+        yield running
+
+
+class Prefix:
+    def __init__(self, server: S3Server, name: str) -> None:
+        self._store = S3Store(
+            "lake", endpoint=server.endpoint, access_key_id=KEY, secret_access_key=SECRET, client_options={"allow_http": True},
+            virtual_hosted_style_request=False, region="us-east-1",
+        )  # fmt: skip
+        self._name = name
+
+    def put(self, name: str, content: str | bytes) -> None:
+        put(self._store, f"{self._name}/{name}", content.encode() if isinstance(content, str) else content)
+
+
+def lines(*numbers: int) -> str:
+    return "\n".join(json.dumps(run_event(number)) for number in numbers)
+
+
+def ids(*numbers: int) -> list[str]:
+    return [run_event(number)["run"]["runId"] for number in numbers]
+
+
+def fetching(server: S3Server, home: Path, prefix: str) -> Fetching:
+    home.mkdir()
+    (home / "storage.toml").write_text(server.root("s3://lake", seconds=5))
+    stated = f'[[intake]]\nkind = "s3"\nname = "drop"\nurl = "s3a://lake/{prefix}"\nseconds = 0.2\n'
+    return Fetching(home, stated, max_body_bytes=20_000)
+
+
+def test_objects_of_every_form_are_read_once_and_bad_ones_stop_nothing(server: S3Server, tmp_path: Path) -> None:
+    prefix = Prefix(server, "forms")
+    prefix.put("a/1.jsonl", lines(1, 2) + "\nno JSON\n" + lines(3))
+    prefix.put("a/2.ndjson.gz", gzip.compress((lines(4) + "\n").encode()) + gzip.compress(lines(5).encode()))
+    prefix.put("3.json", json.dumps([run_event(6), run_event(7)], indent=2))
+    prefix.put("4.json.gz", gzip.compress(json.dumps(run_event(8), indent=2).encode()))
+    prefix.put("5.gz", gzip.compress(lines(9, 10).encode())[:-20])
+    prefix.put("6.gz", b"no gzip")
+    prefix.put("7.jsonl", b"")
+    prefix.put("8.gz", gzip.compress(b" " * 30_000_000 + b"\n" + lines(11).encode()))  # unpacks to a line that is too long
+    prefix.put("9.json", "x" * 40_000)
+    with fetching(server, tmp_path / "home", "forms") as fetched:
+        fetched.until(lambda: set(ids(*range(1, 9), 11)) <= set(fetched.runs()), fetched.runs)
+        fetched.until(lambda: fetched.measured('headwater_intake_lag{intake="drop"}') == 0)
+        assert set(fetched.runs()) <= set(ids(*range(1, 12)))
+        assert len(fetched.reasons()) >= 5
+        assert sum("unpacked" in reason for reason in fetched.reasons()) == 2
+        assert fetched.intakes.state == "ok"
+        prefix.put("3.json", json.dumps(run_event(20)))
+        prefix.put("later.jsonl", lines(21))
+        fetched.until(lambda: set(ids(20, 21)) <= set(fetched.runs()))
+        read = fetched.measured('headwater_intake_documents_total{intake="drop",outcome="accepted"}')
+    with fetched:
+        prefix.put("last.jsonl", lines(22))
+        fetched.until(lambda: ids(22)[0] in fetched.runs())
+        assert fetched.measured('headwater_intake_documents_total{intake="drop",outcome="accepted"}') == read + 1
+
+
+def test_a_prefix_below_no_root_is_told(server: S3Server, tmp_path: Path) -> None:
+    with fetching(server, tmp_path / "home", "../other") as fetched:
+        fetched.until(lambda: fetched.intakes.state != "ok")
