@@ -100,7 +100,6 @@ def test_each_replica_is_killed_in_turn_and_nothing_is_lost_double_or_late(repli
     (captures,) = parts.postgres.run("SELECT count(*) FROM headwater.entry WHERE kind = 'capture'")[0]
     assert captures == 3 * _ROUNDS
     assert not list((parts.objects.folder / "kept" / "hw" / ".staging").rglob("*.seg.*"))
-    print("seconds until the others had done what a dead one left:", [round(delay, 1) for delay in delays])
     assert max(delays) < _DELAY, delays
 
 
