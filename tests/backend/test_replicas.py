@@ -82,8 +82,9 @@ def test_each_replica_is_killed_in_turn_and_nothing_is_lost_double_or_late(repli
     assert producers.sent_again >= 1
 
     rows = parts.postgres.run("SELECT key, body, kind FROM headwater.entry ORDER BY number")
-    kept = [json.loads(bytes(text)) for _, text, kind in rows if kind == "event"]
-    assert all(document_key(event) == bytes(key) for event, (key, _, kind) in zip(kept, rows, strict=False) if kind == "event")
+    events = [(bytes(key), json.loads(bytes(text))) for key, text, kind in rows if kind == "event"]
+    assert all(document_key(event) == key for key, event in events)
+    kept = [event for _, event in events]
     runs = [event["run"]["runId"] for event in kept]
     assert len(set(runs)) == len(runs)
     assert {run_event(number)["run"]["runId"] for number in producers.acknowledged} <= set(runs)

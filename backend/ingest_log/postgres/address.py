@@ -100,7 +100,7 @@ class Address:
                     ssl_context=self.tls or False,
                 )  # fmt: skip
             except BaseException:
-                opened.close()  # which the driver does not do
+                _shut(opened)
                 raise
             for statement in _SET_UP:
                 connection.run(statement)
@@ -184,7 +184,13 @@ def drop(connection: Connection | None) -> None:
     opened: socket.socket | None = connection._usock  # noqa: SLF001 - where what it has to say cannot be sent, it leaves its socket open
     with suppress(Exception):
         connection.close()
-    if opened is not None and (descriptor := opened.detach()) >= 0:
+    if opened is not None:
+        _shut(opened)
+
+
+def _shut(opened: socket.socket) -> None:
+    """Close a socket, whatever of the driver still refers to it."""
+    if (descriptor := opened.detach()) >= 0:
         os.close(descriptor)
 
 
