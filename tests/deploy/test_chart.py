@@ -40,6 +40,11 @@ _FULL = {
     "tolerations": [{"key": "data", "operator": "Exists"}],
     "nodeSelector": {"disk": "ssd"},
 }  # fmt: skip
+_REPLICAS = {
+    **{name: value for name, value in _FULL.items() if name != "backup"},
+    "replicas": 3,
+    "ingestLog": {"url": "postgresql://db:5432/headwater", "existingSecret": "database"},
+}
 _OF_OTHERS = {"ServiceMonitor", "PrometheusRule"}  # of Prometheus' operator
 
 
@@ -68,7 +73,7 @@ def _pods(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.fixture(params=[{}, _FULL], ids=["bare", "full"])
+@pytest.fixture(params=[{}, _FULL, _REPLICAS], ids=["bare", "full", "replicas"])
 def documents(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, Any]]:
     return _rendered(tmp_path, request.param)
 
@@ -83,7 +88,7 @@ def test_it_is_valid_for_kubernetes(documents: list[dict[str, Any]]) -> None:
 
 
 def test_helm_finds_no_fault(tmp_path: Path) -> None:
-    for values in ({}, _FULL):
+    for values in ({}, _FULL, _REPLICAS):
         done = _run(tmp_path, values, "lint", "--strict")
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -119,11 +124,24 @@ def test_the_service_reaches_the_service_alone(tmp_path: Path) -> None:
     assert claim == f"home-{documents['StatefulSet']['metadata']['name']}-0"
 
 
+def test_replicas_have_a_home_each_and_one_key(tmp_path: Path) -> None:
+    documents = {document["kind"]: document for document in _rendered(tmp_path, _REPLICAS)}
+    spec = documents["StatefulSet"]["spec"]
+    assert (spec["replicas"], spec["podManagementPolicy"]) == (3, "Parallel")
+    assert [claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]] == ["home"]
+    environment = {entry["name"]: entry for entry in spec["template"]["spec"]["containers"][0]["env"]}
+    assert environment["HEADWATER_API_KEY"]["valueFrom"]["secretKeyRef"] == {"name": "headwater-key", "key": "api-key"}
+    assert environment["HEADWATER_INGEST_LOG_PASSWORD"]["valueFrom"]["secretKeyRef"] == {"name": "database", "key": "password"}
+    assert documents["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1
+
+
 def test_what_it_sets_are_settings_and_a_probe_is_answered(tmp_path: Path) -> None:
     full = {**_FULL, "existingSecret": "", "graph": {}, "associations": "", "files": {}}
     documents = {document["kind"]: document for document in _rendered(tmp_path, full)}
     container = documents["StatefulSet"]["spec"]["template"]["spec"]["containers"][0]
-    everything = [entry["name"] for document in _pods(_rendered(tmp_path, _FULL)) for entry in document["containers"][0].get("env", ())]
+    rendered = [*_pods(_rendered(tmp_path, _FULL)), *_pods(_rendered(tmp_path, _REPLICAS))]
+    everything = [entry["name"] for document in rendered for entry in document["containers"][0].get("env", ())]
+    assert {"HEADWATER_INGEST_LOG", "HEADWATER_INGEST_LOG_USER", "HEADWATER_INGEST_LOG_PASSWORD"} <= set(everything)
     assert {name.removeprefix("HEADWATER_").lower() for name in everything} <= set(Settings.model_fields)
     environment = {entry["name"]: entry["value"] for entry in container["env"] if entry["name"] != "HEADWATER_HOME"}
     with ServiceProcess(tmp_path / "home", **environment) as service, httpx.Client(base_url=service.url, trust_env=False) as client:
@@ -154,7 +172,13 @@ def test_rules_and_the_dashboard_ask_for_measures_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"replicas": 3}, "additional"),
+        ({"replicas": 3}, "ingestLog.url"),
+        ({"replicas": 0}, "replicas"),
+        ({"ingestLog": {"url": "postgresql://db/headwater"}}, "existingSecret"),
+        ({**_REPLICAS, "associations": ""}, "associations"),
+        ({**_REPLICAS, "persistence": {"existingClaim": "home"}}, "home of its own"),
+        ({**_REPLICAS, "backup": {"enabled": True, "existingClaim": "backups"}}, "database and the bucket"),
+        ({**_REPLICAS, "ingestLog": {"url": "postgresql://user:hunter2@db/headwater"}}, "ingestLog"),
         ({"ingress": {"enabled": True, "host": "a.example"}}, "in the clear"),
         ({"backup": {"enabled": True}}, "another disk"),
         ({"files": {"names": ["people.toml"]}}, "existingSecret"),

@@ -77,6 +77,25 @@ securityContext:
   valueFrom: { secretKeyRef: { name: {{ .Values.graph.existingSecret | quote }}, key: password } }
 {{- end }}
 {{- end }}
+{{- if .Values.ingestLog.url }}
+{{- if not (and .Values.existingSecret .Values.graph.url .Values.associations) }}
+{{- fail "ingestLog.url: what replicas share needs existingSecret (the same key for all), graph.url and associations, too" }}
+{{- end }}
+{{- if .Values.persistence.existingClaim }}
+{{- fail "ingestLog.url: each replica has a home of its own, and persistence.existingClaim is one for all" }}
+{{- end }}
+{{- if .Values.backup.enabled }}
+{{- fail "ingestLog.url: the log and the associations are in no home; back up the database and the bucket instead of backup.enabled" }}
+{{- end }}
+- { name: HEADWATER_INGEST_LOG, value: {{ .Values.ingestLog.url | quote }} }
+- { name: HEADWATER_INGEST_LOG_USER, value: {{ .Values.ingestLog.user | quote }} }
+{{- if .Values.ingestLog.existingSecret }}
+- name: HEADWATER_INGEST_LOG_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ .Values.ingestLog.existingSecret | quote }}, key: password } }
+{{- end }}
+{{- else if gt (int .Values.replicas) 1 }}
+{{- fail "replicas: more than one needs ingestLog.url, a log that they share" }}
+{{- end }}
 {{- if .Values.associations }}
 - { name: HEADWATER_ASSOCIATIONS, value: {{ .Values.associations | quote }} }
 {{- end }}
