@@ -15,12 +15,13 @@ from uuid import UUID
 
 import pytest
 
-from headwater.errors import ConfigurationError, DamagedError, UnavailableError, UnsupportedError
+from headwater.errors import ConfigurationError, DamagedError, InvalidCaptureError, UnavailableError, UnsupportedError
 from headwater.graph.associations import Manifest
 from headwater.graph.records import ANYWHERE, shared
 from headwater.graph.records.archive import Archive
 from headwater.graph.records.prune import Policy, prune
 from headwater.graph.records.shared import SharedAssociationStore
+from headwater.graph.records.staging import Staging
 from headwater.graph.storage import Remote, read_roots
 from headwater.graph.trace import TraceAnswer, TraceRequest, trace
 from tests.backend.captures import capture
@@ -145,6 +146,44 @@ def test_services_that_publish_at_once_have_one_set_of_tables(service: Opened, s
     assert kept is not None
     names = {path.name for path in objects(server, stores[0], job.capture).iterdir()}
     assert names == {"kept.json", kept[0].generation}  # the others deleted what they had put
+
+
+def test_segments_that_one_service_took_are_published_by_another(service: Opened, server: S3Server) -> None:
+    a, b, c = (service(name) for name in "abc")
+    document, segments = capture()
+    manifest, size = Manifest.from_json(document), sum(map(len, segments.values()))
+    staged = server.folder / a.archive.url.removeprefix("s3://") / ".staging"
+    first, second = segments
+    a.stage_segment(TENANT, manifest.capture, first, segments[first])
+    assert b.missing_segments(TENANT, manifest) == [second]
+    b.stage_segment(TENANT, manifest.capture, second, b"another attempt of it")
+    assert a.missing_segments(TENANT, manifest) == [second]
+    with pytest.raises(InvalidCaptureError, match="has not arrived"):
+        c.publish(TENANT, manifest)
+    b.stage_segment(TENANT, manifest.capture, second, segments[second])
+    assert c.bytes_staged() >= size
+    assert b.missing_segments(TENANT, manifest) == []
+    written = c.publish(TENANT, manifest)
+    assert len(written) == 2
+    assert a.publish(TENANT, manifest) == written  # though c dropped what was staged
+    assert not [file for file in staged.rglob("*") if file.is_file()]
+    assert (a.bytes_staged(), a.missing_segments(TENANT, manifest)) == (0, [])
+
+
+def test_segments_whose_manifest_never_comes_are_dropped_by_any_service(service: Opened, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    document, segments = capture(7)
+    manifest = Manifest.from_json(document)
+    (first, data), (second, more) = segments.items()
+    Staging(a.root / TENANT).put(manifest.capture, first, data)  # by this home, before it shared a place
+    b.stage_segment(TENANT, manifest.capture, second, more)
+    assert a.missing_segments(TENANT, manifest) == []
+    assert b.missing_segments(TENANT, manifest) == [first]
+    assert b.clear_stale(0.0) == 0
+    assert b.clear_stale(time.time() + 3600) == 1
+    assert a.missing_segments(TENANT, manifest) == [second]
+    assert a.clear_stale(time.time() + 3600) == 1
+    assert a.missing_segments(TENANT, manifest) == [first, second]
 
 
 def test_the_cache_is_bounded_and_what_was_evicted_is_brought_again(service: Opened, tmp_path: Path, monkeypatch) -> None:
@@ -353,7 +392,7 @@ def test_the_journal_is_read_on_from_where_this_home_was_and_odd_entries_harm_no
     a = service("a")
     copy(a, tmp_path / "raw.csv", tmp_path / "one", 1, [["a", 1]])
     for odd in ("9999999999999-0", "x", f"{9_999_999_999_999}-{UUID(int=1)}", f"1-{UUID(int=2)}"):
-        a.archive._place.put(f"{TENANT}/journal/{odd}", b"")
+        a.archive.place.put(f"{TENANT}/journal/{odd}", b"")
     assert ask(service("b"), dataset=str(tmp_path / "one"), where="true").exact
     copy(a, tmp_path / "one", tmp_path / "two", 2)
     b = service("b", endpoint=endpoint)  # another process of the same home
