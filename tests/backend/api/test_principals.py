@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -21,6 +22,8 @@ from headwater.backend.api.access import RULES
 from headwater.backend.keys import KeyRing
 from headwater.backend.replay.model import FAULT, Invocation, Replay, ReplayState, Step
 from headwater.backend.replay.runner import ReplayFailedError, run_steps
+from headwater.client import AsyncClient, Client, Record, Rows
+from headwater.errors import InvalidQueryError, KeyRequiredError
 from headwater.graph.associations.writer import segment
 from headwater.graph.model import node_id
 from headwater.graphql.access import ROLES, Scope
@@ -620,3 +623,46 @@ def test_reports_of_data_quality_tell_their_values_to_those_alone_who_may_see_th
         assert told(*ROLES["investigator"]) == [True] * 5
     finally:
         company.service.home.masks.unlink()
+
+
+def test_the_python_client_gives_typed_answers_and_tables(company: _Company) -> None:
+    ours = company.ours
+    _, text = company.ring.create("notebook", {*ROLES["analyst"], Scope.UNMASKED, Scope.INTAKE}, tenant="default")
+    client = Client(company.service.url, text)
+    rows = client.rows(ours.sink, where="city = 'Ulm'", order="name", descending=True, first=1)
+    assert (rows.total, [record.values["name"] for record in rows.records]) == (2, ["bob"])
+    assert rows.arrow().schema.names == ["dataset", "file", "row", "line", "name", "salary", "city"]
+    place = [(str(ours.first[0]["file"]), 0)]
+    trace = client.trace(ours.sink, rows=place)
+    assert (trace.exact, trace.reasons, trace.total) == (True, [], 1)
+    assert trace.arrow().select(["file", "row", "salary"]).to_pylist() == [{"file": f"file:{ours.read}", "row": 0, "salary": SECRET}]
+    assert trace.pandas().loc[0, "name"] == "ann"
+    assert client.trace(ours.sink, rows=place, values=False).records[0].values == {}
+    assert ours.source in [node.id for node in client.lineage(ours.sink, direction="UPSTREAM").nodes]
+    assert ours.sink in [node.id for node in client.datasets("file")]
+    assert client.node(ours.sink) in client.search("out.parquet", kinds=["DATASET"]) + client.search("pay", kinds=["DATASET"])
+    (job,) = [job for job in client.jobs() if any(version for version in client.runs(job.id))]
+    assert [run.kind for run in client.runs(job.id, states=["NONE"])] == []
+    assert [version.kind for version in client.versions(ours.sink)] == ["VERSION"]
+    with pytest.raises(InvalidQueryError, match="salry"):
+        client.rows(ours.sink, where="salry = 1")
+    with pytest.raises(KeyRequiredError):
+        Client(company.service.url, "wrong").node(ours.sink)
+
+    async def asked() -> tuple[list[str], bool, str]:
+        async with AsyncClient(company.service.url, text) as several:
+            trace, rows = await asyncio.gather(several.trace(ours.sink, where="name = 'ann'"), several.rows(ours.sink))
+            return [node.id async for node in several.datasets()], trace.exact, str(rows.records[0].values["name"])
+
+    found, exact, first = asyncio.run(asked())
+    assert ours.sink in found
+    assert (exact, first) == (True, "ann")
+
+
+def test_values_of_several_types_in_one_column_are_text() -> None:
+    records = [
+        Record("d", "f", number, None, "RECORD", {"a": value, "dataset": "own"}) for number, value in enumerate((1, "(masked)", None))
+    ]
+    table = Rows("d", [], records, 3, None).arrow()
+    assert table.column(4).to_pylist() == ["1", "(masked)", None]
+    assert table.schema.names == ["dataset", "file", "row", "line", "a", "dataset"]
