@@ -174,6 +174,27 @@ def test_the_command_follows_records_on_spark(spark, tmp_path: Path, monkeypatch
     assert "HEADWATER_URL names a service" in refused.stderr
 
 
+def test_the_command_goes_to_spark_by_the_size_of_a_trace_and_back_with_what_is_not_done_there(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, root = tmp_path / "home", tmp_path / "lake"
+    asyncio.run(capture_pipeline(home, root))
+    monkeypatch.delenv("HEADWATER_URL", raising=False)
+    whole = ("trace", str(root / "report"), "--where", "true", "-f", "json", "--home", str(home))
+    chosen = (*whole, "--column", "max_wind", "--semantics", "witness")
+    here = [headwater(*question) for question in (whole, chosen)]
+    assert not any("Spark" in printed.stderr for printed in here)
+    sized = {"HEADWATER_SPARK_MASTER": "local[1]", "HEADWATER_SPARK_TRACE_ROWS": "30"}
+    there = [headwater(*question, **sized) for question in (whole, chosen)]
+    for first, second in zip(here, there, strict=True):
+        assert "expected to look at" in second.stderr
+        assert {**json.loads(first.stdout), "storage": None} == {**json.loads(second.stdout), "storage": None}
+    assert "is not done on Spark" not in there[0].stderr
+    assert "Choosing records by their values is not done on Spark. This trace is followed in one process." in there[1].stderr
+    small = headwater(*whole, **{**sized, "HEADWATER_SPARK_TRACE_ROWS": "100000"})
+    assert "Spark" not in small.stderr
+
+
 def _asked(root: Path, home: Path, *more: str) -> dict[str, Any]:
     printed = headwater("trace", str(root / "enriched"), "--where", "number = 3", "-f", "json", "--home", str(home), *more)
     answer: dict[str, Any] = json.loads(printed.stdout)
