@@ -132,8 +132,9 @@ class Scribe:
             apart = query.description == OURS or query.looks_at_schema or self._stream_of(query) is not None
             found = None if apart else ask(query.execution)
             plan = (found or {}).get("plan") or {}
-            if found is None or not plan or (plan.get("command") and not plan.get("sink")):
-                continue  # a command may only frame the query that writes; what it came to is known at its end
+            sink = plan.get("sink") or {}
+            if found is None or not plan or (plan.get("command") and not sink) or sink.get("staged"):
+                continue  # a command may only frame the query that writes, or be a part of another; what it came to is known at its end
             work = running_of(plan, found["stages"], query.started, self._context, query.run_id)
             if work is None:
                 continue
@@ -422,12 +423,20 @@ def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping
     if part is None or not sink:
         return event
     version = part["plan"]["sink"].get("version")
-    filled = {**event, "plan": {**plan, "sink": {**sink, **({"version": version} if version else {})}}}
+    sources = [{**source, **_asked(source, part["plan"])} for source in plan.get("sources") or ()]
+    filled = {**event, "plan": {**plan, "sources": sources, "sink": {**sink, **({"version": version} if version else {})}}}
     filled["stages"] = part.get("stages") or event.get("stages")
     if capture := part.get("capture"):
         own = {name: sink[name] for name in ("mode", "creates") if name in sink}
         filled["capture"] = {**capture, "sink": {**(capture.get("sink") or {}), **own}}
     return filled
+
+
+def _asked(source: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a database's catalog told of a source, where the plan of the query that was captured has the answer."""
+    told = source.get("jdbc")
+    known = (other["parts"] for other in plan.get("sources") or () if told and other.get("jdbc") == told and other.get("parts"))
+    return {"parts": parts} if (parts := next(known, None)) else {}
 
 
 def _no_run(query: Running, plan: Mapping[str, Any], *, failed: bool) -> LeaveOut | None:

@@ -115,6 +115,7 @@ class Downstream:
     def _references(self, capture: Capture, scan: Operator, table: str, files: set[int]) -> str | None:
         """What a scan calls these records: a table `origin, ref`."""
         session, source = self._session, capture.source(scan.source)
+        files = {number for number in files if capture.files_of(source).of(session.files[number].block) is not None}
         table, ranged = self._by_ranges(capture, source, table, files)
         followed = [*self._followed(capture, scan, files - ranged), *sorted(ranged)]
         otherwise = [number for number in followed if number not in ranged and not numbered_alike(session.files[number].shape, source)]

@@ -66,7 +66,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     run = _run_of(plan, output, context, run_id)
     ended = instant(event["time"])
     manifest = None
-    if event.get("capture") and not failure and _is_of_files(plan):
+    if event.get("capture") and not failure and _is_of_files(event["capture"]):
         manifest = manifest_of(event["capture"], run, started, ended, context, segments)
     ledger = _ledger(event, manifest, context, writes=output is not None and not (plan.get("sink") or {}).get("only_change"))
     work = Work(
@@ -200,11 +200,11 @@ def _metrics(event: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in metrics.items() if value}
 
 
-def _is_of_files(plan: Mapping[str, Any]) -> bool:
-    """Whether a manifest can name what the plan reads and writes: sources and sink are files."""
+def _is_of_files(capture: Mapping[str, Any]) -> bool:
+    """Whether a manifest can name what was read and written: sources and sink are files, or tables whose records were followed."""
     return all(
         described and (described.get("path") or described.get("files")) and described.get("format")
-        for described in [*(plan.get("sources") or ()), plan.get("sink")]
+        for described in [*(capture.get("sources") or ()), capture.get("sink")]
     )
 
 

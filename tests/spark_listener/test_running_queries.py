@@ -68,6 +68,19 @@ def test_a_query_that_lasts_is_told_while_it_runs_and_ends_once(tmp_path: Path, 
     assert list(told.folder.open_runs()) == []
 
 
+def test_the_query_that_fills_a_table_is_told_as_a_part_of_the_command_that_creates_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told, table = Told(tmp_path), {**_WRITES, "command": "execute CreateTableAsSelect"}
+    told.begin(1)
+    told.begin(2, root=1)
+    _later(monkeypatch, TELL_AFTER)
+    staged = {**_WRITES, "command": "execute AppendData", "sink": {**_WRITES["sink"], "staged": True}}
+    told.scribe.tell_running({1: {"plan": table, "stages": None}, 2: {"plan": staged, "stages": None}}.get)
+    told.end(2, staged)
+    told.end(1, table)
+    assert told.events()[1:] == [(kind, "report.execute_create_table_as_select.report") for kind in ("START", "COMPLETE")]
+    assert list(told.folder.open_runs()) == []
+
+
 def test_a_query_that_a_killed_driver_left_is_aborted_by_who_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told(tmp_path)
     told.begin(1)

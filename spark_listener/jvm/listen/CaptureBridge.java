@@ -7,6 +7,7 @@ import headwater.rewrite.core.Capture;
 import headwater.rewrite.core.CaptureRule;
 import headwater.rewrite.core.Captures;
 import headwater.rewrite.core.ReadableRoots;
+import headwater.rewrite.delta.TableWrite;
 import headwater.rewrite.families.Families;
 import headwater.rewrite.functions.EnclosedFunctions;
 import headwater.rewrite.scans.keyed.DeclaredKeys;
@@ -150,7 +151,8 @@ public final class CaptureBridge {
         result.put("stages", stages == null ? null : stages.describe());
         try {
             Capture capture = captures.of(execution);
-            LogicalPlan plan = capture == null ? query.optimizedPlan() : capture.original;
+            boolean stands = capture != null && !(capture.original instanceof TableWrite); // that is a query of a command, and its end knows which
+            LogicalPlan plan = stands ? capture.original : query.optimizedPlan();
             result.put("plan", PlanDescription.of(plan, null).parts());
         } catch (Throwable fault) { // it has no plan, or none that can be described: its end says why
             result.put("plan", null);

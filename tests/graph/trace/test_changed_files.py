@@ -94,6 +94,19 @@ async def test_records_that_a_known_run_wrote_over_others_are_known_to_be_read_b
     assert (answer.exact, answer.total, answer.incomplete) == (True, 0, [])
 
 
+async def test_a_file_is_followed_by_the_scans_that_read_it_and_not_by_others_of_the_job(store, ask, raw, tmp_path) -> None:
+    copy(store, raw, tmp_path / "middle", 1)
+    (tmp_path / "names").mkdir()
+    (tmp_path / "names" / "n.csv").write_text("# of keys\nk,name\na,first\nb,second\n")
+    job = Job(store, "joined", 2)
+    middle = job.scan(tmp_path / "middle", "parquet", COLUMNS)
+    names = job.scan(tmp_path / "names", "csv", {"k": "string", "name": "string"}, {"header": "true", "comment": "#"})
+    job.write(job.join(middle, names, [("k", "k")]), tmp_path / "out", "parquet", ["v", "name"])
+    answer = await ask(dataset=str(raw), where="v = 5", forward=True, values=True)
+    assert (answer.exact, answer.incomplete) == (True, [])
+    assert [record.values["name"] for record in answer.records] == ["first"]
+
+
 def on_store(path: str, written: str, name: str) -> str:
     """A file of this machine as one of a bucket."""
     return f"{written}://lake/{Path(path).name}" if f"/{name}/" in path else path
