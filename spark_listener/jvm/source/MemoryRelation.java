@@ -10,13 +10,18 @@ public final class MemoryRelation {
     public final Object key;
     public final int number;
     private final String path;
-    private final int partitions; // 0: its rows are numbered through
+    private volatile int partitions; // 0: its rows are numbered through
 
     public MemoryRelation(Object key, int number, String path, int partitions) {
         this.key = key;
         this.number = number;
         this.path = path;
         this.partitions = partitions;
+    }
+
+    /** How many partitions there are, where that is known only once the query runs. */
+    public void partitions(int number) {
+        partitions = Math.max(partitions, number);
     }
 
     public Map describe() {
