@@ -110,6 +110,7 @@ class Known:
                 if isinstance(data, Bytes):
                     raise UnsupportedError(f"Records of {path} are left out by number, which ranges of bytes have not.")
                 self.left_out.update(ordinal << POSITION_BITS | int(place) for place in left_out)
+                self.order.note_met(path)
             return container
 
     def stated(self, container: Container) -> Stated:

@@ -11,7 +11,8 @@ from typing import Any
 
 from headwater.errors import UnsupportedError
 from headwater.spark_listener.delivery.route import Report
-from headwater.spark_listener.replay import ReplayOrder, ShadowPaths
+from headwater.spark_listener.replay import ReplayOrder
+from headwater.spark_listener.shadow_paths import ShadowPaths
 
 
 class Shadow:

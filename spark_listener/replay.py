@@ -14,25 +14,24 @@ import functools
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from headwater.errors import ConfigurationError, UnsupportedError
 from headwater.spark_listener.hooks import Unmoved
+from headwater.spark_listener.shadow_paths import ShadowPaths
 
 VARIABLE = "HEADWATER_REPLAY"
 _ENTRY = "headwater.replay.ReplayBridge"
-_PATTERN = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOrder:
-    """What one replayed program is told. `exclude` maps a file (as `file:/a/b`) to the 0-based numbers of the records to leave out.
+    """What one replayed program is told. `exclude` maps a file to the 0-based numbers of the records to leave out.
 
+    A file is called as an answer calls it: `file:/a/b`, `s3://b/k`.
     `script_sha256` is the hash of the only script that may run.
     """
 
@@ -65,6 +64,11 @@ class ReplayOrder:
         order = {"replay": self.replay, "shadow": self.shadow, "exclude": dict(self.exclude), "script_sha256": self.script_sha256}
         path.write_text(json.dumps(order), encoding="utf-8")
 
+    def note_met(self, file: str) -> None:
+        """Say that records of a file are left out: who started the replay looks whether those of all files were."""
+        with met_file(self.shadow).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(file) + "\n")
+
     def check(self, script: str, content: bytes) -> None:
         """See that a script is the one that may run; `content` is what would be run.
 
@@ -78,52 +82,9 @@ class ReplayOrder:
             )
 
 
-class ShadowPaths:
-    """Where a path of the program lies in the replay: `/a/b` written becomes `SHADOW/a/b`; read, too, if the replay wrote it."""
-
-    def __init__(self, shadow: str) -> None:
-        self.shadow = Path(shadow)
-
-    def write(self, path: str) -> str:
-        """The shadow of a path that is written."""
-        return str(self._shadow_of(path))
-
-    def read(self, path: str) -> str:
-        """The shadow of a path that is read, or the path itself where this replay wrote nothing there.
-
-        Raises:
-            UnsupportedError: only a part of what is below the path was written again, so neither place is right.
-        """
-        if _PATTERN.search(path):
-            fixed = os.path.dirname(_PATTERN.split(path, maxsplit=1)[0]) or "/"
-            if self._shadow_of(fixed).exists():
-                raise UnsupportedError(f"The pattern {path} reaches into data that this replay wrote again.", hint="Read the folder.")
-            return path
-        shadow = self._shadow_of(path)
-        if self._is_dataset(shadow):
-            return str(shadow)
-        if not shadow.exists():
-            return path
-        raise UnsupportedError(
-            f"{path} was written again only in part ({', '.join(sorted(p.name for p in shadow.iterdir())[:5])}).",
-            hint="Read each written folder by its own path.",
-        )
-
-    def _shadow_of(self, path: str) -> Path:
-        parts = urlsplit(path)
-        if parts.scheme not in ("", "file"):
-            raise UnsupportedError(f"Replay leads local paths to a shadow; {path} is on {parts.scheme}.")
-        local = os.path.abspath(unquote(parts.path) if parts.scheme else path)
-        if local == str(self.shadow) or local.startswith(f"{self.shadow}/"):
-            return Path(local)
-        return self.shadow / local.lstrip("/")
-
-    @staticmethod
-    def _is_dataset(folder: Path) -> bool:
-        """Spark's committers leave `_SUCCESS` in what they wrote. A path inside belongs to it, also a partition that is no more."""
-        if folder.is_file():
-            return True
-        return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
+def met_file(shadow: str) -> Path:
+    """Where programs of a replay say of which files they leave records out, a line of JSON each; beside the shadow root."""
+    return Path(f"{shadow}.met")
 
 
 def lead_paths(order: ReplayOrder) -> None:
@@ -173,12 +134,14 @@ class Replayer(Unmoved):
 
 def _read_text(order: ReplayOrder, paths: ShadowPaths, path: str) -> str:
     """RDD readers have no scan to filter at, so a file with records to leave out cannot be read that way."""
-    local = os.path.abspath(urlsplit(path).path)
+    if "," in path and "{" in path:
+        raise UnsupportedError(f"Replay cannot tell which files {path} names.", hint="Read the folder.")
+    parts = path.split(",")
     for file in order.exclude:
-        excluded = urlsplit(file).path
-        if excluded == local or excluded.startswith(f"{local}/"):
+        excluded = file.removeprefix("file:") if file.startswith("file:") else file
+        if any(paths.reaches(part, excluded) for part in parts):
             raise UnsupportedError(f"An RDD program reads {path}; replay without records needs DataFrames.")
-    return paths.read(path)
+    return ",".join(map(paths.read, parts))
 
 
 def _lead(owner: type, method: str, route: Callable[[str], str]) -> None:

@@ -59,6 +59,11 @@ def check(invocation: Invocation) -> None:
         UnsupportedError: its script is another or cannot be read, or a secret among its arguments was not kept.
     """
     register = f"register it as it is now: {_command(invocation.namespace, invocation.job)}"
+    if hidden := [name for name, value in invocation.environment.items() if REDACTED in value]:
+        raise UnsupportedError(
+            f"The variable {hidden[0]} of {invocation.script} held a secret, which was not kept.",
+            hint=f"Give Spark its secrets in a file of SPARK_CONF_DIR, and run the program again. Or register it with --env {hidden[0]}.",
+        )
     if any(REDACTED in word for word in (*invocation.argv, invocation.script, invocation.working_directory)):
         raise UnsupportedError(
             f"The arguments of {invocation.script} held a secret, which was not kept.", hint=f"To run it with them all, {register}"

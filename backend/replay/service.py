@@ -7,6 +7,7 @@ replay that was running when the service died is failed when it is next looked a
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -21,6 +22,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from headwater.backend.replay.compare import compare
+from headwater.backend.replay.fetched import fetched
 from headwater.backend.replay.invocations import upstream_of
 from headwater.backend.replay.model import FAULT, Difference, Replay, ReplayState, Step
 from headwater.backend.replay.plan import applications_between
@@ -28,10 +30,12 @@ from headwater.backend.replay.runner import run_steps
 from headwater.errors import HeadwaterError, InvalidQueryError, UnsupportedError
 from headwater.graph.model import parse_id
 from headwater.graph.records import DataRoots
+from headwater.graph.storage.addresses import is_remote
 from headwater.graph.stores import GraphStore
 from headwater.graph.trace import Grain, TraceAnswer, TraceRequest
 from headwater.spark_listener.registry import Registry
-from headwater.spark_listener.replay import ShadowPaths
+from headwater.spark_listener.replay import met_file
+from headwater.spark_listener.shadow_paths import ShadowPaths
 
 _FILE = "replay.json"
 _log = logging.getLogger("headwater.replay")
@@ -105,7 +109,7 @@ class Replays:
         """The replay that `start` would run, kept as queued. Raises as `start` does."""
         selection = await self._select(tenant, dataset, where, rows, output)
         target = selection.outputs[0]
-        self._sources.look().path(_path(target))
+        _check_readable(target, self._sources)
         upstream = await upstream_of(self._graph, tenant, target)
         applications = applications_between(upstream.flows, selection.datasets, target)
         steps = [Step(job=upstream.names.get(one, one), invocation=upstream.invocation(one, self._registry)) for one in applications]
@@ -128,7 +132,8 @@ class Replays:
         save(replay)
         try:
             await asyncio.to_thread(run_steps, replay, self._folder / replay.id, save)
-            replay.differences, replay.differing = await asyncio.to_thread(_differences, replay, self._sources)
+            _check_met(replay)
+            replay.differences, replay.differing = await asyncio.to_thread(_differences, replay, self._sources, self._folder / replay.id)
             replay.state = ReplayState.COMPLETE
         except HeadwaterError as error:
             replay.state, replay.error = ReplayState.FAILED, str(error)
@@ -202,21 +207,58 @@ class Replays:
             return None
 
 
-def _differences(replay: Replay, sources: DataRoots) -> tuple[list[Difference], int]:
-    path = _path(replay.output)
-    return compare(replay.output, Path(path), Path(ShadowPaths(replay.shadow).write(path)), sources=sources)
+def _differences(replay: Replay, sources: DataRoots, folder: Path) -> tuple[list[Difference], int]:
+    place = _place(replay.output)
+    after = ShadowPaths(replay.shadow).folder(place)
+    if not is_remote(place):
+        return compare(replay.output, Path(place), after, sources=sources)
+    with fetched(sources, place, folder) as copy:
+        return compare(replay.output, copy, after, sources=DataRoots.of([copy]))
 
 
-def _path(dataset: str) -> str:
-    """Where a dataset lies.
+def _check_met(replay: Replay) -> None:
+    """See that the records of every file were left out by one of the programs at least.
 
     Raises:
-        UnsupportedError: not in a local file.
+        UnsupportedError: those of a file were not: it was read in another way, such as by JDBC or as a table of Iceberg.
+    """
+    said = met_file(replay.shadow)
+    met = {json.loads(line) for line in said.read_text(encoding="utf-8").splitlines()} if said.exists() else set()
+    if lacking := sorted(set(replay.exclude) - met):
+        raise UnsupportedError(
+            f"The records of {lacking[0]} were left out by no program that was run again, so what came out says nothing of them.",
+            hint="Records of files that Spark reads by their paths can be left out; rows of databases and of tables of Iceberg cannot yet.",
+        )
+
+
+def _check_readable(output: str, sources: DataRoots) -> None:
+    """See that an output can be compared.
+
+    Raises:
+        UnsupportedError: it lies where no file is read, or below no root of remote storage.
+    """
+    place = _place(output)
+    if not is_remote(place):
+        sources.look().path(place)
+    elif not sources.remote.covers(place):
+        raise UnsupportedError(
+            f"{place} lies below no root of remote storage, so a replay cannot compare it.", hint="Name it as a root in storage.toml."
+        )
+
+
+def _place(dataset: str) -> str:
+    """Where a dataset lies: a path, or a URI of remote storage.
+
+    Raises:
+        UnsupportedError: in neither.
     """
     namespace, name = parse_id(dataset)[1]
-    if namespace != "file":
-        raise UnsupportedError(f"{dataset} is not on a local file system, so a replay cannot compare it.")
-    return name
+    if namespace == "file":
+        return name
+    place = f"{namespace.rstrip('/')}/{name.lstrip('/')}"
+    if not is_remote(place):
+        raise UnsupportedError(f"{dataset} is neither on a local file system nor on an object store, so a replay cannot compare it.")
+    return place
 
 
 def _alive(process: int) -> bool:

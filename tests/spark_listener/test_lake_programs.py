@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -119,6 +120,30 @@ def test_nothing_of_what_is_kept_or_said_holds_a_secret(lake: Lake) -> None:
     assert SECRET not in lake.said
     kept = [path for path in lake.home.rglob("*") if path.is_file() and path.name != "storage.toml"]
     assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_a_replay_without_a_record_writes_beside_the_bucket_and_is_compared_with_it(lake: Lake) -> None:
+    (i, k, v) = next(row for row in ROWS if row[1] == 3 and row[2] > 20)
+    asked = ["replay", "s3://lake/data/sums", "--without", "s3a://lake/data/raw", "--where", f"id = {i}", "--format", "json"]
+    with pytest.raises(AssertionError, match=r"PYSPARK_SUBMIT_ARGS .* held a secret, which was not kept"):
+        lake.headwater(*asked)
+    options = " ".join(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in lake.server.spark.items())
+    ready = submit(f"--master local[2] --conf spark.ui.enabled=false {options}")
+    (program,) = json.loads(lake.headwater("jobs", "list", "--format", "json"))
+    lake.headwater(
+        "jobs", "register", "--env", "PYSPARK_SUBMIT_ARGS", program["job"], str(lake.folder / "job.py"), "s3a://lake/data",
+        PYSPARK_SUBMIT_ARGS=ready,
+    )  # fmt: skip
+    before = {path: path.stat().st_mtime_ns for path in lake.server.folder.rglob("lake/data/**/*") if path.is_file()}
+    found = json.loads(lake.headwater(*asked))
+    assert found["state"] == "complete"
+    (change,) = found["differences"]
+    total = sum(value for _, key, value in ROWS if key == k and value > 20)
+    assert (change["before"], change["after"]) == ({"k": k, "s": total}, {"k": k, "s": total - v})
+    assert {path: path.stat().st_mtime_ns for path in lake.server.folder.rglob("lake/data/**/*") if path.is_file()} == before
+    (replayed,) = (lake.home / "replays").iterdir()
+    assert {path.name for path in (replayed / "data" / "s3@lake" / "data").iterdir()} == {"kept", "sums", "split"}
+    assert not list(replayed.glob("before-*"))
 
 
 def test_without_the_root_ids_and_paths_are_answered_and_what_to_set_is_said(lake: Lake) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import ConfigurationError, UnsupportedError
-from headwater.spark_listener.replay import ReplayOrder, ShadowPaths
+from headwater.spark_listener.replay import ReplayOrder
+from headwater.spark_listener.shadow_paths import ShadowPaths
 
 
 @pytest.fixture
@@ -40,9 +41,43 @@ def test_a_folder_of_which_a_part_was_written_again_is_refused(shadow: ShadowPat
         shadow.read("/data/clean/*")
 
 
-def test_a_path_that_is_not_local_is_refused_rather_than_overwritten(shadow: ShadowPaths) -> None:
-    with pytest.raises(UnsupportedError, match="s3a"):
-        shadow.write("s3a://bucket/out")
+def test_what_is_written_to_an_object_store_goes_below_the_shadow_root_whatever_its_scheme(shadow: ShadowPaths) -> None:
+    assert shadow.write("s3a://lake/out/x/") == shadow.write("s3://lake//out/x") == f"file:{shadow.shadow}/s3@lake/out/x"
+    assert shadow.write("hdfs://name:8020/out") == f"file:{shadow.shadow}/hdfs@name%3A8020/out"
+    assert shadow.write("abfs://c@a.dfs.core.windows.net/o") == f"file:{shadow.shadow}/abfss@c%40a.dfs.core.windows.net/o"
+    assert shadow.write("s3a://lake/%2e%2e/a?b#c") == f"file:{shadow.shadow}/s3@lake/%2e%2e/a?b#c", "keys are taken literally"
+    assert shadow.read("s3a://lake/out/x") == "s3a://lake/out/x"
+    folder = shadow.folder("s3a://lake/out/x")
+    folder.mkdir(parents=True)
+    (folder / "_SUCCESS").touch()
+    assert shadow.read("s3n://lake/out/x") == f"file:{folder}"
+    assert shadow.read("s3n://lake/out/x/k=1") == f"file:{folder}/k=1"
+    with pytest.raises(UnsupportedError, match="only in part"):
+        shadow.read("s3://lake/out")
+    with pytest.raises(UnsupportedError, match="pattern"):
+        shadow.read("s3://lake/*/x")
+
+
+@pytest.mark.parametrize(
+    "path", ["ftp://host/out", "jdbc:postgresql://h/d", "s3a://lake/../up", "s3a://lake/a/./b", "s3a:///out", "/s3@lake/out", "s3a:out"]
+)
+def test_a_path_that_leads_nowhere_sure_is_refused_rather_than_overwritten(shadow: ShadowPaths, path: str) -> None:
+    with pytest.raises(UnsupportedError):
+        shadow.write(path)
+
+
+@pytest.mark.parametrize(
+    ("read", "reached"),
+    [
+        ("/data/a", True), ("/data", True), ("/data/*.csv", True), ("/", True), ("/data/a.csv", False), ("/dat", False), ("/other/*", False),
+        ("s3a://lake/raw", False),
+    ],
+)  # fmt: skip
+def test_what_a_path_reaches(shadow: ShadowPaths, read: str, reached: bool) -> None:
+    assert shadow.reaches(read, "/data/a") is reached
+    assert shadow.reaches("s3a://lake/raw", "s3://lake/raw/part-0")
+    assert shadow.reaches("s3n://lake/r*", "s3://lake/raw/part-0")
+    assert not shadow.reaches("s3a://lake/raw", "s3://lake/raw2")
 
 
 def test_an_order_survives_its_file_and_a_broken_one_is_named(tmp_path: Path) -> None:

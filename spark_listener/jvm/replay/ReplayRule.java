@@ -1,12 +1,20 @@
 package headwater.replay;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import headwater.rewrite.scans.NumberedScan;
 import headwater.rewrite.scans.ScanCheck;
 import headwater.rewrite.scans.formats.RecordFormat;
 import headwater.rewrite.scans.formats.RecordFormats;
 import headwater.shim.Scala;
+import headwater.source.OneSpelling;
 import headwater.source.OrdinalFileIndex;
 import headwater.source.SourceFiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.OpenOption;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -39,7 +47,8 @@ public final class ReplayRule extends Rule {
             + "[A-Za-z]*(Command|\\$)?");
 
     private final String shadow; // path of the shadow root, without scheme
-    private final Map excluded; // file path, as file:/a/b -> long[] of record numbers
+    private final Set noted = new HashSet();
+    private final Map excluded; // file path, as file:/a/b or s3://b/k -> long[] of record numbers
 
     public ReplayRule(String shadow, Map excluded) {
         this.shadow = shadow;
@@ -79,10 +88,19 @@ public final class ReplayRule extends Rule {
     private void checkRead(HadoopFsRelation relation) {
         List roots = Scala.list(relation.location().rootPaths());
         for (int i = 0; i < roots.size(); i++) {
-            String path = ((Path) roots.get(i)).toUri().getPath();
+            Path root = (Path) roots.get(i);
+            String path = shadowed(root);
             if (!path.startsWith(shadow + "/") && new java.io.File(shadow + path, "_SUCCESS").exists()) {
-                throw new IllegalStateException("Replay would read " + path + " as it was, though it has written it again: read it by its path.");
+                throw new IllegalStateException("Replay would read " + root + " as it was, though it has written it again: read it by its path.");
             }
+        }
+    }
+
+    private static String shadowed(Path path) {
+        try {
+            return OneSpelling.below(path);
+        } catch (java.io.UnsupportedEncodingException impossible) {
+            throw new IllegalStateException(impossible);
         }
     }
 
@@ -125,12 +143,28 @@ public final class ReplayRule extends Rule {
         return new Project(scan.output(), kept);
     }
 
+    /** Says beside the shadow, a line of JSON each, of which files records are left out: who started the replay looks whether it was of all. */
+    private synchronized void note(String file) {
+        if (noted.add(file)) {
+            try {
+                byte[] line = (new ObjectMapper().writeValueAsString(file) + "\n").getBytes(StandardCharsets.UTF_8);
+                Files.write(Paths.get(shadow + ".met"), line, new OpenOption[] {StandardOpenOption.CREATE, StandardOpenOption.APPEND});
+            } catch (IOException unwritable) {
+                throw new IllegalStateException("Replay cannot say what it left out: " + unwritable, unwritable);
+            }
+        }
+    }
+
     private Set references(SourceFiles files) {
         Set result = new HashSet();
         List entries = files.entries();
         for (int i = 0; i < entries.size(); i++) {
             SourceFiles.Entry entry = (SourceFiles.Entry) entries.get(i);
-            long[] rows = (long[]) excluded.get(entry.path);
+            String file = OneSpelling.of(entry.path);
+            long[] rows = (long[]) excluded.get(file);
+            if (rows != null) {
+                note(file);
+            }
             for (int j = 0; rows != null && j < rows.length; j++) {
                 result.add(Long.valueOf(((long) entry.ordinal << 40) | rows[j]));
             }

@@ -1,5 +1,6 @@
 package headwater.rewrite.core;
 
+import headwater.source.OneSpelling;
 import java.net.URI;
 import java.util.Arrays;
 import java.util.List;
@@ -10,8 +11,6 @@ import org.apache.hadoop.fs.Path;
  * unwritten of data elsewhere nobody could find again. An application has one set of them.
  */
 public final class ReadableRoots {
-    private static final List AMAZON = Arrays.asList("s3", "s3a", "s3n");
-
     private static volatile List roots = Arrays.asList(); // of String, scheme://authority/path
 
     private ReadableRoots() {}
@@ -28,16 +27,12 @@ public final class ReadableRoots {
         }
         for (int i = 0; i < roots.size(); i++) {
             URI root = new Path((String) roots.get(i)).toUri();
-            boolean same = scheme(root).equals(scheme(uri)) && String.valueOf(root.getAuthority()).equals(String.valueOf(uri.getAuthority()));
+            boolean same = OneSpelling.scheme(root.getScheme()).equals(OneSpelling.scheme(uri.getScheme())) && String.valueOf(root.getAuthority()).equals(String.valueOf(uri.getAuthority()));
             String folder = root.getPath().endsWith("/") ? root.getPath() : root.getPath() + "/";
             if (same && (uri.getPath() + "/").startsWith(folder)) {
                 return true;
             }
         }
         return false;
-    }
-
-    private static String scheme(URI uri) {
-        return AMAZON.contains(uri.getScheme()) ? "s3" : String.valueOf(uri.getScheme());
     }
 }

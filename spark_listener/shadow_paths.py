@@ -1,0 +1,103 @@
+"""Where the paths of a replayed program lead: what it writes goes below a shadow root, and what it wrote there is read from there.
+
+For `replay`. The shadow is a folder of this machine, also of what a program writes to an object store or to HDFS: `s3a://b/k` becomes
+`SHADOW/s3@b/k`. A path never leads to where the original lies.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+from headwater.errors import UnsupportedError
+
+_PATTERN = re.compile(r"[*?\[{]")
+_REMOTE = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]+)(?:/(.*))?", re.DOTALL)
+_STORES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "abfs": "abfss", "abfss": "abfss", "gs": "gs", "hdfs": "hdfs"}  # schemes that are led
+
+
+class ShadowPaths:
+    """Where a path of the program lies in the replay: `/a/b` written becomes `SHADOW/a/b`; read, too, if the replay wrote it."""
+
+    def __init__(self, shadow: str) -> None:
+        self.shadow = Path(shadow)
+
+    def write(self, path: str) -> str:
+        """The shadow of a path that is written."""
+        return self._told(path, self._shadow_of(path))
+
+    def read(self, path: str) -> str:
+        """The shadow of a path that is read, or the path itself where this replay wrote nothing there.
+
+        Raises:
+            UnsupportedError: only a part of what is below the path was written again, so neither place is right.
+        """
+        if _PATTERN.search(path):
+            fixed = os.path.dirname(_PATTERN.split(path, maxsplit=1)[0]) or "/"
+            if self._shadow_of(fixed).exists():
+                raise UnsupportedError(f"The pattern {path} reaches into data that this replay wrote again.", hint="Read the folder.")
+            return path
+        shadow = self._shadow_of(path)
+        if self._is_dataset(shadow):
+            return self._told(path, shadow)
+        if not shadow.exists():
+            return path
+        raise UnsupportedError(
+            f"{path} was written again only in part ({', '.join(sorted(p.name for p in shadow.iterdir())[:5])}).",
+            hint="Read each written folder by its own path.",
+        )
+
+    @staticmethod
+    def place(path: str) -> str:
+        """A path in the one form in which places are compared: `/a/b`, or `s3://b/k`.
+
+        Raises:
+            UnsupportedError: it is on storage of another kind, or a part of it is `.` or `..`, which stores take for names.
+        """
+        remote = _REMOTE.fullmatch(path)
+        if remote is not None and remote[1] in _STORES:
+            parts = [part for part in (remote[3] or "").split("/") if part]
+            if {".", ".."} & set(parts):
+                raise UnsupportedError(f"Replay cannot tell where {path} lies.")
+            return "/".join([f"{_STORES[remote[1]]}://{remote[2]}", *parts])
+        scheme = urlsplit(path).scheme
+        if scheme not in ("", "file"):
+            raise UnsupportedError(f"Replay leads paths of files to a shadow; {path} is on {scheme}.")
+        return os.path.abspath(unquote(urlsplit(path).path) if scheme else path)
+
+    def reaches(self, path: str, place: str) -> bool:
+        """Whether a path that is read may be, or hold, what lies at a place; of a pattern, all that it could stand for."""
+        fixed = _PATTERN.split(path, maxsplit=1)[0]
+        if fixed != path:
+            return place.startswith(self.place(fixed).rstrip("/"))
+        return f"{place}/".startswith(self.place(path).rstrip("/") + "/")
+
+    def folder(self, path: str) -> Path:
+        """Where the shadow of a path lies on this machine."""
+        return self._shadow_of(path)
+
+    def _shadow_of(self, path: str) -> Path:
+        place = self.place(path)
+        if "://" in place:
+            store, _, key = place.partition("://")
+            authority, _, key = key.partition("/")
+            return self.shadow / f"{store}@{quote(authority, safe='')}" / key
+        if place == str(self.shadow) or place.startswith(f"{self.shadow}/"):
+            return Path(place)
+        if "@" in place.split("/", 2)[1]:  # it would be taken for a bucket's
+            raise UnsupportedError(f"Replay cannot lead {path} to a shadow: its first folder has an @ in its name.")
+        return self.shadow / place.lstrip("/")
+
+    @staticmethod
+    def _told(path: str, shadow: Path) -> str:
+        """A shadow as Spark is told of it. Of a remote path with its scheme: the program's file system may be another."""
+        return f"file:{shadow}" if "://" in ShadowPaths.place(path) else str(shadow)
+
+    @staticmethod
+    def _is_dataset(folder: Path) -> bool:
+        """Spark's committers leave `_SUCCESS` in what they wrote. A path inside belongs to it, also a partition that is no more."""
+        if folder.is_file():
+            return True
+        return any((place / "_SUCCESS").exists() for place in (folder, *folder.parents))
