@@ -68,7 +68,9 @@ def test_a_query_that_lasts_is_told_while_it_runs_and_ends_once(tmp_path: Path, 
     assert list(told.folder.open_runs()) == []
 
 
-def test_the_query_that_fills_a_table_is_told_as_a_part_of_the_command_that_creates_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_query_that_fills_a_table_is_told_as_a_part_of_the_command_that_creates_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told, table = Told(tmp_path), {**_WRITES, "command": "execute CreateTableAsSelect"}
     told.begin(1)
     told.begin(2, root=1)

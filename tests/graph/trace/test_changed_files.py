@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headwater.graph.trace import Grain, Semantics
-from tests.graph.jobs import Job
+from tests.graph.jobs import Job, Relation
 from tests.graph.trace.conftest import records
 from tests.graph.trace.small import COLUMNS, RAW, copy, grouped
 
@@ -124,8 +125,8 @@ class _OnS3(Job):
             file["path"] = on_store(file["path"], self.scheme, "middle")
         super()._segment(number, attempt, columns, footer)
 
-    def scan(self, folder, *more):
-        found = super().scan(folder, *more)
+    def scan(self, folder: Path, *more: Any, **of: Any) -> Relation:
+        found = super().scan(folder, *more, **of)
         for file in self.sources[-1]["files"]:
             file["path"] = on_store(file["path"], self.scheme, "middle")
         return found
