@@ -134,6 +134,20 @@ async def test_a_script_of_another_hash_is_refused(replays, registry, script, ma
     assert not marker.exists()
 
 
+async def test_a_replay_whose_programs_left_nothing_out_fails_and_says_so(replays, registry, script, marker, tmp_path) -> None:
+    registry.register(program(script), APPLICATION)
+    done = await replays.run(await _plan(replays, tmp_path))
+    assert marker.exists()
+    assert (done.state, done.differences) == (ReplayState.FAILED, [])
+    assert f"The records of file:{tmp_path}/data/t.csv were left out by no program" in str(done.error)
+
+
+async def test_a_variable_without_its_secret_is_not_run_with(replays, registry, script, tmp_path) -> None:
+    registry.register(program(script, environment={"TZ": "UTC", "PYSPARK_SUBMIT_ARGS": "--conf key=[redacted]"}), APPLICATION)
+    with pytest.raises(UnsupportedError, match=r"PYSPARK_SUBMIT_ARGS .* held a secret, which was not kept.*--env PYSPARK_SUBMIT_ARGS"):
+        await _plan(replays, tmp_path)
+
+
 async def test_arguments_without_their_secret_are_not_run(replays, registry, script, tmp_path) -> None:
     registry.register(program(script, argv=["job.py", "--password", "[redacted]"]), APPLICATION)
     with pytest.raises(UnsupportedError, match=r"held a secret, which was not kept.*headwater jobs register"):

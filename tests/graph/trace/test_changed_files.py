@@ -1,6 +1,7 @@
 """Files that have changed, or are gone, since a job read or wrote them: never read instead, always said."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +126,8 @@ class _OnS3(Job):
             file["path"] = on_store(file["path"], self.scheme, "middle")
         super()._segment(number, attempt, columns, footer)
 
-    def scan(self, folder: Path, *more: Any, **of: Any) -> Relation:
-        found = super().scan(folder, *more, **of)
+    def scan(self, path: Path, format_: str, columns: Mapping[str, str], *more: Any, **of: Any) -> Relation:
+        found = super().scan(path, format_, columns, *more, **of)
         for file in self.sources[-1]["files"]:
             file["path"] = on_store(file["path"], self.scheme, "middle")
         return found
