@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 
 _KEPT = (
     "Scan", "Join", "Aggregate", "Exchange", "Window", "Sort", "Union", "EvalPython", "Reuse", "Subquery", "Limit", "TakeOrdered", "Expand",
-    "Generate", "Sample",
+    "Generate", "Sample", "FlatMap",
 )  # fmt: skip
 _DESCRIBED = "spark.sql.ui.explainMode"  # how, on the page of Spark's own, from where tests take them
 
@@ -61,7 +61,7 @@ def _told_whole(spark: SparkSession) -> Iterator[None]:
 
 NAMED = "SELECT v, name FROM facts JOIN names ON facts.k = names.k"
 QUERIES = ["filter", "aggregate", "broadcast", "pruning", "twice", "window", "top", "limit", "sample", "rollup", "distincts", "explode"]
-QUERIES += ["ranks", "first", "union", "semi", "anti", "scalar", "merged"]
+QUERIES += ["ranks", "first", "union", "semi", "anti", "scalar", "merged", "functions of groups"]
 ABSENT = (
     f"SELECT a.v, a.name FROM ({NAMED}) a WHERE NOT EXISTS (SELECT 1 FROM ({NAMED} WHERE v < 20) b WHERE b.v = a.v AND b.name = a.name)"
 )
@@ -143,6 +143,14 @@ def frame(spark: SparkSession, tables: Tables, query: str) -> DataFrame:
             "id", "n"
         ),
         "pivot": lambda: facts.join(facts.groupBy("k").pivot("part", [0, 1]).agg(f.sum("v")), "k").groupBy("k").count(),
+        "functions of groups": lambda: (
+            facts.groupBy("k")
+            .cogroup(names.groupBy("k"))
+            .applyInPandas(lambda left, right: left[["id", "k"]], "id long, k long")
+            .groupBy("k")
+            .applyInArrow(lambda group: group, "id long, k long")
+            .join(names, "k")
+        ),
         "union": lambda: facts.select("id").union(facts.filter("k = 1").select("id")).orderBy("id"),
     }
     return spark.sql(REUSED[query]) if query in REUSED else queries[query]()
