@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -141,3 +144,16 @@ def test_tables_are_those_without_us_with_the_reference(name: str, by_name: bool
         assert ours == plain
     else:
         assert ours == [{**batch, HIDDEN: [REFERENCE] * len(batch["a"])} for batch in plain]
+
+
+def test_a_worker_without_headwater_loads_what_stands_around_a_function(tmp_path: Path) -> None:
+    command = PICKLES.dumps((len, TYPE))
+    ends = b"\x88\x8e" + len(command).to_bytes(8, "little") + command + b"\x87R."
+    for number, pickled in enclosing_pickles().items():
+        (tmp_path / str(number)).write_bytes(pickled + ends)
+    program = (
+        "import pathlib, pickle, sys; sys.modules['headwater'] = None\n"
+        "for path in pathlib.Path(sys.argv[1]).iterdir(): print(pickle.loads(path.read_bytes())[1].names[-1])"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [HIDDEN] * len(enclosing_pickles())
