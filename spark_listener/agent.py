@@ -20,7 +20,7 @@ from headwater.spark_listener.delivery.route import Route
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.operations import DeclaredOperation
 from headwater.spark_listener.outcome import Outcome
-from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs
+from headwater.spark_listener.rdd import Origins, SavedRDD, mark_jobs, mark_looks
 from headwater.spark_listener.settings import Mode, Settings
 from headwater.spark_listener.spark_conf import SparkConf
 from headwater.spark_listener.summary import summary
@@ -106,6 +106,16 @@ class Agent:
             program = self.program(frame.sparkSession.sparkContext)
             if program is not None and token is not None and token.refused is not None:
                 program.mark(rdd, token.refused)
+
+    def look_begins(self, context: Any) -> None:
+        """PySpark is about to look for the schema of an RDD."""
+        with self._breaker.counted("marking a look at an RDD's schema"):
+            mark_looks(context, begin=True)
+
+    def look_ended(self, context: Any) -> None:
+        """PySpark knows the schema."""
+        with self._breaker.counted("marking a look at an RDD's schema"):
+            mark_looks(context, begin=False)
 
     def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any:
         """The program made a DataFrame of an RDD. What it gets: the same frame, whose records can be followed if those of the RDD can."""

@@ -51,6 +51,7 @@ class Application:
     ) -> None:
         self._settings = settings
         self._breaker = breaker
+        self._origins = origins
         self.context = context
         self.tally = Tally()
         application_id = str(context.applicationId)
@@ -111,6 +112,7 @@ class Application:
             keys=dict(self._settings.jdbc_keys),
             look=self._settings.look_seconds,
         )
+        self._origins.describe = self._bridge.described
         self._listener.drain_from(self._bridge)
 
     @property

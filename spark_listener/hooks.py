@@ -36,6 +36,10 @@ class Watcher(Protocol):
 
     def frame_becomes_rdd(self, frame: Any) -> Any: ...
 
+    def look_begins(self, context: Any) -> None: ...
+
+    def look_ended(self, context: Any) -> None: ...
+
     def frame_became_rdd(self, frame: Any, rdd: Any, token: Any) -> None: ...
 
     def rdd_became_frame(self, rdd: Any, rows: Any, frame: Any) -> Any: ...
@@ -65,6 +69,10 @@ class Unmoved:
     def session_made(self, session: Any) -> None: ...
 
     def frame_becomes_rdd(self, frame: Any) -> Any: ...
+
+    def look_begins(self, context: Any) -> None: ...
+
+    def look_ended(self, context: Any) -> None: ...
 
     def frame_became_rdd(self, frame: Any, rdd: Any, token: Any) -> None: ...
 
@@ -187,8 +195,12 @@ def _hook_session(module: ModuleType, *, watcher: Watcher) -> None:
     def create_frame(self: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         if not watcher.watching or not hasattr(data, "mapPartitions"):  # no RDD
             return create(self, data, *args, **kwargs)
-        with rows_made() as rows:
-            frame = create(self, data, *args, **kwargs)
+        watcher.look_begins(self.sparkContext)
+        try:
+            with rows_made() as rows:
+                frame = create(self, data, *args, **kwargs)
+        finally:
+            watcher.look_ended(self.sparkContext)
         return watcher.rdd_became_frame(data, rows[-1] if rows else None, frame)
 
     session.createDataFrame = create_frame

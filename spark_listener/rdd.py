@@ -7,16 +7,18 @@ read files. The walk is bounded, since each step is a call into the JVM; a walk 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headwater.spark_listener.lineage.kept import KeptColumns, Steps, merged
 from headwater.spark_listener.lineage.naming import folder_of
 
 _MOST_RDDS = 200
 _MOST_FILES = 64
 _MOST_REMEMBERED = 10_000
 _SAVE = "headwater.save"  # read by jvm/listen/Events.java
+_LOOK = "headwater.look"  # read there, too
 _INPUT_FOLDERS = "mapreduce.input.fileinputformat.inputdir"
 
 
@@ -48,6 +50,7 @@ class Found:
 
     paths: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    frames: list[int] = field(default_factory=list)  # the RDDs of DataFrames that it was made of
 
 
 def mark_jobs(context: Any, save: str | None) -> None:
@@ -55,10 +58,21 @@ def mark_jobs(context: Any, save: str | None) -> None:
     context.setLocalProperty(_SAVE, save)
 
 
+def mark_looks(context: Any, *, begin: bool) -> None:
+    """Let the jobs that this thread of the program starts from now on say that they only look for a schema, or no longer."""
+    context.setLocalProperty(_LOOK, "true" if begin else None)
+
+
 class Origins:
-    """Remembers what RDDs made from DataFrames read, and DataFrames made from RDDs and of checkpoints; finds the inputs of any RDD."""
+    """Remembers what RDDs made from DataFrames read, and DataFrames made from RDDs and of checkpoints; finds the inputs of any RDD.
+
+    `describe` describes a plan of the JVM; None: columns are not followed.
+    """
 
     def __init__(self) -> None:
+        self.describe: Callable[[Any], Mapping[str, Any]] | None = None
+        self.kept = KeptColumns()
+        self._seen_by_rdds: dict[int, Steps] = {}  # by the RDD of a frame: of what its columns are made, any of them
         self._of_frames: dict[int, tuple[str, ...]] = {}
         self._of_columns: dict[int, tuple[str, ...]] = {}
 
@@ -68,19 +82,29 @@ class Origins:
             start = getattr(rdd, "_prev_jrdd", None) or _jvm(rdd, "_jrdd")
             known = _jvm(frame, "_jdf").queryExecution().optimizedPlan() if plan is None else plan
             self._of_frames[int(start.rdd().id())] = tuple(self._roots_of(known))
+            if self.describe is not None:
+                self._seen_by_rdds[int(start.rdd().id())] = self.kept.of_plan(self.describe(known)).opaque()
 
     def remember_frame(self, rdd: Any, frame: Any) -> None:
         """`frame`, a DataFrame, was made from `rdd`: a plan names it by its columns, and the RDD's inputs are found here alone."""
-        self._name_by_columns(frame, self.inputs_of(rdd).paths)
+        found = self.inputs_of(rdd)
+        self._name_by_columns(frame, found.paths)
+        if found.frames:
+            attributes = _attributes(frame)
+            seen = merged([self._seen_by_rdds.get(number, {}) for number in found.frames])
+            self.kept.keep(attributes, [seen] * len(attributes), {})
 
     def remember_checkpoint(self, frame: Any, checkpoint: Any) -> None:
         """`checkpoint` holds the rows of `frame`, and says nothing of where they came from."""
         self._name_by_columns(checkpoint, self._roots_of(_jvm(frame, "_jdf").queryExecution().optimizedPlan()))
+        if self.describe is not None:
+            made = self.kept.of_plan(self.describe(_jvm(frame, "_jdf").queryExecution().optimizedPlan()))
+            self.kept.keep(_attributes(checkpoint), made.columns, made.rows)
 
     def _name_by_columns(self, frame: Any, paths: Iterable[str]) -> None:
-        columns, known = _jvm(frame, "_jdf").queryExecution().analyzed().output(), tuple(paths)
+        known = tuple(paths)
         if known and len(self._of_columns) < _MOST_REMEMBERED:
-            self._of_columns.update((int(columns.apply(i).exprId().id()), known) for i in range(columns.size()))
+            self._of_columns.update((attribute, known) for attribute in _attributes(frame))
 
     def of_columns(self, attributes: Iterable[int]) -> list[str]:
         """What the RDDs behind columns of a plan read."""
@@ -121,6 +145,7 @@ class Origins:
                 break
             if number in self._of_frames:
                 _add(found, self._of_frames[number])
+                found.frames.append(number)
                 continue
             _add(found, _paths_of(current, found))
             dependencies = current.dependencies()
@@ -187,6 +212,12 @@ def _described(rdd: Mapping[str, Any], found: Found) -> list[str]:
 def _jvm(wrapper: Any, name: str) -> Any:
     """The JVM's object behind one of PySpark's. There is no public way to it."""
     return getattr(wrapper, name)
+
+
+def _attributes(frame: Any) -> list[int]:
+    """The numbers by which plans know the columns of a frame."""
+    columns = _jvm(frame, "_jdf").queryExecution().analyzed().output()
+    return [int(columns.apply(i).exprId().id()) for i in range(columns.size())]
 
 
 def _class_names(rdd: Any) -> set[str]:

@@ -38,6 +38,7 @@ class RddJob:
     run_id: str
     due: float
     number: int
+    looks: bool = False  # for the schema of an RDD that is to become a DataFrame
     run_told: bool = False  # its START is in the spool
 
     @property
@@ -50,7 +51,7 @@ class RddJob:
         """Why it is no run of its own, if it is none; one that was told already is one."""
         if self.run_told:
             return None
-        if is_reader(self.call):
+        if self.looks or is_reader(self.call):
             return LeaveOut.SCHEMA
         if failed:
             return None
@@ -77,7 +78,15 @@ class RddJobs:
         if "SparkHadoopWriter" in name:
             found.problems.append("a library of Spark wrote an RDD; where to is not known")
         job = RddJob(
-            event["job"], float(event["time"]), name, str(event.get("call") or ""), found, new_run_id(), time.monotonic() + TELL_AFTER, 1
+            event["job"],
+            float(event["time"]),
+            name,
+            str(event.get("call") or ""),
+            found,
+            new_run_id(),
+            time.monotonic() + TELL_AFTER,
+            1,
+            looks=bool(event.get("looks")),
         )
         self._jobs[job.job] = job
         alike = (job.operation, (*found.paths, *found.problems))

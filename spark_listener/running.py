@@ -20,23 +20,33 @@ _LONGEST = 3600.0
 _MOST = 10_000
 
 # A reader that infers a schema runs queries of its own. They read for no result of the program.
+_CHECKPOINT = re.compile(r"^org\.apache\.spark\.sql\.(?:classic\.)?Dataset\.(?:checkpoint|localCheckpoint)\(")
 _READER = re.compile(r"\bDataFrameReader[.$]")
 
 
 @dataclass(slots=True)
 class Running:
-    """A query that has started. `description` is Spark's, or the user's own; `call` the method of Spark that began it."""
+    """A query that has started. `description` is Spark's, or the user's own; `call` the method of Spark that began it.
+
+    `root` is the query that it is a part of.
+    """
 
     execution: Any
     started: str
     description: str
     call: str
     root: Any
+    command: str  # the first operator of what runs
     run_id: str
     due: float
     pause: float = _PROGRESS
     run_told: bool = False  # its START is in the spool
     nested_outputs: int = 0  # how many queries below this one wrote something
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether it is a checkpoint: it makes rows that other queries of the program read, and that nobody else does."""
+        return bool(_CHECKPOINT.search(self.call))
 
     @property
     def looks_at_schema(self) -> bool:
@@ -63,23 +73,28 @@ class RunningQueries:
         if len(self._queries) < _MOST:
             execution = event["execution"]
             self._queries[execution] = Running(
-                execution, started, str(event.get("description") or ""), str(event.get("call") or ""), event.get("root"), new_run_id(),
-                due=time.monotonic() + TELL_AFTER,
+                execution, started, str(event.get("description") or ""), str(event.get("call") or ""), event.get("root"),
+                str(event.get("command") or ""), new_run_id(), due=time.monotonic() + TELL_AFTER,
             )  # fmt: skip
 
     def end(self, execution: Any, ended: str) -> Running:
         """The query that ended, also where its beginning is not known."""
-        return self._queries.pop(execution, None) or Running(execution, ended, "", "", None, new_run_id(), due=0.0)
+        return self._queries.pop(execution, None) or Running(execution, ended, "", "", None, "", new_run_id(), due=0.0)
 
     def description(self, execution: Any) -> str:
         """What Spark, or the user, calls a query that runs."""
         query = self._queries.get(execution)
         return query.description if query is not None else ""
 
+    def above(self, query: Running) -> Running | None:
+        """The query that this one is a part of, while it runs."""
+        above = self._queries.get(query.root)
+        return None if above is query else above
+
     def wrote(self, query: Running) -> None:
         """The query wrote something: it is what the one that it is a part of came to."""
-        above = self._queries.get(query.root)
-        if above is not None and above is not query:
+        above = self.above(query)
+        if above is not None:
             above.nested_outputs += 1
 
     def waiting(self) -> bool:

@@ -16,14 +16,16 @@ from headwater.errors import HeadwaterError
 from headwater.spark_listener.capture.session import OURS
 from headwater.spark_listener.delivery.transports import Transports
 from headwater.spark_listener.facts import Facts
+from headwater.spark_listener.framing import Framed, is_step
 from headwater.spark_listener.invocation import Invocation, register_program
 from headwater.spark_listener.lineage.datasets import bare_input, bare_output
 from headwater.spark_listener.lineage.events import EventMaker, Work, instant, now
-from headwater.spark_listener.lineage.facets import CAPTURE, Facet, Ledger
+from headwater.spark_listener.lineage.facets import CAPTURE, Facet, Ledger, facets
 from headwater.spark_listener.lineage.names import job_name, snake_case
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
 from headwater.spark_listener.lineage.queries import Query, QueryContext, failure_of, ledger_of, manifest_of, query_of, running_of
 from headwater.spark_listener.lineage.source_code import source_location
+from headwater.spark_listener.lineage.source_text import source_code
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.operations import DeclaredOperation, of_configuration
 from headwater.spark_listener.outcome import Outcome, is_cancelled
@@ -69,6 +71,7 @@ class Scribe:
         self._mode = settings.mode
         self._leave_out = settings.leave_out
         self._shared_segments = settings.segments
+        self._source_code = settings.source_code
         self._tally = tally
         self._origins = origins
         self._registry = Registry(settings.home)
@@ -77,6 +80,7 @@ class Scribe:
         self._streams = Streams()
         self._operations: dict[str, DeclaredOperation] = {}  # those that go on
         self._staged: dict[Any, Mapping[str, Any]] = {}  # by the command that creates a table: the end of the query that fills it
+        self._framed = Framed()
         self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
         job = redact(settings.name or snake_case(facts.name))
         self._application = RunName(settings.namespace, job, new_run_id())
@@ -96,7 +100,10 @@ class Scribe:
         problems = [dict(self._facts.obstacle)] if self._facts.obstacle else []
         ledger = Ledger(status="running", mode=self._mode, problems=problems)
         self._events = replace(self._events, run_facets=self._facts.conf.run_facets(invocation.environment, environ))
-        source = source_location(invocation.script)
+        source = facets(
+            sourceCodeLocation=source_location(invocation.script),
+            sourceCode=source_code(invocation.script) if self._source_code else None,
+        )
         event = self._events.application_start(instant(self._facts.started * 1000), invocation, self._mode, ledger, source)
         self._folder.describe(application=self._facts.id, start=event, ended=False)
         self._register(lambda registry: register_program(registry, invocation, self._application))
@@ -130,6 +137,7 @@ class Scribe:
         """Tell the queries that last; `ask` says of one what it is and what it has done, or None where it has ended meanwhile."""
         for query in self._running.due():
             apart = query.description == OURS or query.looks_at_schema or self._stream_of(query) is not None
+            apart = apart or query.keeps_rows or is_step(query, self._running.above(query))
             found = None if apart else ask(query.execution)
             plan = (found or {}).get("plan") or {}
             sink = plan.get("sink") or {}
@@ -307,6 +315,8 @@ class Scribe:
             self.operation(replace(operation, started=self._facts.started, ended=at, outcome=outcome))
         for stream in self._streams.left():
             self._stream_ended(stream, instant(at * 1000), Outcome(error="The application ended.", cancelled=True))
+        for event, running in self._framed.left():
+            self._ended(event, running)
         if going := len(self._running) + len(self._rdd_jobs):
             problems.append({"operator": None, "reason": f"{going} querie(s) or jobs had not ended", "kind": "missing"})
         if self._folder.log.damaged:
@@ -339,7 +349,20 @@ class Scribe:
         if (plan.get("sink") or {}).get("staged"):
             self._staged[running.root] = event
             return
+        above = self._running.above(running)
+        if self._framed.hold(event, running, above):
+            return
+        if not plan.get("sink") and not running.run_told and is_step(running, above):
+            self._tally.left_out[LeaveOut.NESTED] += 1
+            return
         event = _filled(event, self._staged.pop(event["execution"], None))
+        if (framed := self._framed.whole(event, running)) is not None:
+            self._tally.left_out[LeaveOut.NESTED] += framed[1].execution != running.execution
+            event, running = framed
+        self._ended(event, running)
+
+    def _ended(self, event: Mapping[str, Any], running: Running) -> None:
+        """A query that is to be told, or counted, as it ended."""
         if event.get("capture"):
             event = {**event, "capture": self._recorded(event["capture"])}
         plan = event.get("plan") or {}
@@ -350,19 +373,27 @@ class Scribe:
         local = None if self._shared_segments else self._folder.segments
         stream = self._stream_of(running)
         if stream is not None and event.get("stream"):
-            stream.plan = plan
+            stream.plan = self._origins.kept.within(plan)
             stream.interrupted = bool((event.get("error") or {}).get("cancelled"))
             self._tally.left_out[LeaveOut.BATCHES] += 1
             return  # how it ended, the stream tells
-        query = query_of(event, running.started, self._context, run_id=running.run_id, segments=local)
+        query = query_of(
+            {**event, "plan": self._origins.kept.within(plan)}, running.started, self._context, run_id=running.run_id, segments=local
+        )
         if query is None:
             return
+        query = self._with_rdds(query, event)
+        if not query.work.inputs and not query.work.outputs and query.work.outcome.error is None:
+            is_part = stream is not None or running.root not in (None, running.execution)  # of something that is told by itself
+            if is_part or LeaveOut.OWN in self._leave_out:
+                self._tally.queries += not is_part and not plan.get("command")
+                self._tally.left_out[LeaveOut.OWN] += not is_part
+                return
         if stream is not None and (query.manifest is None or query.manifest["status"] == "refused"):
             did(stream, query.work.inputs, query.work.outputs if query.work.outcome.error is None else ())
             return
         if query.work.outputs:
             self._running.wrote(running)
-        query = self._with_rdds(query, event)
         self._tally.queries += 1
         self._tally.failed += query.work.outcome.error is not None
         self._tally.datasets(query.work.inputs, query.work.outputs)
@@ -441,12 +472,15 @@ def _asked(source: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, A
 
 def _no_run(query: Running, plan: Mapping[str, Any], *, failed: bool) -> LeaveOut | None:
     """Why a query is no run of its own, if it is none; one that was told already is one."""
-    if query.run_told or plan.get("sink"):
+    sink = plan.get("sink") or {}
+    if query.run_told or (sink and not sink.get("frames")):
         return None
     if query.looks_at_schema:
         return LeaveOut.SCHEMA
     if failed:
         return None
-    if plan.get("command") and query.nested_outputs:
+    if query.keeps_rows:
+        return LeaveOut.CHECKPOINTS
+    if (plan.get("command") and query.nested_outputs) or (sink and not sink.get("change")):
         return LeaveOut.NESTED
     return LeaveOut.VIEWS if str(plan.get("command") or "").endswith(_VIEWS) else None

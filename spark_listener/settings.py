@@ -38,13 +38,15 @@ class Mode(StrEnum):
 class LeaveOut(StrEnum):
     """What is no run of its own.
 
-    A reader's look at a schema, a command that makes a view, one that frames what writes; jobs outside of SQL that read no dataset,
-    and further ones of one kind that read the same; the batches of a stream.
+    A reader's look at a schema, a command that makes a view, one that frames what writes, a checkpoint, what touches no dataset; jobs
+    outside of SQL that read no dataset, and further ones of one kind that read the same; the batches of a stream.
     """
 
     SCHEMA = "schema"
     VIEWS = "views"
     NESTED = "nested"
+    CHECKPOINTS = "checkpoints"
+    OWN = "own"
     LOCAL = "local"
     REPEATED = "repeated"
     BATCHES = "batches"
@@ -70,6 +72,7 @@ class Settings:
     rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: in mode active
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
     leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
+    source_code: bool = False  # HEADWATER_SOURCE_CODE: whether the text of the program is told, as far as it shows no secrets
     quiet: bool = False  # HEADWATER_QUIET: no summary
     chosen: frozenset[str] = frozenset()  # the settings that an option or a variable has set: Spark's configuration does not change them
 
@@ -127,6 +130,7 @@ _VARIABLES = {
     "rdd_records": "HEADWATER_RDD_RECORDS",
     "environment": "HEADWATER_RECORD_ENV",
     "leave_out": "HEADWATER_LEAVE_OUT",
+    "source_code": "HEADWATER_SOURCE_CODE",
     "quiet": "HEADWATER_QUIET",
 }
 
@@ -203,6 +207,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "spool_bytes": lambda value: int(_at_least_zero(int(value))),
     "quiet": _flag,
     "rdd_records": _flag,
+    "source_code": _flag,
     "environment": _names,
     "leave_out": _left_out,
     "url": _url,

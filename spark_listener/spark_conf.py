@@ -26,7 +26,8 @@ _log = logging.getLogger("headwater")
 _OURS = {
     "mode": "mode", "traceBudget": "trace_budget", "home": "home", "namespace": "namespace", "name": "name", "url": "url",
     "apiKey": "api_key", "segments": "segments", "readable": "readable", "exitWait": "exit_wait", "spoolBytes": "spool_bytes",
-    "rddRecords": "rdd_records", "recordEnv": "environment", "leaveOut": "leave_out", "quiet": "quiet",
+    "rddRecords": "rdd_records", "recordEnv": "environment", "leaveOut": "leave_out", "sourceCode": "source_code",
+    "quiet": "quiet",
 }  # fmt: skip
 _THEIRS = {"namespace": "namespace", "appName": "name"}
 _PARENTS = {

@@ -15,6 +15,8 @@ _LEFT_OUT = {
     "schema": ("look of a reader at a schema", "looks of readers at a schema"),
     "views": ("command that made a view", "commands that made a view"),
     "nested": ("command that only frames the query that writes", "commands that only frame the query that writes"),
+    "checkpoints": ("checkpoint, whose rows later queries read", "checkpoints, whose rows later queries read"),
+    "own": ("query or command that touches no dataset", "queries or commands that touch no dataset"),
     "batches": ("batch of a stream", "batches of streams"),
     "local": ("RDD job that reads no dataset", "RDD jobs that read no dataset"),
     "repeated": ("RDD job like those that were told", "RDD jobs like those that were told"),

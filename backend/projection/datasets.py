@@ -22,6 +22,7 @@ _SCHEMAS: dict[tuple[str, str, bytes], Stated] = {}
 
 # Facets of one reading that tell of the dataset as such: kept there too, as last seen.
 _QUALITY = ("dataQualityMetrics", "dataQualityAssertions")
+_COLUMN = "headwater_column"  # in a field of `columnLineage`
 _ACCESS = "headwater_fieldAccess"  # of our own Spark side
 
 
@@ -109,15 +110,32 @@ def _state_derivations(
     fields = mapping(lineage.get("fields"))
     derivations = _Derivations(statement, job)
     for column, field in fields.items():
-        for source in objects(mapping(field).get("inputFields")):
+        for source in _by_column(objects(mapping(field).get("inputFields"))):
             derivations.state(source, [statement.column(namespace, name, column)], _transformations(source, mapping(field)))
-    whole = objects(lineage.get("dataset"))
+    whole = _by_column(objects(lineage.get("dataset")))
     if whole and written and job is not None:
         everywhere = [statement.dataset(namespace, name)]
     else:
         everywhere = [statement.column(namespace, name, column) for column in dict.fromkeys([*fields, *columns])] if whole else []
     for source in whole:
         derivations.state(source, everywhere, _transformations(source, {}))
+
+
+def _by_column(sources: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The fields that something derives from, those within a column as that column: a nested field has no node of its own.
+
+    Our own Spark side says which column a path begins with, since a name may hold dots.
+    """
+    if not any(isinstance(source.get(_COLUMN), str) for source in sources):
+        return sources
+    found: dict[tuple[Any, Any, Any], dict[str, Any]] = {}
+    for source in sources:
+        field = source.get(_COLUMN) if isinstance(source.get(_COLUMN), str) else source.get("field")
+        key = (text(source.get("namespace")), text(source.get("name")), text(field))
+        known = found.setdefault(key, {**source, "field": field, "transformations": []})
+        steps = objects(source.get("transformations"))
+        known["transformations"] += [step for step in steps if step not in known["transformations"]]
+    return list(found.values())
 
 
 class _Derivations:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,7 @@ class Case:
 
 WIND, CODE = "weather.wind", "airports.code"
 SAME = {"origin": "weather.origin", "hour": "weather.hour", "wind": WIND}
+ANY = dict.fromkeys(SAME, " ".join(SAME.values()))  # what only a function knows: each of all
 
 
 def _sql(text: str) -> Act:
@@ -152,6 +153,30 @@ def _table(*statements: str) -> Act:
     return run
 
 
+@f.udtf(returnType="word string")
+class _Words:
+    def eval(self, text: str) -> Iterator[tuple[str]]:
+        for word in text.split():
+            yield (word,)
+
+
+def _tabled(at: At) -> None:
+    at.spark.udtf.register("words", _Words)
+    at.write(at.spark.sql("SELECT code, word FROM airports, LATERAL words(name)"))
+
+
+def _tabled_by_arrow(at: At) -> None:
+    @f.arrow_udtf(returnType="word string")
+    class Rows:
+        def eval(self, batch: Any) -> Iterator[Any]:
+            import pyarrow as pa
+
+            yield pa.table({"word": batch.column("name")})
+
+    at.spark.udtf.register("arrow_rows", Rows)
+    at.write(at.spark.sql("SELECT word FROM arrow_rows(TABLE(SELECT * FROM airports))"))
+
+
 def _made(name: str, statement: str) -> Act:
     """The statement is of the table `t_{name}`, which the preparation has made."""
     return lambda at: at.spark.sql(statement.format(t=f"t_{name}"))
@@ -207,8 +232,43 @@ CASES = [
          columns={"origin": "weather.origin"}),
     Case(name="intersect", run=_sql("SELECT origin FROM weather INTERSECT SELECT code FROM airports"), reads="weather airports",
          columns={"origin": "weather.origin"}),
-    Case(name="mapInArrow", run=_frame(lambda w: w.mapInArrow(lambda batches: batches, w.schema))),
-    Case(name="through an RDD", run=lambda at: at.weather.rdd.filter(lambda row: row.hour == 1).toDF().write.parquet(f"{at.here}/out")),
+    Case(name="mapInArrow", run=_frame(lambda w: w.mapInArrow(lambda batches: batches, w.schema)), columns=ANY, decides=""),
+    Case(name="mapInPandas", run=_frame(lambda w: w.select("wind").mapInPandas(lambda frames: frames, "wind double")),
+         columns={"wind": WIND}),
+    Case(name="applyInArrow", run=_frame(lambda w: w.groupBy("origin").applyInArrow(lambda table: table, w.schema)), columns=ANY,
+         decides="weather.origin GROUP_BY"),
+    Case(name="applyInPandas, co-grouped",
+         run=_two(lambda w, a: w.groupBy("origin").cogroup(a.groupBy("code")).applyInPandas(lambda one, _: one[["wind"]], "wind double")),
+         reads="weather airports", columns={"wind": f"{' '.join(SAME.values())} airports.code airports.name airports.lat"},
+         decides="weather.origin GROUP_BY, airports.code GROUP_BY"),
+    Case(name="table function", run=_tabled, reads="airports", columns={"code": CODE, "word": "airports.name"}),
+    Case(name="Arrow table function", run=_tabled_by_arrow, reads="airports",
+         columns={"word": "airports.code airports.name airports.lat"}),
+    Case(name="through an RDD", run=lambda at: at.weather.rdd.filter(lambda row: row.hour == 1).toDF().write.parquet(f"{at.here}/out"),
+         columns=ANY),
+    Case(name="through two RDDs", run=lambda at: at.write(at.weather.select("wind").rdd.toDF().rdd.toDF()), columns={"wind": WIND}),
+    Case(name="nested field", run=_sql("SELECT address.street AS s, address.at.lat AS t FROM people"), reads="people",
+         columns={"s": "people.address.street", "t": "people.address.at.lat"}, decides=""),
+    Case(name="field of an array's structs", run=_sql("SELECT visits.hour AS h FROM people WHERE address.at.lat > 1"), reads="people",
+         columns={"h": "people.visits._element.hour"}, decides="people.address.at.lat FILTER"),
+    Case(name="field of a column that is made", run=_sql("SELECT max(named_struct('w', wind, 'o', origin)).o AS o FROM weather"),
+         columns={"o": f"{WIND} weather.origin"}),
+    Case(name="recursion",
+         run=_sql("WITH RECURSIVE r AS (SELECT origin, hour AS n FROM weather UNION ALL SELECT origin, n + 1 FROM r WHERE n < 3) "
+                  "SELECT * FROM r"),
+         columns={"origin": "weather.origin", "n": "weather.hour"}, decides="weather.hour FILTER"),
+    Case(name="recursion that moves columns",
+         run=_sql("WITH RECURSIVE r AS (SELECT origin AS a, CAST(hour AS STRING) AS b, 1 AS n FROM weather UNION ALL "
+                  "SELECT b, a, n + 1 FROM r WHERE n < 3) SELECT a, b FROM r"),
+         columns={"a": "weather.origin weather.hour", "b": "weather.origin weather.hour"}),
+    Case(name="coalesce", run=_sql("SELECT coalesce(wind, hour) AS x FROM weather"), columns={"x": f"{WIND} weather.hour"},
+         decides="weather.wind CONDITIONAL"),
+    Case(name="last value of a window", run=_sql("SELECT lag(wind) OVER (PARTITION BY origin ORDER BY hour) AS l FROM weather"),
+         columns={"l": WIND}, decides="weather.origin WINDOW, weather.hour WINDOW"),
+    Case(name="eager checkpoint", run=_frame(lambda w: w.filter("hour > 1").localCheckpoint().select("wind")), columns={"wind": WIND},
+         decides="weather.hour FILTER"),
+    Case(name="checkpoint of a checkpoint", run=_frame(lambda w: w.localCheckpoint().withColumn("x", w.wind * 2).localCheckpoint()),
+         columns={**SAME, "x": WIND}),
     Case(name="cache", run=_cached, columns={"origin": "weather.origin"}, decides="weather.wind FILTER"),
     Case(name="checkpoint", run=_frame(lambda w: w.localCheckpoint(eager=False).select("wind")), columns={"wind": WIND}),
     Case(name="local rows", run=lambda at: at.spark.createDataFrame([(1, "a")], "a int, b string").write.parquet(f"{at.here}/out"),
@@ -225,6 +285,8 @@ CASES = [
     Case(name="partitioned", run=lambda at: at.weather.write.partitionBy("origin").parquet(f"{at.here}/out"), columns=SAME, rows=6),
     Case(name="overwrite", run=lambda at: _overwritten(at, "overwrite"), columns=SAME, change="OVERWRITE", rows=6),
     Case(name="append", run=lambda at: _overwritten(at, "append"), columns=SAME, change=None, rows=6),
+    Case(name="collect of rows of the program", run=lambda at: at.spark.range(3).collect(), reads="", writes=None, runs=0),
+    Case(name="collect through an RDD", run=lambda at: at.weather.rdd.map(lambda row: (row.wind,)).toDF(["w"]).collect(), writes=None),
     Case(name="collect", run=lambda at: at.weather.filter("wind > 3").collect(), writes=None),
     Case(name="count", run=lambda at: at.weather.count(), writes=None),
     Case(name="toPandas-like", run=lambda at: at.weather.toArrow(), writes=None),
@@ -237,6 +299,19 @@ CASES = [
          columns={"origin": "weather.origin"}, change="OVERWRITE", rows=6),
     Case(name="create table as select", run=_table("CREATE TABLE ctas USING parquet AS SELECT origin FROM weather"), writes="ctas",
          columns={"origin": "weather.origin"}, rows=6),
+    Case(name="create table as select, failing", run=_failing(lambda _, frame: frame.write.saveAsTable("unmade")), writes="unmade",
+         state="FAIL", change=None),
+    Case(name="create table as select, there already", run=_made("there", "CREATE TABLE IF NOT EXISTS {t} AS SELECT * FROM airports"),
+         reads="", writes=None, runs=0),
+    Case(name="saveAsTable over a table", run=lambda at: at.weather.write.mode("overwrite").saveAsTable("t_again"), writes="t_again",
+         columns=SAME, change="OVERWRITE", rows=6),
+    Case(name="saveAsTable behind a table", run=lambda at: at.weather.write.mode("append").saveAsTable("t_behind"), writes="t_behind",
+         columns=SAME, change=None, rows=6),
+    Case(name="a table in the place of one that was dropped",
+         run=_table("DROP TABLE t_gone", "CREATE TABLE t_gone USING parquet AS SELECT origin FROM weather"), writes="t_gone", runs=2,
+         change="DROP CREATE"),
+    Case(name="writeTo.create", run=lambda at: at.weather.writeTo("written").using("parquet").create(), writes="written", columns=SAME,
+         rows=6),
     Case(name="saveAsTable", run=lambda at: at.weather.write.saveAsTable("saved"), writes="saved", columns=SAME, rows=6),
     Case(name="insert into", run=_made("insert", "INSERT INTO {t} SELECT * FROM weather"), writes="t_insert", columns=SAME, change=None,
          rows=6),

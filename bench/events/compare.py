@@ -38,7 +38,7 @@ def verdicts(case: Case, events: Sequence[Event], faults: Sequence[str]) -> dict
         result["decides"] = _unless(decides == {part.strip() for part in case.decides.split(",") if part.strip()}, str(sorted(decides)))
     if case.writes:
         changes = {(item.get("facets") or {}).get("lifecycleStateChange", {}).get("lifecycleStateChange") for item in outputs} - {None}
-        result["lifecycle"] = _unless(changes == ({case.change} if case.change else set()), str(sorted(changes)))
+        result["lifecycle"] = _unless(changes == set((case.change or "").split()), str(sorted(changes)))
     if case.rows is not None:
         counts = {(item.get("outputFacets") or {}).get("outputStatistics", {}).get("rowCount") for item in outputs} - {None}
         result["rows"] = _unless(counts == {case.rows}, str(sorted(counts)))

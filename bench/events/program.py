@@ -29,7 +29,10 @@ def main(folder: str, only: str) -> None:
     Path(f"{folder}/log.csv").write_text("1,2\n3,4\n")
     for name in ("weather", "airports"):
         spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
-    for name in ("insert", "over", "alter", "truncate", "rename", "drop"):
+    people = spark.sql("SELECT named_struct('street', 'a', 'at', named_struct('lat', 2.0)) address, array(named_struct('hour', 1)) visits")
+    people.write.parquet(f"{folder}/people")
+    spark.read.parquet(f"{folder}/people").createOrReplaceTempView("people")
+    for name in ("insert", "over", "alter", "truncate", "rename", "drop", "there", "again", "behind", "gone"):
         spark.sql(f"CREATE TABLE t_{name} USING parquet AS SELECT * FROM weather")
     times = {}
     for number, case in enumerate(CASES):

@@ -127,6 +127,11 @@ class Bridge:
         """The JVM's frame of `pairs` of a row and its references, in the place of one of the rows alone; None: there is none."""
         return self._java.recorded(frame, pairs, top, operators)
 
+    def described(self, plan: Any) -> dict[str, Any]:
+        """A plan of the JVM, as the end of a query would tell it."""
+        plan: dict[str, Any] = json.loads(self._java.described(plan))
+        return plan
+
     def files_read(self, rdd: Any) -> dict[str, Any]:
         """The files and splits that a JVM's RDD reads (`HadoopFiles.java`)."""
         found: dict[str, Any] = json.loads(self._java.read(rdd))

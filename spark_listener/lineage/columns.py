@@ -3,31 +3,39 @@
 For the `columnLineage` facet of an output (OpenLineage facet 1-2-0). Each output column lists the source columns it depends on:
 DIRECT (IDENTITY, TRANSFORMATION, AGGREGATION) where their values flow into it, INDIRECT (CONDITIONAL, WINDOW) where they decide about
 it; what decides about rows (JOIN, FILTER, SORT, GROUP_BY) is listed once, for the whole output. Where values pass through
-several steps, the strongest word stands. What the plan does not describe is left out, never guessed.
+several steps, the strongest word stands. What the plan does not describe is left out, never guessed. Where only the code of a function
+knows what it makes of its rows (`mapInPandas`, a table function), all that it sees is listed, and the step says so (`opaque`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-Field = tuple[str, str, str]  # namespace and name of the dataset, column
+Field = tuple[str, str, str]  # namespace and name of the dataset, column; where only a part of it is read, with the path (`WITHIN`)
+WITHIN = "\0"  # between the parts of a path, since a column's name may hold any character that can be seen
 _RANK = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 _MASKING = {"count", "crc32", "hash", "hive_hash", "mask", "md5", "murmur3hash", "sha", "sha1", "sha2", "xxhash64", "approx_count_distinct"}
-_PASSING = {"alias", "literal", "union"}  # a column of a union is that of one branch or another, unchanged
+# A column of a union is that of one branch or another, unchanged; one of MERGE what one of its clauses makes.
+_PASSING = {"alias", "literal", "union", "merge"}
+# What takes a field out of a column, and what stands before the field in its path.
+_FIELDS = {"getstructfield": "", "getarraystructfields": f"{WITHIN}_element"}
 _RANKS = {"rank", "dense_rank", "percent_rank", "row_number", "cume_dist", "ntile"}  # made of the order alone: no value flows into them
 _FIRST_KNOWN = {"coalesce", "nvl", "ifnull"}
+_AND = ("&&", "and")  # as Spark's expressions print, and as other manifests may have it
+_MOST_ROUNDS = 100  # of a recursion, until no round adds a column to another
 _ROW_SUBTYPES = {"Filter": "FILTER", "Join": "JOIN", "Sort": "SORT"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
-    """How one field has a part in a column (OpenLineage's type, subtype and masking)."""
+    """How one field has a part in a column (OpenLineage's type, subtype and masking). `opaque`: it may have one, only a function knows."""
 
     type: str
     subtype: str
     masking: bool = False
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +63,53 @@ Sources = Mapping[Any, _Read]  # by the number of a source
 
 def column_lineage(plan: Mapping[str, Any], sources: Sources) -> ColumnLineage:
     """Lineage of the columns that the plan's sink writes. `sources` maps a source's number to its datasets, or to its fields."""
-    operators = list(plan.get("operators") or ())
-    known: dict[int, _Dependencies] = {}
-    whole: _Dependencies = {}
-    known_only: _Dependencies = {}
-    by_id = {operator["id"]: operator for operator in operators}
-    for operator in _children_first(operators):
-        if operator.get("op") == "CTERelationRef":
-            _refer(operator, by_id, known)
-        _visit(operator, known, whole, known_only, sources)
+    operators = list(_children_first(list(plan.get("operators") or ())))
+    loops = {operator["loop"]: operator for operator in operators if operator.get("loop") is not None and operator.get("defines")}
+    known, whole, known_only = _walked(operators, sources, {})
+    for _ in range(_MOST_ROUNDS if loops else 0):
+        begun = _of_loops(operators, loops, known)
+        if begun.items() <= known.items():
+            break
+        known, whole, known_only = _walked(operators, sources, begun)
+    covered = {(namespace, name, above) for namespace, name, path in whole for above in _above(path)}
     for field, steps in known_only.items():
-        if field not in whole:
+        if field not in covered:
             whole[field] = steps
     columns: dict[str, Mapping[Field, frozenset[Step]]] = {}
     for column in (plan.get("sink") or {}).get("columns") or ():
         columns[column["name"]] = _frozen(known.get(column.get("attr"), {}))
     return ColumnLineage(columns, _frozen(whole))
+
+
+def _walked(
+    operators: Sequence[Mapping[str, Any]], sources: Sources, begun: Mapping[int, _Dependencies]
+) -> tuple[dict[int, _Dependencies], _Dependencies, _Dependencies]:
+    """What each attribute depends on, what decides about rows, and of which columns it is only asked whether they are null."""
+    known, whole, known_only = dict(begun), dict[Field, set[Step]](), dict[Field, set[Step]]()
+    by_id = {operator["id"]: operator for operator in operators}
+    for operator in operators:
+        if operator.get("op") == "CTERelationRef":
+            _refer(operator, by_id, known)
+        _visit(operator, known, whole, known_only, sources)
+    return known, whole, known_only
+
+
+def _of_loops(
+    operators: Sequence[Mapping[str, Any]], loops: Mapping[Any, Mapping[str, Any]], known: Mapping[int, _Dependencies]
+) -> dict[int, _Dependencies]:
+    """What refers to a recursion that it stands in has its columns, as far as they are known by now."""
+    found: dict[int, _Dependencies] = {}
+    for reference in operators:
+        defined = loops.get(reference.get("loop"), {}).get("defines") or ()
+        for column, there in zip(() if reference.get("defines") else reference.get("columns") or (), defined, strict=False):
+            found[column["attr"]] = known.get(there["attr"], {})
+    return found
+
+
+def _above(path: str) -> Iterator[str]:
+    """A path, and each that it is below."""
+    parts = path.split(WITHIN)
+    return (WITHIN.join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
 def column_accesses(plan: Mapping[str, Any], sources: Sources) -> Mapping[Field, frozenset[str]]:
@@ -103,6 +142,59 @@ def _visit(
     if operator.get("op") == "Scan":
         _scan(operator, known, whole, sources.get(operator.get("source"), ()))
         return
+    if operator.get("kept"):  # rows of an earlier query (`kept`)
+        known.update({attribute: {field: set(steps) for field, steps in made.items()} for attribute, made in operator["kept"].items()})
+        for field, steps in operator["kept_rows"].items():
+            whole.setdefault(field, set()).update(steps)
+        return
+    _define(operator, known)
+    _opaque(operator, known)
+    for condition in operator.get("conditions") or ():  # of the clauses of MERGE: they decide which clause makes a row, and what of it
+        _collect(condition, "IDENTITY", False, "CONDITIONAL", known, whole)
+    for key in operator.get("keys") or ():
+        _collect(key, "IDENTITY", False, "GROUP_BY", known, whole)
+    subtype = _ROW_SUBTYPES.get(str(operator.get("op")))
+    if subtype:
+        _decide(operator, subtype, known, whole, known_only)
+
+
+def _decide(
+    operator: Mapping[str, Any], subtype: str, known: Mapping[int, _Dependencies], whole: _Dependencies, known_only: _Dependencies
+) -> None:
+    """Add what an operator goes by that decides about rows: what it reads, and the fields in its condition."""
+    condition = operator.get("condition") or {}
+    for part in _conjuncts(condition):
+        asked = next(_arguments(part), {}) if part.get("fn") == "isnotnull" and subtype == "FILTER" else {}
+        is_bare = asked.get("fn") == "attr" or _within(asked, known) is not None
+        for read in _reads(part, known):
+            _add(read, "IDENTITY", False, subtype, known_only if is_bare else whole)
+    for attribute in sorted({*(operator.get("reads") or ())} - set(_attributes(condition))):  # a condition may not tell all that it reads
+        _add(known.get(attribute, {}), "IDENTITY", False, subtype, whole)
+
+
+def _conjuncts(condition: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    parts = [condition]
+    while parts:
+        part = parts.pop()
+        if part.get("fn") in _AND:
+            parts += _arguments(part)
+        else:
+            yield part
+
+
+def _reads(expression: Mapping[str, Any], known: Mapping[int, _Dependencies]) -> Iterator[_Dependencies]:
+    """The columns in an expression, and the fields of columns."""
+    if (within := _within(expression, known)) is not None:
+        yield within
+    elif expression.get("fn") == "attr":
+        yield known.get(expression["attr"], {})
+    else:
+        for argument in _arguments(expression):
+            yield from _reads(argument, known)
+
+
+def _define(operator: Mapping[str, Any], known: dict[int, _Dependencies]) -> None:
+    """Add the columns that an operator computes."""
     defined: dict[int, _Dependencies] = {}
     for definition in operator.get("defines") or ():
         found: _Dependencies = {}
@@ -114,14 +206,6 @@ def _visit(
                 _collect(expression, "IDENTITY", False, "WINDOW", known, found)
         defined[definition["attr"]] = found
     known.update(defined)
-    for key in operator.get("keys") or ():
-        _collect(key, "IDENTITY", False, "GROUP_BY", known, whole)
-    subtype = _ROW_SUBTYPES.get(str(operator.get("op")))
-    if subtype:
-        read = {*(operator.get("reads") or ()), *_attributes(operator.get("condition") or {})}  # what it reads of subqueries is no `reads`
-        about_null = _not_null(operator.get("condition") or {}) if subtype == "FILTER" else frozenset()
-        for attribute in sorted(read):
-            _add(known.get(attribute, {}), "IDENTITY", False, subtype, known_only if attribute in about_null else whole)
 
 
 def _scan(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _Dependencies, read: _Read) -> None:
@@ -132,6 +216,28 @@ def _scan(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _
             known[column["attr"]] = {(*dataset, column["name"]): {Step("DIRECT", "IDENTITY")} for dataset in read}
     for field, steps in read.rows.items() if isinstance(read, Fields) else ():
         whole.setdefault(field, set()).update(steps)
+
+
+def _opaque(operator: Mapping[str, Any], known: dict[int, _Dependencies]) -> None:
+    """The columns that an operator makes in its own way may each be made of all that it sees."""
+    made = operator.get("makes") or ()
+    sees = [{"fn": "attr", "attr": attribute} for attribute in operator.get("sees") or ()]
+    if operator.get("whole"):  # a function over groups: what it is given the first column says, of which there may be many
+        made = operator.get("defines") or ()
+        sees = list(_arguments(made[0].get("expr") or {})) if made else []
+    if made:
+        seen = _all_of(sees, False, None, known)
+        known.update({column["attr"]: seen for column in made})
+
+
+def _all_of(
+    expressions: Iterable[Mapping[str, Any]], masking: bool, indirect: str | None, known: Mapping[int, _Dependencies]
+) -> _Dependencies:
+    """What a function may be made of that is given these."""
+    found: _Dependencies = {}
+    for expression in expressions:
+        _collect(expression, "TRANSFORMATION", masking, indirect, known, found)
+    return {field: {replace(step, opaque=True) for step in steps} for field, steps in found.items()}
 
 
 def _collect(
@@ -146,6 +252,13 @@ def _collect(
     if function == "attr":
         _add(known.get(expression["attr"], {}), subtype, masking, indirect, into)
         return
+    if (within := _within(expression, known)) is not None:
+        _add(within, subtype, masking, indirect, into)
+        return
+    if expression.get("opaque"):
+        for field, steps in _all_of(_arguments(expression), masking, indirect, known).items():
+            into.setdefault(field, set()).update(steps)
+        return
     if function not in _PASSING:
         subtype = "AGGREGATION" if expression.get("aggregate") else max(subtype, "TRANSFORMATION", key=_RANK.__getitem__)
     masking = masking or function in _MASKING
@@ -159,6 +272,23 @@ def _collect(
         _collect(expression["filter"], subtype, masking, indirect or "CONDITIONAL", known, into)
 
 
+def _within(expression: Mapping[str, Any], known: Mapping[int, _Dependencies]) -> _Dependencies | None:
+    """What a field of a column is, where the column is one of a dataset, unchanged: the field there. None of any other expression."""
+    path: list[str] = []
+    subtype = "IDENTITY"
+    while (before := _FIELDS.get(str(expression.get("fn")))) is not None and expression.get("field") is not None:
+        path.append(f"{before}{WITHIN}{expression['field']}")
+        subtype = "TRANSFORMATION" if before else subtype
+        expression = next(_arguments(expression), {})
+    if not path or expression.get("fn") != "attr":
+        return None
+    column = known.get(expression["attr"], {})
+    if any(step != Step("DIRECT", "IDENTITY") for steps in column.values() for step in steps):
+        return None
+    end = "".join(reversed(path))
+    return {(namespace, name, f"{field}{end}"): {Step("DIRECT", subtype)} for namespace, name, field in column}
+
+
 def _arguments(expression: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     return (argument for argument in expression.get("args") or () if isinstance(argument, Mapping))
 
@@ -168,22 +298,6 @@ def _attributes(expression: Mapping[str, Any]) -> Iterator[int]:
         yield expression["attr"]
     for argument in _arguments(expression):
         yield from _attributes(argument)
-
-
-def _not_null(condition: Mapping[str, Any]) -> frozenset[int]:
-    """The attributes of which a conjunction asks nothing but that they are not null."""
-    parts = [condition]
-    asked: set[int] = set()
-    others: set[int] = set()
-    while parts:
-        part = parts.pop()
-        if part.get("fn") == "and":
-            parts += _arguments(part)
-        else:
-            read = set(_attributes(part))
-            is_bare = part.get("fn") == "isnotnull" and [argument.get("fn") for argument in _arguments(part)] == ["attr"]
-            (asked if is_bare else others).update(read)
-    return frozenset(asked - others)
 
 
 def _is_condition(function: str, position: int, count: int) -> bool:
@@ -201,11 +315,12 @@ def _add(dependencies: Mapping[Field, set[Step]], subtype: str, masking: bool, i
 
 
 def _after(step: Step, subtype: str, masking: bool, indirect: str | None) -> Step:
+    masking = step.masking or masking
     if indirect:
-        return Step("INDIRECT", indirect, step.masking or masking)
+        return Step("INDIRECT", indirect, masking, step.opaque)
     if step.type == "INDIRECT":
-        return Step("INDIRECT", step.subtype, step.masking or masking)
-    return Step("DIRECT", max(step.subtype, subtype, key=_RANK.__getitem__), step.masking or masking)
+        return Step("INDIRECT", step.subtype, masking, step.opaque)
+    return Step("DIRECT", max(step.subtype, subtype, key=_RANK.__getitem__), masking, step.opaque)
 
 
 def _frozen(dependencies: _Dependencies) -> dict[Field, frozenset[Step]]:

@@ -16,7 +16,7 @@ from headwater.spark_listener.lineage.jdbc import database_of, parts_of
 from headwater.spark_listener.lineage.naming import Name, topic_name
 from headwater.spark_listener.lineage.sqltext import ReadByQuery, read_by
 
-TOLD = ("jdbc", "kafka", "parts")  # members of a description that only this module reads
+TOLD = ("jdbc", "kafka", "parts", "catalog_of", "static_partitions")  # members of a description that are for events alone
 
 # a table with a name in the query that Spark makes: `(select …) t`, `(select …) as t`
 _IN_BRACKETS = re.compile(r"\((?P<query>.*)\)\s*(?:as\s+)?(?:[\w$]+|\"[^\"]*\"|`[^`]*`)?\s*", re.DOTALL | re.IGNORECASE)

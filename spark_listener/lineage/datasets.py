@@ -6,14 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.spark_listener.lineage.columns import ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
+from headwater.spark_listener.lineage import subset
+from headwater.spark_listener.lineage.columns import WITHIN, ColumnLineage, Field, Fields, Sources, Step, column_accesses, column_lineage
 from headwater.spark_listener.lineage.connected import connected
 from headwater.spark_listener.lineage.facets import FIELD_ACCESS, Facet, facet
 from headwater.spark_listener.lineage.naming import Name, address_of, dataset_name
 from headwater.spark_listener.lineage.nested import fields_of
 from headwater.spark_listener.lineage.sqltext import Read
+from headwater.spark_listener.lineage.tables import database_hierarchy, table_facets, table_name
 from headwater.spark_listener.redact import redact_address
 from headwater.spark_listener.secrets import name_without_secrets
+
+_OPAQUE = "opaque: which columns this one is made of only the function knows; all that it sees are listed"
 
 
 @dataclass(slots=True)
@@ -41,9 +45,15 @@ class Dataset:
 def inputs_of(plan: Mapping[str, Any], read: Sequence[Mapping[str, Any]] = ()) -> list[Dataset]:
     """One input a dataset, however often the plan reads it. `read`: what each scan of files has read, as Spark counted it."""
     found: dict[tuple[str, str], Dataset] = {}
+    parts = subset.inputs_of(plan)
     for source in plan.get("sources") or ():
         for dataset in source_datasets(source):
-            found.setdefault(dataset, _input(dataset, source))
+            if dataset in found:
+                found[dataset].part.pop("subset", None)  # it is read in another way, too
+                continue
+            found[dataset] = _input(dataset, source)
+            if source.get("source") in parts:
+                found[dataset].part["subset"] = parts[source["source"]]
     for dataset, counted in _counted(read).items():
         if dataset in found:
             found[dataset].part["inputStatistics"] = {
@@ -79,11 +89,15 @@ def _counted(read: Sequence[Mapping[str, Any]]) -> dict[Name, dict[str, int]]:
 
 def _state_accesses(plan: Mapping[str, Any], inputs: Mapping[tuple[str, str], Dataset]) -> None:
     """Say which columns a query reads that writes nothing: no output's column lineage does."""
-    accesses = column_accesses(plan, _sources(plan))
+    accesses = column_accesses(plan, sources_of(plan))
     for dataset, stated in inputs.items():
-        fields = [{"name": field[2], "ways": sorted(ways)} for field, ways in accesses.items() if field[:2] == dataset]
+        fields: dict[str, set[str]] = {}
+        for (namespace, name, path), ways in accesses.items():
+            if (namespace, name) == dataset:
+                fields.setdefault(path.partition(WITHIN)[0], set()).update(ways)
         if fields:
-            stated.part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=fields)
+            told = [{"name": name, "ways": sorted(ways)} for name, ways in fields.items()]
+            stated.part[FIELD_ACCESS] = facet(FIELD_ACCESS, fields=told)
 
 
 def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, changed: bool = True) -> Dataset | None:
@@ -97,13 +111,15 @@ def output_of(plan: Mapping[str, Any], metrics: Mapping[str, Any] | None, *, cha
     change = _change(sink)
     if change and changed:
         facets["lifecycleStateChange"] = change
-    lineage = column_lineage(plan, _sources(plan))
+    lineage = column_lineage(plan, sources_of(plan))
     if any(lineage.columns.values()) or lineage.dataset:
         facets["columnLineage"] = _column_lineage_facet(lineage)
     output = Dataset(namespace=namespace, name=name, facets=facets)
     statistics = _statistics(metrics or {})
     if statistics and changed:
         output.part["outputStatistics"] = facet("outputStatistics", **statistics)
+    if (written := subset.output_of(sink)) is not None:
+        output.part["subset"] = written
     return output
 
 
@@ -117,7 +133,7 @@ def _change(sink: Mapping[str, Any]) -> Facet | None:
         namespace, name = dataset_name(str(sink["previous_path"]))
         previous = {"namespace": namespace, "name": name}
     elif sink.get("previous_table"):
-        known = _table_name(str(sink["previous_table"]), sink.get("catalog"))
+        known = table_name(str(sink["previous_table"]), sink.get("catalog"))
         previous = {"namespace": known["namespace"], "name": known["name"]}
     return facet("lifecycleStateChange", lifecycleStateChange=change, previousIdentifier=previous)
 
@@ -155,7 +171,7 @@ def source_datasets(source: Mapping[str, Any]) -> list[tuple[str, str]]:
     if paths:
         return list(dict.fromkeys(dataset_name(str(path)) for path in paths))
     if source.get("only_change") and source.get("table"):  # a table that is gone, or whose place is not known
-        known = _table_name(str(source["table"]), source.get("catalog"))
+        known = table_name(str(source["table"]), source.get("catalog"))
         return [(known["namespace"], known["name"])]
     name = source.get("name") or source.get("table")
     return [("spark", str(name))] if name else []
@@ -168,7 +184,8 @@ def unknown_datasets(plan: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"operator": str(part.get("format")), "reason": reason, "kind": "missing"} for part, reason in found]
 
 
-def _sources(plan: Mapping[str, Any]) -> Sources:
+def sources_of(plan: Mapping[str, Any]) -> Sources:
+    """What the sources of a plan are, by their numbers, for its column lineage."""
     return {source["source"]: _fields(source) or source_datasets(source) for source in plan.get("sources") or ()}
 
 
@@ -207,25 +224,14 @@ def _common(namespace: str, name: str, described: Mapping[str, Any]) -> dict[str
     columns: Sequence[Mapping[str, Any]] = () if of_result else described.get("columns") or ()  # of a query's result, they are no table's
     if columns:
         facets["schema"] = facet("schema", fields=[_field(column, place) for place, column in enumerate(columns, start=1)])
-    if described.get("table") and described.get("path"):
-        facets["symlinks"] = facet("symlinks", identifiers=[_table_name(str(described["table"]), described.get("catalog"))])
+    facets |= table_facets(described)
+    if found is not None and found.by_query is None and (levels := database_hierarchy(namespace, name)) is not None:
+        facets["hierarchy"] = levels
     if described.get("version"):
         facets["version"] = facet("version", datasetVersion=str(described["version"]))
     if described.get("format"):
         facets["storage"] = facet("storage", storageLayer=namespace.split(":", 1)[0], fileFormat=str(described["format"]))
     return facets
-
-
-def _table_name(table: str, catalog: Any) -> dict[str, str]:
-    """A table as its catalog knows it: `db.table` within the metastore, or within the warehouse's folder where there is no metastore."""
-    if not catalog:
-        return {"namespace": "spark", "name": table, "type": "TABLE"}
-    if str(catalog).startswith("hive:"):
-        namespace = str(catalog)
-    else:
-        root, folder = dataset_name(str(catalog))
-        namespace = address_of((root, folder))
-    return {"namespace": namespace, "name": table.removeprefix("spark_catalog."), "type": "TABLE"}
 
 
 def _statistics(metrics: Mapping[str, Any]) -> dict[str, int]:
@@ -250,6 +256,11 @@ def _column_lineage_facet(lineage: ColumnLineage) -> Facet:
 
 
 def _input_field(field: Field, steps: frozenset[Step]) -> dict[str, Any]:
-    namespace, name, column = field
-    transformations = [{"type": step.type, "subtype": step.subtype, "description": "", "masking": step.masking} for step in sorted(steps)]
-    return {"namespace": namespace, "name": name, "field": column, "transformations": transformations}
+    namespace, name, path = field
+    column, within, _ = path.partition(WITHIN)
+    transformations = [
+        {"type": step.type, "subtype": step.subtype, "description": _OPAQUE if step.opaque else "", "masking": step.masking}
+        for step in sorted(steps)
+    ]
+    stated = {"namespace": namespace, "name": name, "field": path.replace(WITHIN, "."), "transformations": transformations}
+    return {**stated, "headwater_column": column} if within else stated

@@ -38,6 +38,7 @@ class Work:
     stages: Facet | None = None
     streaming: bool = False
     job_facets: Mapping[str, Facet] = field(default_factory=dict)
+    run_facets: Mapping[str, Facet] = field(default_factory=dict)  # of its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +51,13 @@ class EventMaker:
     job_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application and of every job in it
     run_facets: Mapping[str, Facet] = field(default_factory=dict)  # of the application's run
 
-    def application_start(self, at: str, invocation: Invocation, mode: str, ledger: Ledger, source: Facet | None = None) -> dict[str, Any]:
-        """The program began to use Spark. `source`: where its source is."""
+    def application_start(
+        self, at: str, invocation: Invocation, mode: str, ledger: Ledger, source: Mapping[str, Facet] | None = None
+    ) -> dict[str, Any]:
+        """The program began to use Spark. `source`: facets about its source."""
         recorded = facet(INVOCATION, **{name: getattr(invocation, name) for name in invocation.__slots__}, mode=str(mode))
         stated = {INVOCATION: recorded, CAPTURE: ledger.facet(), **self.run_facets}
-        job = facets(sourceCodeLocation=source)
-        return self._event("START", at, self.application, "APPLICATION", stated, self._above(), job)
+        return self._event("START", at, self.application, "APPLICATION", stated, self._above(), source)
 
     def application_end(self, at: str, outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
         """The program ended."""
@@ -72,7 +74,7 @@ class EventMaker:
 
     def work_end(self, work: Work) -> dict[str, Any]:
         """COMPLETE, FAIL or ABORT of one unit of work."""
-        stated = {CAPTURE: work.ledger.facet(), **facets(**{STAGES: work.stages}), **_error(work.outcome)}
+        stated = {CAPTURE: work.ledger.facet(), **facets(**{STAGES: work.stages}), **work.run_facets, **_error(work.outcome)}
         return self._work(_ending(work.outcome), work.ended, work, stated)
 
     def _work(self, kind: str, at: str, work: Work, run_facets: Mapping[str, Facet]) -> dict[str, Any]:

@@ -25,11 +25,16 @@ Facet = dict[str, Any]
 
 # Each facet's key in an event, with the version and name of its schema.
 _STANDARD = {
+    "catalog": ("1-1-0", "CatalogDatasetFacet"),
     "columnLineage": ("1-2-0", "ColumnLineageDatasetFacet"),
+    "dataQualityAssertions": ("1-1-0", "DataQualityAssertionsDatasetFacet"),
+    "dataQualityMetrics": ("1-0-1", "DataQualityMetricsDatasetFacet"),
+    "input_dataQualityMetrics": ("1-0-3", "DataQualityMetricsInputDatasetFacet"),  # its key in an event is `dataQualityMetrics`, too
     "dataSource": ("1-0-1", "DatasourceDatasetFacet"),
     "documentation": ("1-1-0", "DocumentationJobFacet"),
     "environmentVariables": ("1-0-0", "EnvironmentVariablesRunFacet"),
     "errorMessage": ("1-0-1", "ErrorMessageRunFacet"),
+    "hierarchy": ("1-0-0", "HierarchyDatasetFacet"),
     "inputStatistics": ("1-0-0", "InputStatisticsInputDatasetFacet"),
     "jobType": ("2-0-4", "JobTypeJobFacet"),
     "lifecycleStateChange": ("1-0-1", "LifecycleStateChangeDatasetFacet"),
@@ -39,17 +44,23 @@ _STANDARD = {
     "parent": ("1-2-0", "ParentRunFacet"),
     "processing_engine": ("1-1-1", "ProcessingEngineRunFacet"),
     "schema": ("1-2-0", "SchemaDatasetFacet"),
+    "sourceCode": ("1-0-1", "SourceCodeJobFacet"),
     "sourceCodeLocation": ("1-1-0", "SourceCodeLocationJobFacet"),
     "sql": ("1-1-0", "SQLJobFacet"),
     "storage": ("1-0-1", "StorageDatasetFacet"),
     "symlinks": ("1-0-1", "SymlinksDatasetFacet"),
+    "test": ("1-0-1", "TestRunFacet"),
     "tags": ("1-0-0", "TagsJobFacet"),
     "run_tags": ("1-0-0", "TagsRunFacet"),  # its key in an event is `tags`, too
     "version": ("1-0-1", "DatasetVersionDatasetFacet"),
 }
 _ANY_RUN_FACET = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet"  # as their own integration has it
+_SUBSET = "https://openlineage.io/spec/facets/1-0-0/BaseSubsetDatasetFacet.json#/$defs/"
 SCHEMAS: Mapping[str, str] = {
     **{key: f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}" for key, (version, name) in _STANDARD.items()},
+    # Both stand under `subset`; one file holds both schemas.
+    "input_subset": f"{_SUBSET}InputSubsetInputDatasetFacet",
+    "output_subset": f"{_SUBSET}OutputSubsetOutputDatasetFacet",
     "spark_applicationDetails": _ANY_RUN_FACET,
     "spark_properties": _ANY_RUN_FACET,
     CAPTURE: "urn:headwater:facet:capture:1",

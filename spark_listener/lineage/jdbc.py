@@ -48,6 +48,11 @@ _KINDS = {
     "trino": _Kind("trino", "8080", "", dialect="trino"),
     "snowflake": _Kind("snowflake", "", "PUBLIC", fold="upper", dialect="snowflake"),
 }
+# What the parts of a table's name are, by the scheme of its namespace.
+LEVELS = {
+    kind.scheme: ("DATABASE", "TABLE") if kind.schema is None else ("CATALOG" if kind.scheme == "trino" else "DATABASE", "SCHEMA", "TABLE")
+    for kind in _KINDS.values()
+}
 _HOST = r"\[[0-9A-Fa-f:.]{1,64}\]|[A-Za-z0-9][A-Za-z0-9_.-]{0,253}"
 _AUTHORITY = re.compile(rf"(?P<host>{_HOST})(?:\\[^:;/]*)?(?::(?P<port>\d{{1,5}}))?")
 _DESCRIBED = re.compile(rf"(?i)\bhost\s*=\s*(?P<host>{_HOST})\s*\)(?:.*?\bport\s*=\s*(?P<port>\d{{1,5}}))?", re.DOTALL)  # (HOST=…)(PORT=…)

@@ -14,11 +14,12 @@ from typing import Any
 from headwater.spark_listener.lineage.connected import TOLD
 from headwater.spark_listener.lineage.datasets import Dataset, inputs_of, output_of, source_datasets, unknown_datasets
 from headwater.spark_listener.lineage.events import Work, instant
-from headwater.spark_listener.lineage.facets import Ledger
+from headwater.spark_listener.lineage.facets import Facet, Ledger
 from headwater.spark_listener.lineage.names import JobNames
 from headwater.spark_listener.lineage.naming import address_of
 from headwater.spark_listener.lineage.parents import RunName
 from headwater.spark_listener.lineage.places import TablePlaces
+from headwater.spark_listener.lineage.quality import quality_of
 from headwater.spark_listener.lineage.stages import stages_of
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.redact import redact, redact_mapping
@@ -52,7 +53,7 @@ class QueryContext:
 
 
 def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, run_id: str, segments: Path | None) -> Query | None:
-    """The query that ended; None if it did not fail, and read and wrote nothing that has a name or only read a table format's own log.
+    """The query that ended, which may have touched no dataset; None if it did not fail, and only read a table format's own log.
 
     `segments`: local folder to look for its segments in.
     """
@@ -61,7 +62,12 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     if failure is None:
         plan = context.places.of(plan)
     inputs, output = inputs_of(plan, event.get("read") or ()), output_of(plan, _metrics(event), changed=failure is None)
-    if failure is None and _is_nothing(inputs, output):
+    quality = quality_of(plan, event.get("observed"))
+    for source in plan.get("sources") or ():
+        _state_quality(quality.inputs.get(source.get("source")), source_datasets(source), inputs)
+    if output is not None:
+        output.facets |= quality.output
+    if failure is None and inputs and _is_nothing(inputs, output):
         return None
     run = _run_of(plan, output, context, run_id)
     ended = instant(event["time"])
@@ -72,7 +78,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
     work = Work(
         run=run, started=started, ended=ended, kind="COMMAND" if output else "QUERY", inputs=inputs, outputs=[output] if output else [],
         outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
-        stages=stages_of([event.get("stages") or {}], float(event["time"])),
+        stages=stages_of([event.get("stages") or {}], float(event["time"])), run_facets=quality.run,
     )  # fmt: skip
     return Query(work, manifest, ledger.problems)
 
@@ -182,6 +188,14 @@ def _named(described: Mapping[str, Any]) -> dict[str, Any]:
 def _within(file: Mapping[str, Any]) -> list[str]:
     """What a part of a dataset of a connector is called in it: the number of a partition of a topic."""
     return [str(file["within"])] if "within" in file else []
+
+
+def _state_quality(observed: Mapping[str, Facet] | None, datasets: Sequence[tuple[str, str]], inputs: Sequence[Dataset]) -> None:
+    """State what was observed of all rows of a source with the one dataset that it is."""
+    if observed and len(datasets) == 1:
+        for dataset in inputs:
+            if (dataset.namespace, dataset.name) == datasets[0]:
+                dataset.part |= observed
 
 
 def _is_nothing(inputs: Sequence[Dataset], output: Dataset | None) -> bool:

@@ -12,6 +12,7 @@ from headwater.spark_listener.delivery.leftovers import state_end
 from headwater.spark_listener.facts import Facts
 from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.names import JobNames
+from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins
 from headwater.spark_listener.running import TELL_AFTER
 from headwater.spark_listener.scribe import Scribe
@@ -25,6 +26,8 @@ _PLAN: dict[str, Any] = {
     "sources": [{"source": 0, "path": "file:/data/weather.csv", "format": "csv", "columns": [{"name": "wind", "type": "double"}]}],
     "sink": None,
 }
+_FRAMES = "Execute CreateDataSourceTableAsSelectCommand"
+_OWN: dict[str, Any] = {"operators": [{"id": 0, "op": "LocalRelation", "children": []}], "sources": [], "sink": None}
 _WRITES = {**_PLAN, "sink": {"path": "file:/out/report", "format": "parquet", "mode": "overwrite", "columns": []}}
 
 
@@ -123,13 +126,64 @@ def test_what_is_no_run_is_counted_and_only_what_the_user_describes_is_not_taken
     told.end(2)
     told.begin(3)
     told.end(3, {**_PLAN, "command": "CreateViewCommand"})
-    told.begin(4)
+    told.begin(4, root=4, command=_FRAMES)
     told.begin(5, root=4)
     told.end(5, _WRITES)
     told.end(4, {**_PLAN, "command": "CreateDataSourceTableAsSelectCommand"})
+    told.begin(6, call="org.apache.spark.sql.classic.Dataset.localCheckpoint(Dataset.scala:1)")
+    told.end(6)
+    told.begin(7, root=7)
+    told.end(7, _OWN)
+    told.begin(8, root=9)  # a part of what is told by itself
+    told.end(8, _OWN)
     names = [name for kind, name in told.events() if kind == "COMPLETE"]
     assert names == ["report.scan", "report.execute_insert_into_hadoop_fs_relation_command.report"]
-    assert dict(told.tally.left_out) == {"schema": 1, "views": 1, "nested": 1}
+    assert dict(told.tally.left_out) == {"schema": 1, "views": 1, "nested": 1, "checkpoints": 1, "own": 1}
+    assert told.tally.queries == 3
+
+
+@pytest.mark.parametrize("change", ["CREATE", "OVERWRITE"])
+def test_a_command_and_the_query_that_it_frames_are_one_run(change: str, tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    table = {"only_change": True, "frames": True, "table": "db.t", "catalog": "/srv/warehouse", "change": change}
+    told.begin(1, root=1, command=_FRAMES)
+    told.begin(2, root=1)
+    told.end(2, _WRITES)
+    assert len(told.events()) == 1  # it waits for its command
+    told.end(1, {**_PLAN, "sink": table, "command": "execute CreateDataSourceTableAsSelectCommand"})
+    (end,) = [item.body for item in told.folder.pending() if item.body["eventType"] == "COMPLETE"]
+    (output,) = end["outputs"]
+    assert output["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == change
+    assert output["facets"]["symlinks"]["identifiers"][0]["name"] == "db.t"
+    assert output["name"] == "/out/report"
+    assert dict(told.tally.left_out) == {"nested": 1}
+
+
+def test_a_framing_command_that_fails_is_one_failed_run_and_one_that_does_nothing_is_none(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    table = {"only_change": True, "frames": True, "table": "db.t", "catalog": "/srv/warehouse"}
+    failed = {"class": "X", "message": "boom", "cancelled": False}
+    told.begin(1, root=1, command=_FRAMES)
+    told.begin(2, root=1)
+    told.end(2, _WRITES, error=failed)
+    told.end(1, {**_PLAN, "sink": table, "command": "c"}, error=failed)
+    told.begin(3, root=3, command=_FRAMES)
+    told.end(3, {**_PLAN, "sink": table, "command": "c"})  # IF NOT EXISTS, and it did
+    told.begin(4, root=4, command=_FRAMES)
+    told.end(4, {**_PLAN, "sink": table, "command": "c"}, error=failed)  # before any query of its own
+    ends = [item.body for item in told.folder.pending() if item.body["eventType"] != "START"]
+    assert [event["eventType"] for event in ends] == ["FAIL", "FAIL"]
+    assert all("lifecycleStateChange" not in event["outputs"][0]["facets"] for event in ends if event["outputs"])
+    assert dict(told.tally.left_out) == {"nested": 2}
+
+
+def test_what_a_command_has_framed_is_told_where_the_command_never_ended(tmp_path: Path) -> None:
+    told = Told(tmp_path)
+    told.begin(1, root=1, command=_FRAMES)
+    told.begin(2, root=1)
+    told.end(2, _WRITES)
+    told.scribe.end(Outcome(), _AT / 1000 + 9, [])
+    assert ("COMPLETE", "report.execute_insert_into_hadoop_fs_relation_command.report") in told.events()
 
 
 def test_nothing_is_left_out_where_the_user_says_so(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ public final class CatalogEvents {
         return found;
     }
 
-    /** Complete what a command changed, once it has ended. */
+    /** Complete what a command changed, as it ends: what the catalog has said by then. */
     public static void state(Map sink) {
         Object event = sink == null ? null : sink.remove("catalog_event");
         if (event == null) {
@@ -60,8 +60,14 @@ public final class CatalogEvents {
         boolean happened = NAMES.remove(event) != null;
         Object change = sink.remove("may_change");
         if (happened && change != null) {
-            sink.put("change", change);
+            boolean again = sink.containsKey("frames") && NAMES.remove(((String) event).replaceFirst("^create ", "drop ")) != null;
+            sink.put("change", again ? "OVERWRITE" : change); // dropped by the very call that made it
         }
+    }
+
+    /** What the catalog said of something that is no table. */
+    static void forget(String change, String database, String name) {
+        NAMES.remove(key(change, database, name));
     }
 
     private static String key(String change, String database, String table) {

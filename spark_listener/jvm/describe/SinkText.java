@@ -88,6 +88,9 @@ final class SinkText {
             partition.add(((Attribute) attributes.get(i)).name());
         }
         sink.put("partition_columns", partition);
+        if (!command.staticPartitions().isEmpty()) {
+            sink.put("static_partitions", Scala.map(command.staticPartitions()));
+        }
         if (command.catalogTable().isDefined()) {
             Tables.name((CatalogTable) command.catalogTable().get(), sink);
         }

@@ -8,12 +8,14 @@ import headwater.shim.Scala;
 import headwater.source.MemoryRelation;
 import headwater.source.SourceFiles;
 import headwater.text.LeafSources;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -137,7 +139,12 @@ final class SourceList implements LeafSources {
 
     private Map describe(LogicalRelation leaf, HadoopFsRelation relation) {
         Map result = new LinkedHashMap();
-        RootPaths.put(Scala.list(relation.location().rootPaths()), result);
+        String whole = wholeTable(leaf, relation);
+        if (whole != null) {
+            result.put("path", whole);
+        } else {
+            RootPaths.put(Scala.list(relation.location().rootPaths()), result);
+        }
         if (leaf.catalogTable().isDefined()) {
             Tables.name((CatalogTable) leaf.catalogTable().get(), result);
         }
@@ -161,6 +168,15 @@ final class SourceList implements LeafSources {
         }
         result.put("partition_columns", partition);
         return result;
+    }
+
+    /** The folder of a table of the catalog of which Spark has chosen some partitions: it then lists their folders. Null: it lists the table's own. */
+    private static String wholeTable(LogicalRelation leaf, HadoopFsRelation relation) {
+        if (!leaf.catalogTable().isDefined() || relation.partitionSchema().isEmpty() || TableText.format(relation, "").equals("delta")) {
+            return null;
+        }
+        Object location = Scala.orNull(((CatalogTable) leaf.catalogTable().get()).storage().locationUri());
+        return location == null ? null : new Path((URI) location).toString();
     }
 
     private static Map table(LogicalRelation leaf) {

@@ -21,16 +21,22 @@ public final class TableChanges {
     private static final String COMMANDS = "org.apache.spark.sql.execution.command.";
     private static final String LOGICAL = "org.apache.spark.sql.catalyst.plans.logical.";
 
+    private static final String HIVE = "org.apache.spark.sql.hive.execution.CreateHiveTableAsSelectCommand";
+
     private TableChanges() {}
 
     /** The table that a command is about; null for commands that are about none. */
     public static Map describe(LogicalPlan command) {
         String name = command.getClass().getName();
+        forgetView(command, name);
         if (Boolean.TRUE.equals(Accessors.get(command, "isView"))) {
             return null;
         }
         if (name.startsWith(COMMANDS)) {
             return ofSession(command, name.substring(COMMANDS.length()));
+        }
+        if (name.equals(HIVE)) {
+            return filled((CatalogTable) Accessors.get(command, "tableDesc"));
         }
         return name.startsWith(LOGICAL) ? ofCatalog(command, name.substring(LOGICAL.length())) : null;
     }
@@ -39,6 +45,9 @@ public final class TableChanges {
     private static Map ofSession(LogicalPlan command, String name) {
         if (name.equals("CreateTableCommand") || name.equals("CreateDataSourceTableCommand")) {
             return created((CatalogTable) Accessors.get(command, "table"), isLenient(command));
+        }
+        if (name.equals("CreateDataSourceTableAsSelectCommand")) {
+            return filled((CatalogTable) Accessors.get(command, "table"));
         }
         if (name.equals("CreateTableLikeCommand")) {
             return alike(identifier(command, "targetTable"), isLenient(command));
@@ -106,6 +115,38 @@ public final class TableChanges {
         boolean isOld = found != null && found.createTime() / 1000L < given.createTime() / 1000L;
         CatalogEvents.ask(result, "CREATE", (String) Scala.orNull(given.identifier().database()), given.identifier().table(), isLenient && !isOld);
         return change(result, isLenient ? null : "CREATE");
+    }
+
+    /**
+     * CREATE TABLE AS SELECT and `saveAsTable`, which run the query that fills the table as one of its own. Whether the table is new, or stands in the
+     * place of one that the command dropped, the catalog's word tells; it may also have been there, and got more rows.
+     */
+    private static Map filled(CatalogTable given) {
+        if (given == null) {
+            return null;
+        }
+        TableIdentifier named = given.identifier();
+        String database = named.database().isDefined() ? (String) named.database().get() : CatalogEvents.madeIn(named.table());
+        TableIdentifier full = new TableIdentifier(named.table(), database == null ? named.database() : Scala.some(database), Scala.some("spark_catalog"));
+        Map result = change(Tables.described(full, Tables.found(full)), null);
+        CatalogEvents.ask(result, "CREATE", database, named.table(), true);
+        result.put("frames", Boolean.TRUE);
+        return result;
+    }
+
+    /** A view is no table, and a table that takes its name later replaces none. */
+    private static void forgetView(LogicalPlan command, String name) {
+        if (name.equals(COMMANDS + "DropTableCommand") && Boolean.TRUE.equals(Accessors.get(command, "isView"))) {
+            forget("DROP", identifier(command, "tableName"));
+        } else if (name.equals(COMMANDS + "CreateViewCommand")) {
+            forget("CREATE", identifier(command, "name"));
+        }
+    }
+
+    private static void forget(String change, TableIdentifier view) {
+        if (view != null && view.database().isDefined()) {
+            CatalogEvents.forget(change, (String) view.database().get(), view.table());
+        }
     }
 
     /** CREATE TABLE LIKE, whose table may be one of the database that was current then. */

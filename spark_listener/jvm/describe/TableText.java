@@ -127,6 +127,7 @@ final class TableText {
                 if (name.startsWith(SESSION)) {
                     put(result, "catalog", Tables.catalog());
                 }
+                CatalogText.add(result);
             }
             put(result, "format", table.properties().get(TableCatalog.PROP_PROVIDER));
         }

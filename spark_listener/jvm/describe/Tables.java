@@ -1,5 +1,6 @@
 package headwater.describe;
 
+import headwater.shim.Scala;
 import java.net.URI;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -23,6 +24,7 @@ final class Tables {
         if (catalog != null) {
             described.put("catalog", catalog);
         }
+        CatalogText.add(described);
     }
 
     /** A table that Hive's own readers and writers handle: its folder, name and format. */
@@ -103,7 +105,7 @@ final class Tables {
         }
         SparkSession known = (SparkSession) session.get();
         String stores = known.sparkContext().hadoopConfiguration().get(METASTORES, "").trim();
-        if (!stores.isEmpty() && "hive".equals(known.conf().get("spark.sql.catalogImplementation", ""))) {
+        if (!stores.isEmpty() && "hive".equals(Scala.orNull(known.conf().getOption("spark.sql.catalogImplementation")))) {
             return stores.split(",")[0].trim().replaceFirst("^thrift:", "hive:");
         }
         return known.sessionState().conf().warehousePath();

@@ -103,6 +103,11 @@ public final class CaptureBridge {
         return rule == null || !captures.open() ? null : RecordedRows.frame(frame, pairs, top, operators);
     }
 
+    /** A plan as Spark has optimised it, as JSON: of rows that the program keeps or takes out of Spark's sight. Nothing runs. */
+    public String described(LogicalPlan plan) throws Exception {
+        return json.writeValueAsString(PlanDescription.of(plan, null).parts());
+    }
+
     /** The files that an RDD reads, as JSON (HadoopFiles). */
     public String read(RDD rdd) throws Exception {
         return HadoopFiles.read(rdd, context.hadoopConfiguration());

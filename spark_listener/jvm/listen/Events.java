@@ -32,6 +32,7 @@ public final class Events extends SparkListener {
     private static final int SESSIONS = 100;
     private static final String NONE = "";
     private static final String SAVE = "headwater.save"; // set by spark_listener/rdd.py while an RDD is saved
+    private static final String LOOK = "headwater.look"; // set there while PySpark looks for the schema of an RDD
 
     private final LinkedBlockingQueue queue = new LinkedBlockingQueue(MOST);
     private final AtomicLong dropped = new AtomicLong();
@@ -81,7 +82,8 @@ public final class Events extends SparkListener {
             stages.begin(ofJob(start.jobId()));
             stages.began(start, ofJob(start.jobId()));
             if (save == null) {
-                offer(new RddJobStart(start, RddInputs.of(start, captures.context())));
+                boolean looks = properties != null && properties.getProperty(LOOK) != null;
+                offer(new RddJobStart(start, RddInputs.of(start, captures.context()), looks));
             }
         } else {
             dropped.incrementAndGet();

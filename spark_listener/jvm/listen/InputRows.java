@@ -46,7 +46,13 @@ final class InputRows {
 
     private static Map read(FileSourceScanExec scan) {
         Map result = new LinkedHashMap();
-        result.put("paths", RootPaths.texts(Scala.list(scan.relation().location().rootPaths())));
+        List paths = RootPaths.texts(Scala.list(scan.relation().location().rootPaths()));
+        Object table = scan.tableIdentifier().isDefined() ? Scala.orNull(scan.relation().options().get("path")) : null;
+        if (table != null && !scan.relation().partitionSchema().isEmpty()) {
+            paths = new ArrayList();
+            paths.add(table); // whose partitions the scan lists, those that Spark has chosen
+        }
+        result.put("paths", paths);
         Map counted = Scala.map(scan.metrics());
         QueryEnd.put(result, "rows", counted.get("numOutputRows"));
         QueryEnd.put(result, "files", counted.get("numFiles"));

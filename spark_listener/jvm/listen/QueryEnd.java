@@ -8,10 +8,12 @@ import headwater.rewrite.core.Capture;
 import headwater.rewrite.delta.TableWrite;
 import headwater.shim.Scala;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -42,7 +44,9 @@ final class QueryEnd implements Described {
     private Map changed() {
         try {
             LogicalPlan executed = executed();
-            return executed instanceof Command ? TableChanges.describe(executed) : null;
+            Map table = executed instanceof Command ? TableChanges.describe(executed) : null;
+            CatalogEvents.state(table); // now, too: a later command may drop the table, and the catalog says so before this one is described
+            return table;
         } catch (Throwable fault) {
             return null; // the command is told without its table
         }
@@ -79,7 +83,6 @@ final class QueryEnd implements Described {
         }
         Map plan = description.parts();
         if (changed != null && plan.get("sink") == null) {
-            CatalogEvents.state(changed);
             plan.put("sink", changed);
         }
         result.put("plan", plan);
@@ -95,6 +98,7 @@ final class QueryEnd implements Described {
         }
         if (error == null) {
             result.put("read", read());
+            result.put("observed", observed());
         }
         return result;
     }
@@ -151,6 +155,29 @@ final class QueryEnd implements Described {
         } catch (Throwable unknown) {
             return null; // what was read is told without how much
         }
+    }
+
+    /** The numbers and truths that the program had Spark observe, by the name of the observation and theirs. Texts and times stay where they are. */
+    private Map observed() {
+        Map result = new LinkedHashMap();
+        try {
+            Iterator all = Scala.map(event.qe().observedMetrics()).entrySet().iterator();
+            while (all.hasNext()) {
+                Map.Entry entry = (Map.Entry) all.next();
+                Row row = (Row) entry.getValue();
+                Map values = new LinkedHashMap();
+                for (int i = 0; i < row.length(); i++) {
+                    Object value = row.get(i);
+                    if (value instanceof Number || value instanceof Boolean) {
+                        values.put(row.schema().apply(i).name(), value);
+                    }
+                }
+                result.put(entry.getKey(), values);
+            }
+        } catch (Throwable unknown) {
+            result.clear();
+        }
+        return result.isEmpty() ? null : result;
     }
 
     /** What the writer counted. The counters are the executed plan's: planning works on a copy of the optimised one. */

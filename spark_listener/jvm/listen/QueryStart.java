@@ -12,6 +12,7 @@ final class QueryStart implements Described {
     private final String description;
     private final String details;
     private final Object root;
+    private final String command;
 
     QueryStart(SparkListenerSQLExecutionStart event) { // the event itself holds the whole plan's text: not kept
         execution = event.executionId();
@@ -19,6 +20,7 @@ final class QueryStart implements Described {
         description = event.description();
         details = event.details();
         root = Scala.orNull(event.rootExecutionId());
+        command = event.sparkPlanInfo() == null ? "" : event.sparkPlanInfo().nodeName();
     }
 
     public Map describe() {
@@ -29,6 +31,7 @@ final class QueryStart implements Described {
         result.put("description", description); // the user's own, where there is one
         result.put("call", details == null ? "" : details.split("\n", 2)[0]); // the method of Spark that began it
         result.put("root", root);
+        result.put("command", command); // the first operator of what runs: of a command, its name
         return result;
     }
 }

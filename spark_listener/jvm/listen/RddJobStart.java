@@ -15,7 +15,10 @@ final class RddJobStart implements Described {
     private String name = ""; // what the job's stage is called, as "collect at wordcount.py:38"
     private String call = ""; // the method of Spark that began it
 
-    RddJobStart(SparkListenerJobStart start, List rdds) {
+    private final boolean looks; // for a schema, before a DataFrame is made of an RDD
+
+    RddJobStart(SparkListenerJobStart start, List rdds, boolean looks) {
+        this.looks = looks;
         job = start.jobId();
         time = start.time();
         this.rdds = rdds;
@@ -39,6 +42,7 @@ final class RddJobStart implements Described {
         result.put("name", name);
         result.put("call", call);
         result.put("rdds", rdds);
+        result.put("looks", Boolean.valueOf(looks));
         return result;
     }
 }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.BinaryOperator;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FrameLessOffsetWindowFunction;
+import org.apache.spark.sql.catalyst.expressions.GetArrayStructFields;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.Like;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -34,7 +35,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** Expressions as the manifest has them. Total: what is not known by kind is described by Spark's own name for it. */
 public final class ExpressionText {
-    private static final int MOST = 50000; // nodes a plan; beyond, arguments are left out and `truncated` is set
+    private static final int MOST = 50000; // nodes a plan; beyond, an expression has the columns that it reads as arguments, and `truncated` is set
+    private static final int DEEPEST = 100; // levels; likewise. Readers of JSON refuse what is nested deeper than some hundreds
 
     private static final String WRAPPERS = " ScalaUDF ScalaUDAF ScalaAggregator V2Aggregator ApplyFunctionExpression PythonUDAF "
         + "SimpleTypedAggregateExpression ComplexTypedAggregateExpression HiveSimpleUDF HiveGenericUDF HiveUDAFFunction ";
@@ -42,6 +44,7 @@ public final class ExpressionText {
     private final Map definitions = new HashMap(); // Long id of a common table expression -> LogicalPlan
     private final Pivots pivots = new Pivots();
     private int nodes;
+    private int depth; // of the expression that is described now
     private final Map taken = new IdentityHashMap(); // what DistinctGroups found of aggregates below the one that is described
     private DistinctGroups groups = new DistinctGroups(taken); // of that one
 
@@ -161,16 +164,29 @@ public final class ExpressionText {
         } else if (expression instanceof Literal) {
             Object value = ((Literal) expression).value();
             result.put("value", value == null ? null : expression.toString());
+        } else if (expression instanceof GetStructField) {
+            result.put("field", ((GetStructField) expression).extractFieldName());
+        } else if (expression instanceof GetArrayStructFields) {
+            result.put("field", ((GetArrayStructFields) expression).field().name());
         } else if (expression instanceof PythonUDF) {
             result.put("name", ((PythonUDF) expression).name());
         }
         List arguments = new ArrayList();
-        if (++nodes > MOST) {
+        if (++nodes > MOST || depth >= DEEPEST) {
             result.put("truncated", Boolean.TRUE);
+            if (!(expression instanceof Attribute || expression instanceof Literal)) {
+                result.put("fn", "truncated"); // so that nobody computes with what are no arguments of its own
+                read(expression, arguments);
+            }
         } else {
             List children = Scala.list(expression.children());
             for (int i = 0; i < children.size(); i++) {
-                arguments.add(of((Expression) children.get(i)));
+                depth++;
+                try {
+                    arguments.add(of((Expression) children.get(i)));
+                } finally {
+                    depth--;
+                }
             }
             if (expression instanceof Like && ((Like) expression).escapeChar() != '\\') {
                 arguments.add(of(new Literal(UTF8String.fromString(String.valueOf(((Like) expression).escapeChar())), DataTypes.StringType)));
@@ -187,6 +203,16 @@ public final class ExpressionText {
             result.put("type", type);
         }
         return result;
+    }
+
+    /** The columns that an expression reads, each once. */
+    private static void read(Expression expression, List arguments) {
+        List attributes = Scala.list(expression.references());
+        for (int i = 0; i < attributes.size(); i++) {
+            Map column = OperatorText.named((Attribute) attributes.get(i));
+            column.put("fn", "attr");
+            arguments.add(column);
+        }
     }
 
     /** Whether a function takes the first, last or n-th value that is not null: its SQL does not tell. */

@@ -20,6 +20,7 @@ public final class OperatorText {
     public static void plain(LogicalPlan node, Map operator, LeafSources sources) {
         if (!node.children().isEmpty()) {
             operator.put("reads", reads(node));
+            opaque(node, operator);
             return;
         }
         Integer source = sources.of(node);
@@ -28,6 +29,31 @@ public final class OperatorText {
             operator.put("source", source);
         }
         operator.put("columns", columns(node));
+    }
+
+    /**
+     * An operator that makes columns in a way of which nothing is known (a function over all rows of a task or a group): those that it `makes`, and
+     * those that it `sees`, of which each may be made.
+     */
+    private static void opaque(LogicalPlan node, Map operator) {
+        List seen = new ArrayList();
+        List children = Scala.list(node.children());
+        for (int i = 0; i < children.size(); i++) {
+            List output = Scala.list(((LogicalPlan) children.get(i)).output());
+            for (int j = 0; j < output.size(); j++) {
+                seen.add(Long.valueOf(((Attribute) output.get(j)).exprId().id()));
+            }
+        }
+        List made = columns(node);
+        for (int i = made.size() - 1; i >= 0; i--) {
+            if (seen.contains(((Map) made.get(i)).get("attr"))) {
+                made.remove(i);
+            }
+        }
+        if (!made.isEmpty()) {
+            operator.put("makes", made);
+            operator.put("sees", seen);
+        }
     }
 
     /** What a node puts out. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.spark_listener.lineage.columns import Step, column_accesses, column_lineage
+from headwater.spark_listener.lineage.columns import WITHIN, Step, column_accesses, column_lineage
 
 FLIGHTS, WEATHER = ("file", "/flights"), ("file", "/weather")
 SOURCES = {0: [FLIGHTS], 1: [WEATHER]}
@@ -188,7 +188,7 @@ def test_that_a_column_of_a_join_is_not_null_is_no_filter_of_its_own() -> None:
     def steps(*conjuncts: dict[str, Any]) -> dict[str, set[str]]:
         condition = conjuncts[0]
         for conjunct in conjuncts[1:]:
-            condition = call("and", condition, conjunct)
+            condition = call("&&", condition, conjunct)
         plan = {
             "operators": [
                 {"id": 0, "op": "Write", "children": [1]},
@@ -210,3 +210,78 @@ def test_that_a_column_of_a_join_is_not_null_is_no_filter_of_its_own() -> None:
     assert steps(call("or", call("isnotnull", attr(1)), call("isnotnull", attr(2)))) == {
         **joined, "/flights.key": {"FILTER", "JOIN"}, "/flights.wind": {"FILTER"},
     }  # fmt: skip
+
+
+def test_a_field_of_a_column_is_told_by_its_path_where_the_column_is_a_datasets() -> None:
+    street = call("getstructfield", call("getstructfield", attr(1), field="address"), field="street.1")
+    numbers = call("getarraystructfields", attr(2), field="n")
+    made = call("getstructfield", call("max", attr(1), aggregate=True), field="address")
+    aggregate = {"id": 2, "op": "Aggregate", "children": [3], "defines": [{"attr": 12, "expr": call("max", attr(1), aggregate=True)}]}
+    found = column_lineage(plan(project(1, 2, street=(11, street), n=(12, numbers)), scan(2, 0, who=1, lines=2), street=11, n=12), SOURCES)
+    assert found.columns == {
+        "street": {(*FLIGHTS, f"who{WITHIN}address{WITHIN}street.1"): {IDENTITY}},
+        "n": {(*FLIGHTS, f"lines{WITHIN}_element{WITHIN}n"): {TRANSFORMATION}},
+    }
+    of_greatest = call("getstructfield", attr(12), field="address")
+    found = column_lineage(plan(project(1, 2, x=(13, of_greatest), y=(14, made)), aggregate, scan(3, 0, who=1), x=13, y=14), SOURCES)
+    assert found.columns == {name: {(*FLIGHTS, "who"): {AGGREGATION}} for name in ("x", "y")}  # of a greatest one nobody knows its parts
+
+
+def test_what_only_a_function_knows_is_made_of_all_that_it_sees_and_says_so() -> None:
+    seen = {"id": 1, "op": "MapInPandas", "children": [2], "makes": [{"attr": 11, "name": "x"}], "sees": [1, 2], "reads": [1, 2]}
+    found = column_lineage(plan(project(0, 1, y=(12, call("+", attr(11), attr(11)))), seen, scan(2, 0, a=1, b=2), x=11, y=12), SOURCES)
+    opaque = Step("DIRECT", "TRANSFORMATION", opaque=True)
+    assert found.columns == {name: {(*FLIGHTS, "a"): {opaque}, (*FLIGHTS, "b"): {opaque}} for name in ("x", "y")}
+    grouped = {
+        "id": 1, "op": "FlatMapGroupsInPandas", "children": [2], "keys": [attr(1)], "whole": True,
+        "defines": [
+            {"attr": 11, "expr": call("python_udf", attr(1), attr(2), aggregate=True)},
+            {"attr": 12, "expr": call("python_udf", truncated=True)},
+        ],
+    }  # fmt: skip
+    found = column_lineage(plan(grouped, scan(2, 0, a=1, b=2), x=11, y=12), SOURCES)
+    assert found.columns == {name: {(*FLIGHTS, "a"): {opaque}, (*FLIGHTS, "b"): {opaque}} for name in ("x", "y")}
+    assert found.dataset == {(*FLIGHTS, "a"): {Step("INDIRECT", "GROUP_BY")}}
+    function = {
+        "id": 1, "op": "BatchEvalPythonUDTF", "children": [2], "defines": [{"attr": 11, "expr": call("words", attr(1), opaque=True)}],
+    }  # fmt: skip
+    found = column_lineage(plan(function, scan(2, 0, a=1, b=2), x=11, b=2), SOURCES)
+    assert found.columns == {"x": {(*FLIGHTS, "a"): {opaque}}, "b": {(*FLIGHTS, "b"): {IDENTITY}}}
+
+
+def test_merge_passes_on_what_its_clauses_set_and_their_conditions_decide() -> None:
+    merge = {
+        "id": 1, "op": "MergeRows", "children": [2], "reads": [1, 2, 5, 6], "conditions": [call(">", attr(6), attr(2)), call("literal")],
+        "defines": [
+            {"attr": 11, "expr": call("merge", attr(5), attr(1))},
+            {"attr": 12, "expr": call("merge", call("+", attr(6), attr(2)), attr(2))},
+        ],
+    }  # fmt: skip
+    join = {"id": 2, "op": "Join", "children": [3, 4], "how": "rightouter", "reads": [1, 5]}
+    found = column_lineage(plan(merge, join, scan(3, 0, key=1, total=2), scan(4, 1, key=5, more=6), key=11, total=12), SOURCES)
+    assert found.columns == {
+        "key": {(*FLIGHTS, "key"): {IDENTITY}, (*WEATHER, "key"): {IDENTITY}},
+        "total": {(*FLIGHTS, "total"): {IDENTITY, TRANSFORMATION}, (*WEATHER, "more"): {TRANSFORMATION}},
+    }
+    on, when = Step("INDIRECT", "JOIN"), Step("INDIRECT", "CONDITIONAL")
+    assert found.dataset == {
+        (*FLIGHTS, "key"): {on}, (*WEATHER, "key"): {on}, (*FLIGHTS, "total"): {when}, (*WEATHER, "more"): {when},
+    }  # fmt: skip
+
+
+def test_a_recursion_is_followed_until_no_round_adds_a_column() -> None:
+    """Each round moves a column one place on: a, b, c, then the greatest of them."""
+    loop = {
+        "id": 1, "op": "UnionLoop", "loop": 7, "children": [2, 3],
+        "defines": [{"attr": 20 + place, "expr": call("union", attr(10 + place), attr(30 + place))} for place in range(3)],
+    }  # fmt: skip
+    begins = project(2, 4, a=(10, attr(1)), b=(11, attr(2)), c=(12, attr(3)))
+    round_ = project(3, 5, a=(30, attr(41)), b=(31, attr(42)), c=(32, call("+", attr(42), call("literal"))))
+    columns = [{"attr": 40 + place, "name": "x"} for place in range(3)]
+    reference = {"id": 5, "op": "UnionLoopRef", "loop": 7, "children": [], "columns": columns}
+    found = column_lineage(plan(loop, begins, round_, scan(4, 0, a=1, b=2, c=3), reference, a=20, b=21, c=22), SOURCES)
+    assert found.columns == {
+        "a": {(*FLIGHTS, "a"): {IDENTITY}, (*FLIGHTS, "b"): {IDENTITY}, (*FLIGHTS, "c"): {IDENTITY, TRANSFORMATION}},
+        "b": {(*FLIGHTS, "b"): {IDENTITY}, (*FLIGHTS, "c"): {IDENTITY, TRANSFORMATION}},
+        "c": {(*FLIGHTS, "c"): {IDENTITY, TRANSFORMATION}},
+    }

@@ -18,7 +18,7 @@ from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.events import EventMaker, instant
 from headwater.spark_listener.lineage.facets import EVENT_SCHEMA, PRODUCER, SCHEMAS, Ledger
 from headwater.spark_listener.lineage.parents import RunName, new_run_id
-from headwater.spark_listener.lineage.queries import QueryContext, query_of
+from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.settings import Mode
 
@@ -172,17 +172,15 @@ def test_a_manifest_is_completed_and_misses_what_is_not_there(tmp_path: Any) -> 
     assert (query.work.ledger.status, query.work.ledger.expected, query.work.ledger.arrived) == ("partial", 2, 1)
 
 
-def test_a_query_that_reads_and_writes_nothing_named_is_no_run() -> None:
-    assert (
-        query_of(
-            ended(plan={"operators": [{"id": 0, "op": "Range", "children": []}], "sources": [], "sink": None}),
-            STARTED,
-            CONTEXT,
-            run_id="r",
-            segments=None,
-        )
-        is None
-    )
+def test_a_look_at_the_log_of_a_table_is_no_run_and_a_query_of_nothing_named_has_no_datasets() -> None:
+    def told(plan: dict[str, Any]) -> Query | None:
+        return query_of(ended(plan={"sink": None, **plan}), STARTED, CONTEXT, run_id="r", segments=None)
+
+    log = {"source": 0, "path": "file:/lake/t/_delta_log/0.json", "format": "json"}
+    assert told({"operators": [{"id": 0, "op": "Scan", "children": [], "source": 0}], "sources": [log]}) is None
+    own = told({"operators": [{"id": 0, "op": "Range", "children": []}], "sources": []})
+    assert own is not None
+    assert (own.work.inputs, own.work.outputs) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ public final class Families implements FamilyList {
         new KeyedFamily(), new ScanFamily(), new PythonSourceFamily(), new TableScanFamily(), new ProjectFamily(), new PassFamily(), new SemiJoinFamily(), new AntiJoinFamily(), new JoinFamily(), new AggregateFamily(),
         new WindowFamily(), new PythonFamily(), new UnionFamily(), new LimitFamily(), new GroupLimitFamily(), new TaskFunctionFamily(),
         new LocalFamily(), new CheckpointFamily(), new RecordedFamily(), new MemoryFamily(), new GroupFunctionFamily(), new ExpandFamily(), new GenerateFamily(), new LeafFamily(), new CteFamily(),
-        new CacheFamily(), new MergeFamily(),
+        new CacheFamily(), new MergeFamily(), new RecursionFamily(), new ObservedFamily(),
     };
 
     public Family of(LogicalPlan node) {

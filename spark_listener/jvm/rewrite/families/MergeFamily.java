@@ -96,6 +96,11 @@ public final class MergeFamily extends Family {
             }
             defines.add(OperatorText.choice("merge", (Attribute) output.get(i), arguments));
         }
+        List conditions = new ArrayList();
+        for (int i = 0; i < clauses.size(); i++) {
+            conditions.add(expressions.of(((MergeRows.Instruction) clauses.get(i)).condition()));
+        }
+        operator.put("conditions", conditions);
         operator.put("reads", OperatorText.reads(node)); // they decide which clause takes a row
         operator.put("defines", defines);
     }

@@ -9,9 +9,14 @@ import headwater.rewrite.nodes.HiddenProject;
 import headwater.shim.Scala;
 import headwater.tap.SegmentSpec;
 import headwater.text.Behaviour;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
@@ -62,5 +67,24 @@ public final class TaskFunctionFamily extends Family {
 
     public String behaviour(LogicalPlan node) {
         return Behaviour.OPAQUE;
+    }
+
+    /** A table function is given its arguments; what it makes of them only its code knows. */
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        if (!(node instanceof BaseEvalPythonUDTF)) {
+            OperatorText.plain(node, operator, sources);
+            return;
+        }
+        operator.put("reads", OperatorText.reads(node));
+        List made = Scala.list(((BaseEvalPythonUDTF) node).resultAttrs());
+        List defines = new ArrayList();
+        for (int i = 0; i < made.size(); i++) {
+            Map definition = OperatorText.named((Attribute) made.get(i));
+            Map expression = expressions.outermost((Expression) ((BaseEvalPythonUDTF) node).udtf());
+            expression.put("opaque", Boolean.TRUE);
+            definition.put("expr", expression);
+            defines.add(definition);
+        }
+        operator.put("defines", defines);
     }
 }

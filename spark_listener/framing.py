@@ -1,0 +1,67 @@
+"""Commands that only frame a query: CREATE TABLE AS SELECT, `saveAsTable`, INSERT OVERWRITE DIRECTORY run a query of its own that writes.
+
+For the scribe. The program did one thing, so all of it is one run: the query's, as the outermost command ended it, with what only commands
+know: which table it is, and whether that is new. The end of the query waits for that of its command, which follows at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headwater.spark_listener.running import Running
+
+_FRAMES = re.compile(r"\b(?:\w*AsSelectCommand|SaveAsV1TableCommand|InsertIntoDataSourceDirCommand)$")
+_WRITES = re.compile(r"\bInsertInto\w+$")
+_OF_COMMAND = ("table", "catalog", "catalog_of", "change")
+Ended = tuple[Mapping[str, Any], Running]
+
+
+class Framed:
+    """Queries, and commands within commands, that have ended and whose outermost command goes on; by the execution of that one."""
+
+    def __init__(self) -> None:
+        self._queries: dict[Any, Ended] = {}
+        self._tables: dict[Any, Mapping[str, Any]] = {}  # what a command within says of its table
+
+    def hold(self, event: Mapping[str, Any], query: Running, command: Running | None) -> bool:
+        """Whether the end of the query is to wait for that of `command`, the outermost that it is a part of."""
+        if command is None or not _FRAMES.search(command.command):
+            return False
+        sink = (event.get("plan") or {}).get("sink") or {}
+        if _FRAMES.search(query.command):
+            self._tables[command.execution] = sink
+            return True
+        if not sink or command.execution in self._queries:
+            return False
+        self._queries[command.execution] = (event, query)
+        return True
+
+    def whole(self, event: Mapping[str, Any], command: Running) -> Ended | None:
+        """The query that a command framed, or the command with its table, as the command's end completes it; None of other queries."""
+        if not _FRAMES.search(command.command):
+            return None
+        plan = event.get("plan") or {}
+        table = {**(plan.get("sink") or {}), **self._tables.pop(command.execution, {})}
+        held = self._queries.pop(command.execution, None)
+        if held is None:
+            return {**event, "plan": {**plan, "sink": table or None}}, command
+        inner, query = held
+        sink = {**inner["plan"]["sink"], **{name: table[name] for name in _OF_COMMAND if table.get(name)}}
+        told = {"time": event["time"], "error": event.get("error") or inner.get("error"), "sql": inner.get("sql") or event.get("sql")}
+        started = query.started if query.run_told else command.started
+        return {**inner, **told, "plan": {**inner["plan"], "sink": sink}}, replace(query, started=started)
+
+    def left(self) -> Iterator[Ended]:
+        """Those whose command had not ended when the application did."""
+        while self._queries:
+            yield self._queries.popitem()[1]
+
+
+def is_step(query: Running, above: Running | None) -> bool:
+    """Whether a query is a step of the one above that it is a part of: a round of a recursion. Other commands run queries of their own."""
+    if above is None or above is query:
+        return False
+    return not above.command.startswith("Execute ") or bool(_WRITES.search(above.command) or _FRAMES.search(above.command))

@@ -1,0 +1,58 @@
+package headwater.rewrite.families;
+
+import headwater.rewrite.core.Family;
+import headwater.rewrite.core.Refused;
+import headwater.rewrite.core.Rewriter;
+import headwater.rewrite.core.Rewritten;
+import headwater.shim.Accessors;
+import headwater.shim.Scala;
+import headwater.text.ExpressionText;
+import headwater.text.LeafSources;
+import headwater.text.OperatorText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/**
+ * Recursive common table expressions: a union of what it begins with and of what refers to the union itself, both known by the number of the
+ * `loop`. Spark has their nodes from 4.1 on, so they are known by name.
+ */
+public final class RecursionFamily extends Family {
+    private static final String LOOP = "UnionLoop";
+    private static final String REFERENCE = "UnionLoopRef";
+
+    public boolean takes(LogicalPlan node) {
+        return is(node, LOOP) || is(node, REFERENCE);
+    }
+
+    private static boolean is(LogicalPlan node, String name) {
+        return node.getClass().getName().equals("org.apache.spark.sql.catalyst.plans.logical." + name);
+    }
+
+    public Rewritten rewrite(LogicalPlan node, int operator, Rewriter rewriter) {
+        throw new Refused(node.nodeName(), "records are not followed through this operator yet");
+    }
+
+    public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        boolean isLoop = is(node, LOOP);
+        operator.put("loop", Accessors.get(node, isLoop ? "id" : "loopId"));
+        if (!isLoop) {
+            operator.put("columns", OperatorText.columns(node));
+            return;
+        }
+        List output = Scala.list(node.output());
+        List branches = Scala.list(node.children());
+        List defines = new ArrayList();
+        for (int i = 0; i < output.size(); i++) {
+            List arguments = new ArrayList();
+            for (int j = 0; j < branches.size(); j++) {
+                arguments.add(expressions.of((Expression) ((LogicalPlan) branches.get(j)).output().apply(i)));
+            }
+            defines.add(OperatorText.choice("union", (Attribute) output.get(i), arguments));
+        }
+        operator.put("defines", defines);
+    }
+}

@@ -1,0 +1,128 @@
+"""What a program has Spark observe (`DataFrame.observe`), as OpenLineage tells of data quality.
+
+Numbers about all rows of a dataset that is read, or about all that are written, are `dataQualityMetrics` of it. Truths about a dataset that
+is read are `dataQualityAssertions`; others are the run's (`test`). Numbers about rows in between are not told: they would be taken for the
+dataset's. Texts and times that were observed never leave the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.spark_listener.lineage.facets import Facet, facet
+from headwater.spark_listener.redact import redact
+
+_SAME_ROWS = {"CollectMetrics", "Project", "Sort", "Repartition", "RebalancePartitions"}
+_OF_COLUMN = {"min", "max", "sum", "count"}  # called alike in the facet
+_LONGEST = 2000
+
+
+@dataclass(slots=True)
+class Quality:
+    """`inputs` are by the number of a source: facets of its part in the run. `output`: facets of what is written. `run`: of the run."""
+
+    inputs: dict[Any, dict[str, Facet]] = field(default_factory=dict)
+    output: dict[str, Facet] = field(default_factory=dict)
+    run: dict[str, Facet] = field(default_factory=dict)
+
+
+def quality_of(plan: Mapping[str, Any], observed: Mapping[str, Any] | None) -> Quality:
+    """What is known of the data that the plan reads and writes, by what was observed."""
+    found = Quality()
+    operators = {operator["id"]: operator for operator in plan.get("operators") or ()}
+    tests: list[dict[str, Any]] = []
+    for operator in operators.values():
+        values = (observed or {}).get(operator.get("observes"))
+        if operator.get("observes") is None or not isinstance(values, Mapping):
+            continue
+        metrics = [metric for metric in operator.get("metrics") or () if metric["name"] in values]
+        scan = _scan_below(operator, operators)
+        names = {column["attr"]: column["name"] for column in scan.get("columns") or ()} if scan else {}
+        written = _written(plan, operator, operators)
+        if scan and (told := _metrics(metrics, values, names)):
+            found.inputs.setdefault(scan["source"], {})["dataQualityMetrics"] = facet("input_dataQualityMetrics", **told)
+        if written is not None and (told := _metrics(metrics, values, written)):
+            found.output["dataQualityMetrics"] = facet("dataQualityMetrics", **told)
+        truths = [metric for metric in metrics if isinstance(values[metric["name"]], bool)]
+        if scan and truths:
+            assertions = [_assertion(metric, values, names) for metric in truths]
+            found.inputs.setdefault(scan["source"], {})["dataQualityAssertions"] = facet("dataQualityAssertions", assertions=assertions)
+        elif truths:
+            tests += [_test(metric, values) for metric in truths]
+    if tests:
+        found.run["test"] = facet("test", tests=tests)
+    return found
+
+
+def _scan_below(operator: Mapping[str, Any], operators: Mapping[Any, Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The scan whose rows are those that pass the operator, all of them; None where they are not a dataset's."""
+    while operator.get("op") in _SAME_ROWS and len(operator.get("children") or ()) == 1:
+        operator = operators.get(operator["children"][0], {})
+    return operator if operator.get("op") == "Scan" and operator.get("source") is not None else None
+
+
+def _written(plan: Mapping[str, Any], wanted: Mapping[str, Any], operators: Mapping[Any, Mapping[str, Any]]) -> dict[Any, str] | None:
+    """The names that the columns of the operator have in what is written, where its rows are all that is; None elsewhere."""
+    sink = plan.get("sink") or {}
+    if not sink or sink.get("mode") not in ("overwrite", "append") or sink.get("merge"):
+        return None
+    names = {column.get("attr"): str(column.get("name")) for column in sink.get("columns") or ()}
+    operator = operators.get(0, {})
+    while operator.get("id") != wanted["id"]:
+        children = list(operator.get("children") or ())
+        if len(children) != 1 or (operator.get("op") not in _SAME_ROWS and operator.get("op") != "Write"):
+            return None
+        for made in operator.get("defines") or ():
+            expression = made.get("expr") or {}
+            name = names.pop(made.get("attr"), None)
+            if name is not None and expression.get("fn") == "attr":
+                names.setdefault(expression["attr"], name)
+        operator = operators.get(children[0], {})
+    return names
+
+
+def _metrics(metrics: Sequence[Mapping[str, Any]], values: Mapping[str, Any], names: Mapping[Any, str]) -> dict[str, Any]:
+    rows: int | None = None
+    columns: dict[str, dict[str, Any]] = {}
+    for metric in metrics:
+        value, expression = values[metric["name"]], metric.get("expr") or {}
+        arguments = [argument for argument in expression.get("args") or () if isinstance(argument, Mapping)]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or expression.get("filter") or expression.get("distinct"):
+            continue
+        if expression.get("fn") == "count" and all(argument.get("fn") == "literal" for argument in arguments):
+            rows = int(value)
+        elif expression.get("fn") in _OF_COLUMN and len(arguments) == 1:
+            name = names.get(arguments[0].get("attr"))
+            if name is not None:
+                columns.setdefault(name, {})[str(expression["fn"])] = float(value)
+    for known in columns.values():
+        if rows is not None and "count" in known:  # a column's count is that of what is not null
+            known["nullCount"] = rows - int(known["count"])
+    told: dict[str, Any] = {} if rows is None else {"rowCount": rows}
+    return {**told, "columnMetrics": columns} if told or columns else {}
+
+
+def _assertion(metric: Mapping[str, Any], values: Mapping[str, Any], names: Mapping[Any, str]) -> dict[str, Any]:
+    asked = {names[attribute] for attribute in _attributes(metric.get("expr") or {}) if attribute in names}
+    stated = {"assertion": redact(str(metric["name"])), "success": values[metric["name"]], **_text(metric)}
+    return {**stated, "column": next(iter(asked))} if len(asked) == 1 else stated
+
+
+def _test(metric: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": redact(str(metric["name"])), "status": "pass" if values[metric["name"]] else "fail", "type": "observe", **_text(metric)}
+
+
+def _text(metric: Mapping[str, Any]) -> dict[str, Any]:
+    text = (metric.get("expr") or {}).get("sql")
+    return {"content": redact(str(text))[:_LONGEST], "contentType": "expression"} if text else {}
+
+
+def _attributes(expression: Mapping[str, Any]) -> Iterator[Any]:
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if part.get("fn") == "attr":
+            yield part.get("attr")
+        waiting += [argument for argument in part.get("args") or () if isinstance(argument, Mapping)]

@@ -1,0 +1,71 @@
+"""The text of a program, for the facet `sourceCode`: told only where the user asks for it, and without the secrets that show.
+
+A statement that speaks of a secret, by a name or a text in it (`password`, `fs.s3a.secret.key`), loses all of its texts and numbers; what
+looks like a secret wherever it stands is taken out as everywhere. A secret that nothing speaks of cannot be told from other texts.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import token
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+from headwater.spark_listener.lineage.facets import Facet, facet
+from headwater.spark_listener.redact import REDACTED, redact
+from headwater.spark_listener.secrets import is_secret_name
+
+_LARGEST = 256 * 1024  # bytes; of a longer script nothing is told
+_END = {token.NEWLINE, token.ENDMARKER}
+_TEXTS = {token.STRING} | {getattr(token, name) for name in ("FSTRING_MIDDLE", "TSTRING_MIDDLE") if hasattr(token, name)}
+_VALUES = {*_TEXTS, token.NUMBER, tokenize.COMMENT}
+
+
+def source_code(script: str | None) -> Facet | None:
+    """The facet of a script; None where it is no Python that can be read, or too long."""
+    if script is None or not os.path.isfile(script):
+        return None
+    try:
+        if os.path.getsize(script) > _LARGEST:
+            return None
+        with tokenize.open(Path(script)) as file:
+            text = file.read()
+        ast.parse(text)
+        text = without_secrets(text)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
+        return None
+    return facet("sourceCode", language="PYTHON", sourceCode=text)
+
+
+def without_secrets(text: str) -> str:
+    """A program's text, with the values of statements that speak of secrets replaced.
+
+    Raises:
+        SyntaxError, tokenize.TokenError: it is no Python.
+    """
+    lines = text.splitlines(keepends=True)
+    found = [part for statement in _statements(text) if any(map(_speaks, statement)) for part in statement]
+    for part in reversed(found):
+        if part.type in _VALUES:
+            (first, begin), (last, end) = part.start, part.end
+            quoted = f'"{REDACTED}"' if part.type == token.STRING else f"# {REDACTED}" if part.type == tokenize.COMMENT else REDACTED
+            lines[first - 1 : last] = [lines[first - 1][:begin] + quoted + lines[last - 1][end:]]
+    return redact("".join(lines))
+
+
+def _statements(text: str) -> Iterator[list[tokenize.TokenInfo]]:
+    statement: list[tokenize.TokenInfo] = []
+    for part in tokenize.generate_tokens(io.StringIO(text).readline):
+        statement.append(part)
+        if part.type in _END:
+            yield statement
+            statement = []
+    yield statement
+
+
+def _speaks(part: tokenize.TokenInfo) -> bool:
+    """Whether a name, a text or a comment is about a secret."""
+    return (part.type == token.NAME or part.type in _TEXTS or part.type == tokenize.COMMENT) and is_secret_name(part.string)
