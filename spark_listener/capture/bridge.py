@@ -129,8 +129,8 @@ class Bridge:
 
     def described(self, plan: Any) -> dict[str, Any]:
         """A plan of the JVM, as the end of a query would tell it."""
-        plan: dict[str, Any] = json.loads(self._java.described(plan))
-        return plan
+        told: dict[str, Any] = json.loads(self._java.described(plan))
+        return told
 
     def files_read(self, rdd: Any) -> dict[str, Any]:
         """The files and splits that a JVM's RDD reads (`HadoopFiles.java`)."""

@@ -221,7 +221,7 @@ def _scan(operator: Mapping[str, Any], known: dict[int, _Dependencies], whole: _
 def _opaque(operator: Mapping[str, Any], known: dict[int, _Dependencies]) -> None:
     """The columns that an operator makes in its own way may each be made of all that it sees."""
     made = operator.get("makes") or ()
-    sees = [{"fn": "attr", "attr": attribute} for attribute in operator.get("sees") or ()]
+    sees: list[Mapping[str, Any]] = [{"fn": "attr", "attr": attribute} for attribute in operator.get("sees") or ()]
     if operator.get("whole"):  # a function over groups: what it is given the first column says, of which there may be many
         made = operator.get("defines") or ()
         sees = list(_arguments(made[0].get("expr") or {})) if made else []
