@@ -16,6 +16,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
@@ -51,7 +52,7 @@ class Projector:
     def __init__(
         self, log: IngestLog, graph: GraphStore, associations: AssociationStore, *, patience: float = 30.0, buries: bool = True
     ) -> None:
-        """`buries` False: what cannot be projected is left out and no dead letter is kept of it, as for a comparison."""
+        """`buries` False, as for a comparison: no lease is taken, and what cannot be projected is left out and is no dead letter."""
         self._ingest = log
         self._graph = graph
         self._associations = associations
@@ -130,7 +131,7 @@ class Projector:
         if not await self._entries(tenant, await self._offset(tenant), limit=1):
             return 0
         done = 0
-        async with leased(self._ingest, f"project {tenant}") as is_ours:
+        async with leased(self._ingest, f"project {tenant}") if self._buries else nullcontext(enter_result=True) as is_ours:
             if not is_ours:
                 return 0  # another replica is at it
             offset = await self._offset(tenant)

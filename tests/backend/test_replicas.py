@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -67,18 +68,23 @@ def test_what_one_replica_is_told_all_of_them_know(replicas: Replicas) -> None:
 
 
 def test_each_replica_is_killed_in_turn_and_nothing_is_lost_double_or_late(replicas: Replicas, parts: Shared, tmp_path: Path) -> None:
-    delays = []
-    with Producers(replicas, threads=3) as producers:
+    delays: list[float] = []
+    with Producers(replicas, threads=3) as producers, ThreadPoolExecutor(1) as starting:
+        others: list[Future[None]] = []
         for number in [*range(3)] * _ROUNDS:
             producers.wait(100)
             other = (number + 1) % 3
+            for started in others if number == 2 else ():  # till then there is one that was never killed, or is back
+                started.result()
             manifest = _stage(replicas, number, len(delays))
             replicas.kill(number)
             delays.append(_seconds_until_shown(replicas, other, 1_000_000 + len(delays)))
             with replicas.client(other) as client:  # what the dead one took, another publishes
                 assert client.post("/api/v1/captures", json=manifest).status_code == 201
             producers.wait(50)
-            replicas.start(number)
+            others.append(starting.submit(replicas.start, number))
+            if number == 2:
+                others.pop().result()
     assert producers.sent_again >= 1
 
     rows = parts.postgres.run("SELECT key, body, kind FROM headwater.entry ORDER BY number")

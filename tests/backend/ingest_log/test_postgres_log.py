@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pg8000.native
 import pytest
 
-from headwater.backend.ingest_log import DeadLetter, IngestLog, Stage
+from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, IngestLog, Stage
 from headwater.backend.ingest_log.postgres.address import Address
 from headwater.backend.ingest_log.postgres.appending import Append, Session
 from headwater.backend.ingest_log.postgres.log import PostgresLog
 from headwater.backend.ingest_log.postgres.migrations import STEPS, Step, migrate
 from headwater.backend.ingest_log.postgres.presence import SharedRole
+from headwater.backend.intake.documents import document_key
+from headwater.backend.projector import Projector
 from headwater.errors import ConfigurationError, UnavailableError
+from headwater.graph.records import ANYWHERE, AssociationStore
+from headwater.graph.stores import open_store
+from tests.backend.events import body, run_event
 from tests.backend.ingest_log.contract import LogContract, Opens, draft
 from tests.databases import PASSWORD, USER, Postgres, _program, postgres
 
@@ -72,6 +79,28 @@ def test_a_lease_is_of_one_replica_until_it_ends(log: IngestLog, same_log: Opens
     assert not log.take_lease("project t", seconds=5)
     other.end_lease("project t")
     assert log.take_lease("project t", seconds=5)
+
+
+async def test_a_lease_keeps_replicas_from_double_work_and_no_comparison_from_its_own(
+    log: IngestLog, same_log: Opens, tmp_path: Path
+) -> None:
+    event = run_event(1)
+    log.append("default", [Draft(EntryKind.EVENT, document_key(event), body(event))]).result()
+    records = AssociationStore(tmp_path / "associations", sources=ANYWHERE)
+    graphs = [open_store(f"sqlite:///{tmp_path}/{name}.db") for name in ("graph", "compared")]
+    for graph in graphs:
+        await graph.open()
+    assert same_log().take_lease("project default", seconds=2)
+    assert await Projector(log, graphs[0], records).catch_up() == 0
+    assert await Projector(log, graphs[1], records, buries=False).catch_up() == 1
+    until = time.monotonic() + 30
+    while not await Projector(log, graphs[0], records).catch_up():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.1)
+    assert await graphs[0].fingerprint("default") == await graphs[1].fingerprint("default")
+    for graph in graphs:
+        await graph.close()
+    records.close()
 
 
 def test_connections_that_the_server_ends_are_opened_again(log: IngestLog, server: Postgres, address: Address) -> None:
