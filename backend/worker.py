@@ -29,6 +29,9 @@ from headwater.graph.records.prune import Policy
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
+_PATIENCE = 30.0  # with a store that is away
+# Where replicas share the log, one that cannot project gives its place to the others soon, and for a while.
+_SHARED_PATIENCE, _ASIDE = 3.0, 6.0
 _STAGING = _PRUNING = 3600.0
 _SHARED = 10.0
 _log = logging.getLogger("headwater.worker")
@@ -69,14 +72,16 @@ class Worker:
             self._pruner.join()
 
     async def _run(self) -> None:
+        is_alone = self._workspace.settings.ingest_log is None
+        patience = _PATIENCE if is_alone else _SHARED_PATIENCE  # seconds
         while not self._stopping.is_set():
             graph = graph_store(self._workspace.settings)
             try:
                 await graph.open()
-                await self._work(Projector(self._workspace.log, graph, self._workspace.records))
+                await self._work(Projector(self._workspace.log, graph, self._workspace.records, patience=patience))
             except Exception as error:  # noqa: BLE001 - whatever it is, lineage must go on when it is over
                 self._fail(error)
-                self._stopping.wait(_PAUSE)
+                self._stopping.wait(_PAUSE if is_alone else _ASIDE)
             finally:
                 await graph.close()
                 self._workspace.role.release()
