@@ -121,8 +121,10 @@ class Application:
         with self._program_lock:
             if self._program is None and self._records_rdds:
                 from headwater.spark_listener.rdd_records.program import Program
+                from headwater.spark_listener.rdd_records.sparing import Sparing, workers_have_loops
 
-                self._program = Program(self.context, self._recorded_in, self._settings.spool_bytes, self._files_read)
+                sparing = Sparing(compiled=workers_have_loops(self.context)) if self._settings.spares_rdds else None
+                self._program = Program(self.context, self._recorded_in, self._settings.spool_bytes, self._files_read, sparing)
         return self._program
 
     def recorded(self, saved: SavedRDD, rdd: Any) -> SavedRDD:

@@ -69,7 +69,7 @@ class Settings:
     look_seconds: float = 2.0  # HEADWATER_LOOK_SECONDS: seconds a query may wait for what a database or broker says
     exit_wait: float = 5.0  # HEADWATER_EXIT_WAIT: seconds that the end of a program may wait for delivery
     spool_bytes: int = 4096 * _MIB  # HEADWATER_SPOOL_BYTES: bound of one application's spool, segments included
-    rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: in mode active
+    rdd_records: bool | None = None  # HEADWATER_RDD_RECORDS: whether records of RDD programs are captured, too; None: by the mode
     environment: tuple[str, ...] = ()  # HEADWATER_RECORD_ENV: further variables that a run may record
     leave_out: tuple[LeaveOut, ...] = tuple(LeaveOut)  # HEADWATER_LEAVE_OUT: queries that are counted instead of told
     source_code: bool = False  # HEADWATER_SOURCE_CODE: whether the text of the program is told, as far as it shows no secrets
@@ -83,8 +83,13 @@ class Settings:
 
     @property
     def records_rdds(self) -> bool:
-        """Whether records of RDD programs are captured. They cannot be found again, so each one is written, which costs most."""
-        return self.mode.records and (self.mode is Mode.ACTIVE if self.rdd_records is None else self.rdd_records)
+        """Whether records of RDD programs are captured. They cannot be found again, so each one is written."""
+        return self.mode.records and (self.mode is not Mode.LAZY if self.rdd_records is None else self.rdd_records)
+
+    @property
+    def spares_rdds(self) -> bool:
+        """Whether they are captured only where that costs the job little."""
+        return self.mode is Mode.AUTO and self.rdd_records is None
 
     def __repr__(self) -> str:
         # Shown in logs and tracebacks, where the key must not appear.

@@ -145,10 +145,10 @@ def _compiled() -> Callable[[array[int]], bytes] | None:
     """The encoding of a column in C, if this worker has it."""
     try:
         from headwater.spark_listener.rdd_records import _taps
-    except ImportError:
+
+        return _taps.column if COMPILED and _taps.VERSION == _VERSION else None
+    except Exception:  # noqa: BLE001  # whatever a worker has by that name
         return None
-    column: Callable[[array[int]], bytes] = _taps.column
-    return column if COMPILED and _taps.VERSION == _VERSION else None
 
 
 def _arrow_column(values: array[int]) -> bytes:

@@ -18,6 +18,7 @@ from headwater.spark_listener.rdd_records.program import VALUE, Program, inner, 
 from headwater.spark_listener.rdd_records.starts import Carried
 from headwater.spark_listener.rdd_records.taps import Carrying
 from headwater.spark_listener.recording import FIRST
+from headwater.spark_listener.settings import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ def rdd_of(program: Program, bridge: Any, frame: Any) -> HandedOver | None:
 
     Spark runs shuffles when it is asked for the RDD; so does this.
     """
+    if program.sparing is not None:
+        return HandedOver(None, None, Refused(str(Mode.AUTO), "rows are not followed from DataFrames to RDDs; mode active does it"))
     java = bridge.handed_over(frame._jdf)  # noqa: SLF001  # there is no public way to the JVM's object
     if java is None:
         return None
@@ -64,7 +67,7 @@ def frame_of(program: Program, bridge: Any, rows: Any, frame: Any) -> Any:
     `rows` is the RDD of which PySpark made the frame's rows: tuples of values as Spark SQL has them.
     """
     known = program.known([rows])
-    if isinstance(known, Refused):
+    if isinstance(known, Refused) or program.sparing is not None:
         return frame
     about = known[0]
     pairs = tapped(rows, Carrying(about.start, inner(rows), reads=about.reads, shape="record"))

@@ -81,7 +81,7 @@ class Hooks:
     def install_context(self, context: type) -> None:
         """Hook the class SparkContext."""
         self._made(context, "textFile", lambda program, made, _args: program.text_file(made))
-        self._made(context, "parallelize", lambda program, made, _args: program.local_rows(made, int(made.getNumPartitions())))
+        self._made(context, "parallelize", lambda program, made, args: program.local_rows(made, int(made.getNumPartitions()), *args[:1]))
         for name in _REFUSED_SOURCES:
             self._made(context, name, functools.partial(_refused_source, name))
         self._union(context)

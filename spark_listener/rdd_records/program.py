@@ -17,6 +17,7 @@ from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
 from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
 from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
 from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
+from headwater.spark_listener.rdd_records.sparing import Sparing
 from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted
 from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
 from headwater.spark_listener.recording import Recording, SegmentReport
@@ -43,14 +44,17 @@ def _moved(shape: str, sides: int) -> dict[str, Any]:
 
 
 class Program:
-    """The RDDs of one application. `files_read` tells what a JVM's RDD reads."""
+    """The RDDs of one application. `files_read` tells what a JVM's RDD reads; `sparing` is asked whether they may be followed."""
 
-    def __init__(self, context: Any, folder: Path, limit: int, files_read: Callable[[Any], dict[str, Any]]) -> None:
+    def __init__(
+        self, context: Any, folder: Path, limit: int, files_read: Callable[[Any], dict[str, Any]], sparing: Sparing | None = None
+    ) -> None:
         from headwater.spark_listener.rdd_records.reports import reports_to, ship_by_value
 
         ship_by_value()
         self.recording = Recording(folder, limit)
         self._files_read = files_read
+        self.sparing = sparing
         self._unlisted: dict[int, weakref.ref[Any]] = {}
         self._reports = reports_to(context, self._told)
 
@@ -88,9 +92,11 @@ class Program:
         self._unlisted[scan] = weakref.ref(rdd)
         return self.mark(rdd, Known((scan,), Numbered(), reads=True, top=scan))
 
-    def local_rows(self, rdd: Any, partitions: int) -> Any:
-        """An RDD of the program's own rows, as `parallelize` gives it."""
+    def local_rows(self, rdd: Any, partitions: int, data: Any = ()) -> Any:
+        """An RDD of the program's own rows, as `parallelize` gives it of `data`."""
         scan = self._scan()
+        if self.sparing is not None:
+            self.sparing.rows(scan, data)
         path = f"local:{self.recording.pool}/{scan}"
         files = [
             {"ordinal": n, "ordinals": 1, "path": f"{path}/{n}", "length": 0, "modified": 0, "partition": {}} for n in range(partitions)
@@ -112,6 +118,8 @@ class Program:
             if "problem" in found:
                 self.recording.problem(scan, str(found["problem"]), "refused")
             files, splits = _files_and_splits(found)
+            if self.sparing is not None:
+                self.sparing.reads(scan, files)
             if len({file["path"] for file in files}) < len(files):
                 self.recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
             # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
@@ -158,7 +166,7 @@ class Program:
 
     def carried(self, sides: Sequence[Any], shape: str) -> Step | Refused:
         """RDDs whose records are handed on as they are carry references with them, in the place that `shape` says (see `Carried`)."""
-        known = self.known(sides)
+        known = self.known(sides, sends=True)
         if isinstance(known, Refused):
             return known
         united = shape == "union"
@@ -249,8 +257,11 @@ class Program:
         """The application is over."""
         self.recording.close()
 
-    def known(self, rdds: Sequence[Any]) -> list[Known] | Refused:
-        """What is known of RDDs whose records are about to be tapped; why that is not to be, if it is not known of one of them."""
+    def known(self, rdds: Sequence[Any], *, sends: bool = False) -> list[Known] | Refused:
+        """What is known of RDDs whose records are about to be tapped; why that is not to be, if it is not known of one of them.
+
+        `sends`: the tap sends references along with the records.
+        """
         if self.recording.is_full:
             return Refused("capture", "what was recorded of RDDs has reached HEADWATER_SPOOL_BYTES")
         found: list[Known] = []
@@ -260,6 +271,9 @@ class Program:
                 return known
             found.append(known)
         self._list_files(one for known in found for one in known.operators)
+        if self.sparing is not None:
+            refused = self.sparing.refuses(self.recording.scans_below(known.top for known in found), sends=sends)
+            return found if refused is None else refused
         return found
 
     def _boundary(self, kind: str, operator: int, columns: Sequence[dict[str, Any]], partitions: int | None) -> Report:

@@ -23,6 +23,7 @@ from headwater.spark_listener.rdd_records.border import frame_of, rdd_of
 from headwater.spark_listener.rdd_records.operators import Hooks, rows_made, unseen
 from headwater.spark_listener.rdd_records.program import Program
 from headwater.spark_listener.rdd_records.saves import begin_save, end_save
+from headwater.spark_listener.rdd_records.sparing import Sparing
 from tests.jvm import start_with
 from tests.oracle import rdd_programs
 from tests.oracle.rdd_programs import FRAMES, ROW_WISE, Step, Tags, joined, several, total
@@ -43,9 +44,9 @@ class RddLaboratory:
     faults: list[str] = field(default_factory=list)
     saves: int = 0
 
-    def renew(self) -> None:
+    def renew(self, sparing: Sparing | None = None) -> None:
         """Begin to follow RDDs, knowing of none."""
-        self.program = Program(self.context, self.folder / "segments", 1 << 40, self.bridge.files_read)
+        self.program = Program(self.context, self.folder / "segments", 1 << 40, self.bridge.files_read, sparing)
 
     def save(self, rdd: Any) -> tuple[Path, Mapping[str, Any] | SavedRDD]:
         """Save an RDD as text; where, and what was captured, or the save with the reason why nothing was."""

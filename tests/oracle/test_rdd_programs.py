@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from headwater.spark_listener.rdd import SavedRDD
+from headwater.spark_listener.rdd_records import sparing
 from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory, run
 from tests.oracle.rdd_programs import FRAMES, MOVING, ROW_WISE, Step, lineage
 
@@ -171,3 +172,17 @@ def test_what_is_not_covered_is_refused_by_its_name(laboratory: RddLaboratory, s
     assert isinstance(own, dict)
     assert own["status"] == "refused"
     assert "Own" in own["problems"][0]["reason"]
+
+
+def test_what_mode_auto_does_not_follow_is_refused_by_that_name(
+    laboratory: RddLaboratory, six: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparing, "LITTLE", 1)
+    laboratory.renew(sparing.Sparing(compiled=True))
+    pairs = laboratory.context.textFile(str(laboratory.folder / "six.txt"), 2).map(lambda x: (int(x) % 2, 1))
+    made, exact = _made(laboratory, pairs.reduceByKey(lambda a, b: a + b, 2).map(lambda pair: f"{pair[0]}"))
+    assert (made, exact) == (Counter({("0", frozenset({0, 2, 4})): 1, ("1", frozenset({1, 3, 5})): 1}), True)
+    _, joined = laboratory.save(pairs.join(pairs))
+    assert isinstance(joined, SavedRDD)
+    assert joined.refused is not None
+    assert joined.refused["operator"] == "auto"

@@ -47,9 +47,11 @@ def test_an_unknown_option_lists_the_known_ones() -> None:
         load_settings({}, mod="off")
 
 
-def test_records_of_rdd_programs_are_captured_in_mode_active_or_where_it_is_asked_for() -> None:
-    asked = [load_settings({"HEADWATER_MODE": mode}).records_rdds for mode in ("off", "coarse", "lazy", "auto", "active")]
-    assert asked == [False, False, False, False, True]
+def test_records_of_rdd_programs_are_captured_by_the_mode_or_where_it_is_asked_for() -> None:
+    modes = ("off", "coarse", "lazy", "auto", "active")
+    assert [load_settings({"HEADWATER_MODE": mode}).records_rdds for mode in modes] == [False, False, False, True, True]
+    assert [load_settings({"HEADWATER_MODE": mode}).spares_rdds for mode in modes] == [False, False, False, True, False]
+    assert not load_settings({"HEADWATER_RDD_RECORDS": "true"}).spares_rdds
     assert load_settings({"HEADWATER_RDD_RECORDS": "true"}).records_rdds
     assert not load_settings({"HEADWATER_RDD_RECORDS": "true", "HEADWATER_MODE": "coarse"}).records_rdds
     assert not load_settings({"HEADWATER_RDD_RECORDS": "false", "HEADWATER_MODE": "active"}).records_rdds

@@ -1,0 +1,58 @@
+"""Whether following the records of RDDs costs a job little: how mode `auto` decides.
+
+A job over little data may be followed whatever it does. One over more is followed where the workers have the loops in C, up to the first
+operator that would send references along with the records through a shuffle or union.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from operator import length_hint
+from typing import Any
+
+from headwater.spark_listener.rdd_records.known import Refused
+from headwater.spark_listener.settings import Mode
+
+LITTLE = 16 * 1024 * 1024  # bytes of the sources: what loops in Python add to them, or references that are sent along, is about a second
+_OF_A_ROW = 64  # bytes that a row of the program's own is taken for
+
+
+class Sparing:
+    """Of one application; `compiled`: whether its workers have the loops in C."""
+
+    def __init__(self, *, compiled: bool) -> None:
+        self._compiled = compiled
+        self._bytes: dict[int, int] = {}
+
+    def reads(self, scan: int, files: Iterable[Any]) -> None:
+        """A source has these files."""
+        self._bytes[scan] = sum(int(file["length"]) for file in files)
+
+    def rows(self, scan: int, data: Any) -> None:
+        """A source is data of the program's own."""
+        with contextlib.suppress(Exception):  # data that does not tell is taken for little
+            self._bytes[scan] = length_hint(data) * _OF_A_ROW
+
+    def refuses(self, scans: Iterable[int], *, sends: bool) -> Refused | None:
+        """Why what is made of some sources is not followed, if it is not. `sends`: references would be sent along with its records."""
+        if self._compiled and not sends:
+            return None
+        size = sum(self._bytes.get(scan, 0) for scan in scans)
+        if size <= LITTLE:
+            return None
+        costs = "to send what records are made of along with them" if sends else "to note what records are made of without compiled loops"
+        return Refused(str(Mode.AUTO), f"{costs} costs too much for {size >> 20} MB; mode active does it")
+
+
+def workers_have_loops(context: Any) -> bool:
+    """Whether the workers of a context run this Python, and it has the loops."""
+    try:
+        from headwater.spark_listener.rdd_records import _taps  # noqa: F401
+    except ImportError:
+        return False
+    python = shutil.which(str(context.pythonExec))
+    return str(context.master).startswith("local") and python is not None and os.path.abspath(python) == os.path.abspath(sys.executable)
