@@ -120,6 +120,17 @@ class Recording:
         known = self._operators.get(operator)
         return "a DataFrame, of which the program took the RDD" if known is None else str(known["text"])
 
+    def scans_below(self, roots: Iterable[int]) -> list[int]:
+        """The scans of RDDs that feed some operators."""
+        found: dict[int, None] = {}
+        waiting = list(roots)
+        while waiting:
+            number = waiting.pop()
+            if number not in found and number in self._operators:  # those of plans of Spark SQL are not here
+                found[number] = None
+                waiting += self._operators[number]["children"]
+        return [number for number in found if self._operators[number]["op"] == "Scan"]
+
     def problems_of(self, operators: Iterable[int]) -> list[Mapping[str, str]]:
         """What is wrong with what was recorded of some operators."""
         chosen = set(operators)
