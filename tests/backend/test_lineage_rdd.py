@@ -130,6 +130,7 @@ def test_what_is_kept_is_a_point(spark: SparkSession, log: str) -> None:
 def test_a_function_over_a_partition_is_said_to_give_more(spark: SparkSession, log: str) -> None:
     halves = spark.sparkContext.textFile(log, 2).mapPartitions(lambda lines: [len(list(lines))])
     with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         assert headwater.lineage(halves).goBackAll().count() == len(LOG)
     assert any(one.category is LineageWarning and "whole partition" in str(one.message) for one in said)
 
