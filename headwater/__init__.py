@@ -14,15 +14,17 @@ from headwater.errors import HeadwaterError, MissingExtraError
 if TYPE_CHECKING:
     from headwater.backend.shell import lineage
     from headwater.spark_listener.attach import attach, detach, operation
+    from headwater.spark_listener.declared import row_wise
 
 __version__ = "0.1.0"
-__all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "operation"]
+__all__ = ["HeadwaterError", "__version__", "attach", "detach", "lineage", "operation", "row_wise"]
 
 _LAZY = {
     "attach": "headwater.spark_listener.attach",
     "detach": "headwater.spark_listener.attach",
     "lineage": "headwater.backend.shell",
     "operation": "headwater.spark_listener.attach",
+    "row_wise": "headwater.spark_listener.declared",
 }
 
 

@@ -143,9 +143,11 @@ class Application:
 
         return end_save(self._program, saved, self._bridge.files_written)
 
-    def _files_read(self, rdd: Any) -> dict[str, Any]:
+    def _files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # handed on as a function
         self.listen()
-        found: dict[str, Any] = self._bridge.files_read(rdd) if self._bridge is not None else {"problem": "its files could not be listed"}
+        found: dict[str, Any] = (
+            self._bridge.files_read(rdd, lines) if self._bridge is not None else {"problem": "its files could not be listed"}
+        )
         return found
 
     def tapped(self, frame: Any) -> TappedFrame | None:

@@ -100,13 +100,16 @@ class Recording:
         return number
 
     def boundary(self, kind: str, operator: int, columns: Sequence[Mapping[str, Any]], partitions: int | None) -> int:
-        """A new boundary, written by as many tasks as there are `partitions`; its number."""
+        """A new boundary, written by as many tasks as there are `partitions`; its number.
+
+        One of the kind `declared` is in no manifest: by way of it tasks tell that a function does other than the program declared.
+        """
         number = self._number()
         described = {"boundary": number, "kind": kind, "operator": operator, "columns": list(columns)}
         if kind == "rows":
             described["by"] = "partition"  # any attempt makes the same rows in the same order, or the capture is refused
         self._boundaries[number] = _Boundary(described, partitions)
-        if kind not in ("sink", "check"):
+        if kind not in ("sink", "check", "declared"):
             self._operators[operator]["boundary"] = number
         return number
 
@@ -199,7 +202,7 @@ class Recording:
             "operators": [self._described(operator) for operator in operators],
             "sources": [{"source": operator, **self._sources[operator]} for operator in operators if operator in self._sources],
             "problems": problems,
-            "boundaries": [self._boundaries[number].described for number in boundaries],
+            "boundaries": [self._boundaries[number].described for number in boundaries if kinds[number] != "declared"],
             "segments": [],
         }
         if not any(map(_ends, problems)):

@@ -132,9 +132,9 @@ class Bridge:
         told: dict[str, Any] = json.loads(self._java.described(plan))
         return told
 
-    def files_read(self, rdd: Any) -> dict[str, Any]:
-        """The files and splits that a JVM's RDD reads (`HadoopFiles.java`)."""
-        found: dict[str, Any] = json.loads(self._java.read(rdd))
+    def files_read(self, rdd: Any, lines: bool) -> dict[str, Any]:  # the JVM takes it so
+        """The files and splits that a JVM's RDD reads, as `lines` or otherwise (`HadoopFiles.java`)."""
+        found: dict[str, Any] = json.loads(self._java.read(rdd, lines))
         return found
 
     def files_written(self, folder: str) -> list[tuple[str, int, int]]:

@@ -15,6 +15,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from headwater.spark_listener.declared import declared
+from headwater.spark_listener.rdd_records import sources
 from headwater.spark_listener.rdd_records.calls import call_site
 from headwater.spark_listener.rdd_records.known import Refused, Step
 
@@ -29,11 +31,7 @@ _JOINS = ("join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin")
 _HANDS_ON = {"partitionBy": "pair", "repartitionAndSortWithinPartitions": "pair", "coalesce": "record", "repartition": "record"}
 _SHUFFLES = (*_GROUPS, *_COGROUPS, *_JOINS, "partitionBy", "repartitionAndSortWithinPartitions", "sortByKey", "subtractByKey")
 _PERSISTS = ("persist", "cache", "checkpoint", "localCheckpoint")
-_REFUSED = ("pipe", "barrier")
-_REFUSED_SOURCES = (
-    "wholeTextFiles", "binaryFiles", "binaryRecords", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile", "hadoopRDD",
-    "pickleFile",
-)  # fmt: skip
+_REFUSED = ("barrier",)
 _inside = threading.local()
 
 Begin = Callable[["Program", Sequence[Any], tuple[Any, ...]], Step | Refused]
@@ -70,7 +68,8 @@ class Hooks:
         for name in ("cartesian", "zip"):
             self._step(rdd, name, lambda program, rdds, _args: program.carried(rdds, "both"))
         for name in ("mapPartitions", "mapPartitionsWithIndex"):
-            self._step(rdd, name, lambda program, rdds, _args: program.whole_partition(rdds[0]), sides=1, by_program_only=True)
+            self._step(rdd, name, _over_partitions, sides=1, by_program_only=True)
+        self._step(rdd, "pipe", lambda program, rdds, _args: program.whole_partition(rdds[0]), sides=1)
         self._step(rdd, "glom", lambda program, rdds, _args: program.whole_partition(rdds[0], exact=True), sides=1)
         for name in _PERSISTS:
             self._before(rdd, name, lambda program, of: program.persists(of))
@@ -80,10 +79,9 @@ class Hooks:
 
     def install_context(self, context: type) -> None:
         """Hook the class SparkContext."""
-        self._made(context, "textFile", lambda program, made, _args: program.text_file(made))
-        self._made(context, "parallelize", lambda program, made, args: program.local_rows(made, int(made.getNumPartitions()), *args[:1]))
-        for name in _REFUSED_SOURCES:
-            self._made(context, name, functools.partial(_refused_source, name))
+        for name in sources.NAMES:
+            self._made(context, name, functools.partial(_of_files, name))
+        self._made(context, "parallelize", lambda program, made, args, _: program.local_rows(made, int(made.getNumPartitions()), *args[:1]))
         self._union(context)
 
     def _begun(self, rdd: Any) -> Program | None:
@@ -186,7 +184,7 @@ class Hooks:
                 return original(self, *args, **kwargs)
             with _nested():
                 made = original(self, *args, **kwargs)
-            return hooks._guarded(name, lambda: note(program, made, args), made)
+            return hooks._guarded(name, lambda: note(program, made, args, kwargs), made)
 
         hooks = self
         setattr(owner, name, hooked)
@@ -281,8 +279,18 @@ def _refused(name: str, program: Program, _of: Any, made: Any) -> Any:
     return program.refuse(made, "records are not followed through it", name)
 
 
-def _refused_source(name: str, program: Program, made: Any, _args: Any) -> Any:
-    return program.refuse(made, "its records are not known", name)
+def _of_files(name: str, program: Program, made: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    return program.of_files(made, sources.source_of(name, args, named))
+
+
+def _over_partitions(program: Program, rdds: Sequence[Any], given: tuple[Any, ...]) -> Step | Refused:
+    """What the program declared of its function counts; else its results may be of anything in the partition."""
+    args, named = given
+    called = {**dict(zip(("f", "preservesPartitioning"), args, strict=False)), **named}
+    found = declared(called.get("f"))
+    if found is None or len(called) < len(args) + len(named):
+        return program.whole_partition(rdds[0])
+    return program.declared(rdds[0], found, called)
 
 
 def _handed_on(shape: str, program: Program, rdds: Sequence[Any], _args: Any) -> Step | Refused:

@@ -9,17 +9,22 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
+from headwater.spark_listener.declared import RowWise
 from headwater.spark_listener.rdd_records.calls import call_site
+from headwater.spark_listener.rdd_records.checked import Checked
 from headwater.spark_listener.rdd_records.chosen import Chosen, Wanted
 from headwater.spark_listener.rdd_records.known import KNOWN as _KNOWN
 from headwater.spark_listener.rdd_records.known import PERSISTED as _PERSISTED
 from headwater.spark_listener.rdd_records.known import SIDES, Known, Refused, Step
+from headwater.spark_listener.rdd_records.sources import FileSource
 from headwater.spark_listener.rdd_records.sparing import Sparing
 from headwater.spark_listener.rdd_records.starts import Carried, Keyed, Numbered, Parted
 from headwater.spark_listener.rdd_records.taps import Carrying, Gathering, Grouping, Kept, Report, Tap, Written
+from headwater.spark_listener.rdd_records.whole_files import WholeFiles
 from headwater.spark_listener.recording import Recording, SegmentReport
 
 _MOST_REFERENCES = 32  # a record that joins more relations than that
@@ -44,10 +49,10 @@ def _moved(shape: str, sides: int) -> dict[str, Any]:
 
 
 class Program:
-    """The RDDs of one application. `files_read` tells what a JVM's RDD reads; `sparing` is asked whether they may be followed."""
+    """The RDDs of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `sparing` is asked whether they may be followed."""
 
     def __init__(
-        self, context: Any, folder: Path, limit: int, files_read: Callable[[Any], dict[str, Any]], sparing: Sparing | None = None
+        self, context: Any, folder: Path, limit: int, files_read: Callable[[Any, bool], dict[str, Any]], sparing: Sparing | None = None
     ) -> None:
         from headwater.spark_listener.rdd_records.reports import reports_to, ship_by_value
 
@@ -55,7 +60,7 @@ class Program:
         self.recording = Recording(folder, limit)
         self._files_read = files_read
         self.sparing = sparing
-        self._unlisted: dict[int, weakref.ref[Any]] = {}
+        self._unlisted: dict[int, tuple[weakref.ref[Any], FileSource, Numbered | WholeFiles]] = {}
         self._reports = reports_to(context, self._told)
 
     def _told(self, report: tuple[Any, ...]) -> None:
@@ -86,11 +91,12 @@ class Program:
 
     # sources
 
-    def text_file(self, rdd: Any) -> Any:
-        """An RDD of the lines of files, as `textFile` gives it."""
+    def of_files(self, rdd: Any, source: FileSource) -> Any:
+        """An RDD of the records of files, as SparkContext gives it."""
         scan = self._scan()
-        self._unlisted[scan] = weakref.ref(rdd)
-        return self.mark(rdd, Known((scan,), Numbered(), reads=True, top=scan))
+        start = WholeFiles() if source.whole else Numbered()
+        self._unlisted[scan] = (weakref.ref(rdd), source, start)
+        return self.mark(rdd, Known((scan,), start, reads=True, top=scan))
 
     def local_rows(self, rdd: Any, partitions: int, data: Any = ()) -> Any:
         """An RDD of the program's own rows, as `parallelize` gives it of `data`."""
@@ -113,29 +119,32 @@ class Program:
     def _list_files(self, scans: Iterable[int]) -> None:
         """What sources read, found when the first records of them are about to be tapped: before, Spark would not have looked either."""
         for scan in dict.fromkeys(scan for scan in scans if scan in self._unlisted):
-            rdd = self._unlisted.pop(scan)()
-            found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd))
+            made, source, start = self._unlisted.pop(scan)
+            rdd = made()
+            found = {"problem": "it is gone"} if rdd is None else self._files_read(_jvm(rdd), source.lines)
+            if "parts" in found and not source.whole:
+                found = {"problem": "its partitions have parts of several files"}
             if "problem" in found:
                 self.recording.problem(scan, str(found["problem"]), "refused")
-            files, splits = _files_and_splits(found)
+            files, splits = _files_and_splits(found) if isinstance(start, Numbered) else _whole_files(found, start)
             if self.sparing is not None:
                 self.sparing.reads(scan, files)
             if len({file["path"] for file in files}) < len(files):
                 self.recording.problem(scan, "the parts of a file are not partitions that follow one another", "refused")
             # Lines have no columns: who asks for the file's records has the columns that another reader tells, if there is one.
             self.recording.source(
-                scan, path=found.get("path") or "", format="text", options={}, columns=[], partition_columns=[],
-                files=files, splits=splits,
+                scan, path=found.get("path") or "", format=source.format, options=dict(source.options), columns=list(source.columns),
+                partition_columns=[], files=files, splits=splits,
             )  # fmt: skip
 
     # what transformations make
 
-    def row_wise(self, rdd: Any, made: Any) -> Any:
-        """`made` is `rdd` through a function that makes its results of one record after the other."""
+    def row_wise(self, rdd: Any, made: Any, operator: int | None = None) -> Any:
+        """`made` is `rdd` through a function that makes its results of one record after the other. `operator`: it; None: a new one."""
         known = self.of(rdd)
         if isinstance(known, Refused):
             return self.mark(made, known)
-        top = self.recording.operator("RDD", self._text(), [known.top], behaviour="generates", reads=[ATTR])
+        top = operator or self.recording.operator("RDD", self._text(), [known.top], behaviour="generates", reads=[ATTR])
         return self.mark(made, Known(known.operators, known.start, known.reads, top))
 
     def grouped(self, sides: Sequence[Any]) -> Step | Refused:
@@ -210,6 +219,20 @@ class Program:
 
         return Step([tap], finish)
 
+    def declared(self, rdd: Any, declared: RowWise, called: Mapping[str, Any]) -> Step:
+        """An RDD goes through a function over whole partitions that the program declared to be row-wise. `called`: all its arguments."""
+
+        def finish(made: Any) -> Any:
+            return self.row_wise(rdd, made)
+
+        known = self.of(rdd)
+        if not declared.check or isinstance(known, Refused):
+            return Step([rdd], finish)
+        operator = self.recording.operator("RDD", self._text(), [known.top], behaviour="generates", reads=[ATTR])
+        report = self._boundary("declared", operator, [{"role": "key"}], None)
+        checked = Checked(called["f"], report, declared.check)
+        return Step([rdd], lambda made: self.row_wise(rdd, made, operator), {**called, "f": checked})
+
     def persists(self, rdd: Any) -> None:
         """An RDD is about to be persisted or checkpointed: its rows are recorded when they are made."""
         if not _is_pipelined(rdd) or getattr(rdd, _PERSISTED, None) is not None or not _pipelines(rdd):
@@ -234,8 +257,8 @@ class Program:
         if plain is not None and _pipelines(rdd):
             rdd.func = plain
 
-    def saved(self, rdd: Any) -> tuple[Any, int] | Refused:
-        """What to write in the place of an RDD as text, and the sink's boundary."""
+    def saved(self, rdd: Any, written: type[Written | Kept] = Written) -> tuple[Any, int] | Refused:
+        """What to write in the place of an RDD, and the sink's boundary. `written` records it: as text, or a row for each record."""
         all_known = self.known([rdd])
         if isinstance(all_known, Refused):
             return all_known
@@ -243,7 +266,7 @@ class Program:
         operator = self.recording.operator("Write", self._text(), [known.top], behaviour="passes", columns=[])
         columns = [{"role": "ref", "operator": one} for one in known.operators]
         report = self._boundary("sink", operator, columns, _partitions(rdd))
-        return tapped(rdd, Written(known.start, inner(rdd), report, reads=known.reads)), report.boundary
+        return tapped(rdd, written(known.start, inner(rdd), report, reads=known.reads)), report.boundary
 
     def chosen(
         self, rdd: Any, known: Known, wanted: Wanted | None, keep: Sequence[Callable[[Any], Any]], kind: type[Chosen] = Chosen
@@ -339,6 +362,17 @@ def _files_and_splits(found: Mapping[str, Any]) -> tuple[list[dict[str, Any]], l
         files[-1]["ordinals"] += 1
         splits.append({"ordinal": ordinal, "path": path, "start": start, "length": length})
     return files, splits
+
+
+def _whole_files(found: Mapping[str, Any], start: WholeFiles) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The files of a source whose records they are: each has one ordinal. Tells the start which files each partition has."""
+    parts = found.get("parts", ())
+    start.firsts = [0, *accumulate(map(len, parts))]
+    files = []
+    for ordinal, number in enumerate(chain.from_iterable(parts)):
+        path, size, modified = found["files"][number]
+        files.append({"ordinal": ordinal, "ordinals": 1, "path": path, "length": size, "modified": modified, "partition": {}})
+    return files, []
 
 
 def _partitions(rdd: Any) -> int | None:

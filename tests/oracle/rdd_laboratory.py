@@ -48,13 +48,13 @@ class RddLaboratory:
         """Begin to follow RDDs, knowing of none."""
         self.program = Program(self.context, self.folder / "segments", 1 << 40, self.bridge.files_read, sparing)
 
-    def save(self, rdd: Any) -> tuple[Path, Mapping[str, Any] | SavedRDD]:
-        """Save an RDD as text; where, and what was captured, or the save with the reason why nothing was."""
+    def save(self, rdd: Any, operation: str = "saveAsTextFile") -> tuple[Path, Mapping[str, Any] | SavedRDD]:
+        """Save an RDD, as text if nothing else is asked for; where, and what was captured, or the save with the reason why nothing was."""
         self.saves += 1
         out = self.folder / f"out{self.saves}"
-        begun = SavedRDD(id="1", operation="saveAsTextFile", inputs=[], outputs=[str(out)], started=0, ended=0)
+        begun = SavedRDD(id="1", operation=operation, inputs=[], outputs=[str(out)], started=0, ended=0)
         saved = begin_save(self.program, begun, rdd) if self.program else begun
-        (saved.rdd if saved.rdd is not None else rdd).saveAsTextFile(str(out))
+        getattr(saved.rdd if saved.rdd is not None else rdd, operation)(str(out))
         assert self.faults == []
         captured = end_save(self.program, saved, self.bridge.files_written) if self.program else None
         return out, captured or saved
@@ -86,9 +86,13 @@ class RddLaboratory:
         captures = [event["capture"] for event in events if event["event"] == "query_end" and event.get("capture")]
         return out, self.program.recording.completed(captures[-1])
 
+    def keep(self, capture: Mapping[str, Any]) -> None:
+        """Keep what was captured, for traces."""
+        publish(self.store, TENANT, capture, self.folder / "segments")
+
     def lineage(self, out: Path, capture: Mapping[str, Any]) -> tuple[Counter[tuple[str, Tags]], bool]:
         """What each written line is made of, and whether all of that is exact."""
-        publish(self.store, TENANT, capture, self.folder / "segments")
+        self.keep(capture)
         lines = {(f"file:{part}", n): line for part in sorted(out.glob("part-*")) for n, line in enumerate(part.read_text().splitlines())}
         if not lines:
             return Counter(), True

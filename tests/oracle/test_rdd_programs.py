@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from headwater.spark_listener.declared import row_wise
 from headwater.spark_listener.rdd import SavedRDD
 from headwater.spark_listener.rdd_records import sparing
 from tests.oracle.rdd_laboratory import RddLaboratory, rdd_laboratory, run
@@ -152,11 +153,50 @@ def test_a_function_over_a_partition_is_of_all_of_it_and_says_so(laboratory: Rdd
     assert (made, exact) == (Counter({("0,1,2,3", frozenset({0, 1, 2, 3})): 1, ("4,5", frozenset({4, 5})): 1}), False)
 
 
+def test_what_a_command_gives_is_of_the_whole_partition_and_says_so(laboratory: RddLaboratory, six: Any) -> None:
+    made, exact = _made(laboratory, six.pipe("cat").filter(lambda line: line in "05"))
+    assert (made, exact) == (Counter({("0", frozenset({0, 1, 2, 3})): 1, ("5", frozenset({4, 5})): 1}), False)
+
+
+@pytest.mark.parametrize("check", [0, 2])
+def test_a_function_that_is_declared_row_wise_is_of_what_it_pulled(laboratory: RddLaboratory, six: Any, check: int) -> None:
+    @row_wise(check=check)
+    def twice(lines: Any) -> Any:
+        for line in lines:
+            yield from [line] * (int(line) % 3)
+
+    made, exact = _made(laboratory, six.mapPartitions(twice))
+    assert (made, exact) == (Counter({(str(n), frozenset({n})): n % 3 for n in (1, 2, 4, 5)}), True)
+    indexed = six.mapPartitionsWithIndex(row_wise(lambda index, lines: (f"{index}{line}" for line in lines)), preservesPartitioning=True)
+    made, exact = _made(laboratory, indexed)
+    assert (made, exact) == (Counter({(f"{n // 4}{n}", frozenset({n})): 1 for n in range(6)}), True)
+
+
+def test_a_function_that_is_not_what_it_is_declared_to_be_is_found_out(laboratory: RddLaboratory, six: Any) -> None:
+    @row_wise(check=1)
+    def summed(lines: Any) -> Any:
+        total = 0
+        for line in lines:
+            total += int(line)
+            yield str(total)
+
+    @row_wise(check=3)
+    def last(lines: Any) -> Any:
+        yield ",".join(lines)
+
+    for function, lines in ((summed, ["0", "1", "3", "6", "4", "9"]), (last, ["0,1,2,3", "4,5"])):
+        out, capture = laboratory.save(six.mapPartitions(function))
+        assert [line for part in sorted(out.glob("part-*")) for line in part.read_text().splitlines()] == lines
+        assert isinstance(capture, dict)
+        assert capture["status"] == "refused"
+        assert "declared row-wise" in capture["problems"][0]["reason"]
+
+
 def test_what_is_not_covered_is_refused_by_its_name(laboratory: RddLaboratory, six: Any) -> None:
-    _, piped = laboratory.save(six.pipe("cat"))
-    assert isinstance(piped, SavedRDD)
-    assert piped.refused is not None
-    assert piped.refused["operator"] == "pipe"
+    _, staged = laboratory.save(six.barrier().mapPartitions(lambda lines: lines))
+    assert isinstance(staged, SavedRDD)
+    assert staged.refused is not None
+    assert staged.refused["operator"] in ("barrier", "RDD"), staged.refused
 
     class Own:
         def __init__(self, key: int) -> None:
@@ -186,3 +226,51 @@ def test_what_mode_auto_does_not_follow_is_refused_by_that_name(
     assert isinstance(joined, SavedRDD)
     assert joined.refused is not None
     assert joined.refused["operator"] == "auto"
+
+
+@pytest.fixture
+def notes(laboratory: RddLaboratory) -> Path:
+    """A folder of text files, two of them empty or with several lines."""
+    laboratory.renew()
+    folder = laboratory.folder / f"notes{laboratory.saves}"
+    folder.mkdir()
+    for name, text in {"a": "one\ntwo\n", "b": "", "c": "three", "d": "four\n", "e": "five"}.items():
+        (folder / f"{name}.txt").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("method", ["wholeTextFiles", "binaryFiles"])
+def test_a_record_that_is_a_file_is_known_as_that_file(laboratory: RddLaboratory, notes: Path, method: str) -> None:
+    files = getattr(laboratory.context, method)(str(notes), 2)
+    names = files.map(lambda record: (len(record[1]) % 2, record[0].rpartition("/")[2]))
+    out, capture = laboratory.save(names.reduceByKey(lambda a, b: ",".join(sorted([a, b]))).map(lambda pair: pair[1]))
+    assert isinstance(capture, dict), capture
+    found, exact = laboratory.lineage(out, capture)
+    assert exact, capture["problems"]
+    made = [(line, {name for name, _ in tags}, {row for _, row in tags}) for line, tags in found]
+    assert sorted(name for _, names, _ in made for name in names) == [f"{name}.txt" for name in "abcde"]
+    assert all(names == set(",".join(names_of).split(",")) and rows == {0} for line, names, rows in made for names_of in [[line]])
+
+
+@pytest.mark.parametrize("written", ["saveAsPickleFile", "saveAsSequenceFile"])
+def test_records_are_followed_through_files_of_pickled_objects_and_of_sequences(laboratory: RddLaboratory, six: Any, written: str) -> None:
+    out, capture = laboratory.save(six.filter(lambda x: x != "2").map(lambda x: (int(x), x * 2)), written)
+    assert isinstance(capture, dict), capture
+    assert (capture["status"], capture["problems"]) == ("complete", [])
+    laboratory.keep(capture)
+    context = laboratory.context
+    again = context.pickleFile(str(out)) if written == "saveAsPickleFile" else context.sequenceFile(str(out))
+    made, exact = _made(laboratory, again.map(lambda pair: (pair[0] % 2, pair[0])).reduceByKey(lambda a, b: a + b, 2).map(str))
+    assert (made, exact) == (Counter({("(0, 4)", frozenset({0, 4})): 1, ("(1, 9)", frozenset({1, 3, 5})): 1}), True)
+
+
+def test_files_that_an_input_format_of_hadoop_reads_are_known_by_record(laboratory: RddLaboratory, six: Any) -> None:
+    del six
+    file, context = str(laboratory.folder / "six.txt"), laboratory.context
+    text = "org.apache.hadoop.{}.TextInputFormat", "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text"
+    old = context.hadoopFile(file, text[0].format("mapred"), *text[1:])
+    new = context.newAPIHadoopFile(file, inputFormatClass=text[0].format("mapreduce.lib.input"), keyClass=text[1], valueClass=text[2])
+    conf = {"mapreduce.input.fileinputformat.inputdir": file}
+    for lines in (old, new, context.hadoopRDD(text[0].format("mapred"), *text[1:], conf=conf)):
+        made, exact = _made(laboratory, lines.map(lambda pair: pair[1]))
+        assert (made, exact) == (Counter((str(n), frozenset({n})) for n in range(6)), True)

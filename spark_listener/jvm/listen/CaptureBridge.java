@@ -108,9 +108,9 @@ public final class CaptureBridge {
         return json.writeValueAsString(PlanDescription.of(plan, null).parts());
     }
 
-    /** The files that an RDD reads, as JSON (HadoopFiles). */
-    public String read(RDD rdd) throws Exception {
-        return HadoopFiles.read(rdd, context.hadoopConfiguration());
+    /** The files that an RDD reads, as lines or otherwise: JSON (HadoopFiles). */
+    public String read(RDD rdd, boolean lines) throws Exception {
+        return HadoopFiles.read(rdd, lines, context.hadoopConfiguration());
     }
 
     /** The files of a folder, as JSON (HadoopFiles). */

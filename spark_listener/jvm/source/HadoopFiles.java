@@ -10,58 +10,122 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileInputFormat;
 import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
 import org.apache.spark.Dependency;
 import org.apache.spark.Partition;
 import org.apache.spark.rdd.HadoopPartition;
 import org.apache.spark.rdd.HadoopRDD;
+import org.apache.spark.rdd.NewHadoopPartition;
+import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
 
 /** The files that an RDD of Hadoop's reads, and those that one has written, as JSON: one call from Python instead of one a file. */
 public final class HadoopFiles {
-    private HadoopFiles() {}
+    private final Configuration conf;
+    private final Map numbers = new LinkedHashMap(); // Path -> Integer
+    private final List files = new ArrayList();
 
-    /** {"files": [[path, length, modified]], "splits": [[index of the file, start, length]]}, a split a partition; or {"problem": text}. */
-    public static String read(RDD rdd, Configuration conf) throws Exception {
-        Map result = new LinkedHashMap();
-        if (conf.get("textinputformat.record.delimiter") != null) {
-            result.put("problem", "textinputformat.record.delimiter makes records of something else than lines");
-            return new ObjectMapper().writeValueAsString(result);
+    private HadoopFiles(Configuration conf) {
+        this.conf = conf;
+    }
+
+    /**
+     * {"files": [[path, length, modified]], "splits": [[index of the file, start, length]]}, a split a partition; where partitions have whole
+     * files, "parts" in the place of that: [[indexes of the files, as they are read]]; or {"problem": text}.
+     */
+    public static String read(RDD rdd, boolean lines, Configuration conf) throws Exception {
+        Map result;
+        if (lines && conf.get("textinputformat.record.delimiter") != null) {
+            result = problem("textinputformat.record.delimiter makes records of something else than lines");
+        } else {
+            result = new HadoopFiles(conf).read(rdd);
         }
-        Map numbers = new LinkedHashMap(); // Path -> Integer
-        List files = new ArrayList();
-        List splits = new ArrayList();
-        Partition[] partitions = rdd.partitions();
-        for (int i = 0; i < partitions.length; i++) {
-            Object split = partitions[i] instanceof HadoopPartition ? ((HadoopPartition) partitions[i]).inputSplit().value() : null;
-            if (!(split instanceof FileSplit)) {
-                result.put("problem", "its partitions are no parts of files");
-                return new ObjectMapper().writeValueAsString(result);
-            }
-            FileSplit part = (FileSplit) split;
-            Integer number = (Integer) numbers.get(part.getPath());
-            if (number == null) {
-                number = Integer.valueOf(files.size());
-                numbers.put(part.getPath(), number);
-                files.add(described(part.getPath().getFileSystem(conf).getFileStatus(part.getPath())));
-            }
-            List entry = new ArrayList();
-            entry.add(number);
-            entry.add(Long.valueOf(part.getStart()));
-            entry.add(Long.valueOf(part.getLength()));
-            splits.add(entry);
-        }
-        result.put("path", path(rdd));
-        result.put("files", files);
-        result.put("splits", splits);
         return new ObjectMapper().writeValueAsString(result);
     }
 
+    private Map read(RDD rdd) throws Exception {
+        List splits = new ArrayList();
+        List parts = new ArrayList();
+        Partition[] partitions = rdd.partitions();
+        for (int i = 0; i < partitions.length; i++) {
+            Object split = split(partitions[i]);
+            if (split instanceof FileSplit) {
+                FileSplit part = (FileSplit) split;
+                splits.add(entry(part.getPath(), part.getStart(), part.getLength()));
+            } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit) {
+                org.apache.hadoop.mapreduce.lib.input.FileSplit part = (org.apache.hadoop.mapreduce.lib.input.FileSplit) split;
+                splits.add(entry(part.getPath(), part.getStart(), part.getLength()));
+            } else if (split instanceof CombineFileSplit) {
+                parts.add(whole((CombineFileSplit) split));
+            }
+        }
+        boolean one = parts.isEmpty() ? splits.size() == partitions.length : parts.size() == partitions.length && !parts.contains(null);
+        if (!one) {
+            return problem("its partitions are no parts of files");
+        }
+        Map result = new LinkedHashMap();
+        result.put("path", path(rdd));
+        result.put("files", files);
+        result.put(parts.isEmpty() ? "splits" : "parts", parts.isEmpty() ? splits : parts);
+        return result;
+    }
+
+    private static Map problem(String text) {
+        Map result = new LinkedHashMap();
+        result.put("problem", text);
+        return result;
+    }
+
+    private static Object split(Partition partition) {
+        if (partition instanceof HadoopPartition) {
+            return ((HadoopPartition) partition).inputSplit().value();
+        }
+        return partition instanceof NewHadoopPartition ? ((NewHadoopPartition) partition).serializableHadoopSplit().value() : null;
+    }
+
+    private List entry(Path file, long start, long length) throws Exception {
+        List entry = new ArrayList();
+        entry.add(number(file));
+        entry.add(Long.valueOf(start));
+        entry.add(Long.valueOf(length));
+        return entry;
+    }
+
+    /** The files of a split; null if it has not all of one. */
+    private List whole(CombineFileSplit split) throws Exception {
+        List entry = new ArrayList();
+        for (int i = 0; i < split.getNumPaths(); i++) {
+            Integer number = number(split.getPath(i));
+            Object length = ((List) files.get(number.intValue())).get(1);
+            if (split.getOffset(i) != 0L || !length.equals(Long.valueOf(split.getLength(i)))) {
+                return null;
+            }
+            entry.add(number);
+        }
+        return entry;
+    }
+
+    private Integer number(Path file) throws Exception {
+        Integer number = (Integer) numbers.get(file);
+        if (number == null) {
+            number = Integer.valueOf(files.size());
+            numbers.put(file, number);
+            files.add(described(file.getFileSystem(conf).getFileStatus(file)));
+        }
+        return number;
+    }
+
     /** What the program named, as Hadoop has it; the first of several. Null where it is not known. */
-    private static String path(RDD rdd) {
-        while (!(rdd instanceof HadoopRDD) && rdd.dependencies().size() == 1) {
+    private static String path(RDD rdd) throws Exception {
+        while (!(rdd instanceof HadoopRDD) && !(rdd instanceof NewHadoopRDD) && rdd.dependencies().size() == 1) {
             rdd = ((Dependency) rdd.dependencies().apply(0)).rdd();
         }
-        Path[] paths = rdd instanceof HadoopRDD ? FileInputFormat.getInputPaths(((HadoopRDD) rdd).getJobConf()) : new Path[0];
+        JobConf job = rdd instanceof HadoopRDD ? ((HadoopRDD) rdd).getJobConf() : null;
+        if (rdd instanceof NewHadoopRDD) {
+            job = new JobConf(((NewHadoopRDD) rdd).getConf());
+        }
+        Path[] paths = job == null ? new Path[0] : FileInputFormat.getInputPaths(job);
         return paths.length == 0 ? null : paths[0].toString();
     }
 

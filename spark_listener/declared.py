@@ -1,0 +1,53 @@
+"""What a program declares of its own functions over partitions, for record lineage. Light: it is imported where a program does so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+_DECLARED = "_headwater_declared"
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class RowWise:
+    """A function that makes its results of one record after the other. `check`: of how many records one is verified; 0: none is."""
+
+    check: int = 0
+
+
+@overload
+def row_wise(function: _Function) -> _Function: ...
+
+
+@overload
+def row_wise(*, check: int = 0) -> Callable[[_Function], _Function]: ...
+
+
+def row_wise(function: Any = None, *, check: int = 0) -> Any:
+    """Declare that each result of a function over a partition is made of the record alone that it pulled last.
+
+    For functions that the program gives to `mapPartitions` or `mapPartitionsWithIndex`: their records then have the lineage that those of
+    `map` have, in the place of the whole partition's.
+
+    Args:
+        function: The function, which is returned as it is. It may be anything that can be called and can have attributes.
+        check: Verify one of so many records, and with it the first of each partition, by calling the function again for that record alone.
+            Where what it gives is not the same, nothing is captured of the records, and the run's summary says so.
+    """
+    return _marked(check) if function is None else _marked(check)(function)
+
+
+def _marked(check: int) -> Callable[[Any], Any]:
+    def mark(function: Any) -> Any:
+        setattr(function, _DECLARED, ("row-wise", max(0, int(check))))  # plain values: it goes to workers that may lack this module
+        return function
+
+    return mark
+
+
+def declared(function: Any) -> RowWise | None:
+    """What a program declared of a function; None: nothing."""
+    found = getattr(function, _DECLARED, None)
+    return RowWise(found[1]) if isinstance(found, tuple) and found[:1] == ("row-wise",) else None

@@ -1,0 +1,54 @@
+"""What the methods of SparkContext that read files make records of.
+
+Loaded with the hooks at the start of every program, so it imports nothing of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """`format` as manifests have it. `whole`: each file is one record; else a record is known by its number in a part of a file."""
+
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    columns: Sequence[Mapping[str, str]] = ()
+    whole: bool = False
+
+    @property
+    def lines(self) -> bool:
+        """Whether records are lines."""
+        return self.format == "text" and not self.whole
+
+
+LINES = FileSource("text")
+_PATH = {"name": "path", "type": "string"}
+_SOURCES = {
+    "textFile": LINES,
+    "wholeTextFiles": FileSource("text", {"wholetext": "true"}, whole=True),
+    "binaryFiles": FileSource("binaryFile", columns=[_PATH, {"name": "length", "type": "bigint"}], whole=True),
+    "binaryRecords": FileSource("binaryRecords"),
+    "sequenceFile": FileSource("sequence"),
+    "pickleFile": FileSource("pickle"),
+}
+_CLASSES = {"TextInputFormat": LINES, "SequenceFileInputFormat": FileSource("sequence")}
+_INPUT_FORMATS = {
+    "hadoopFile": 1,
+    "newAPIHadoopFile": 1,
+    "hadoopRDD": 0,
+    "newAPIHadoopRDD": 0,
+}  # the place of the class among the arguments
+NAMES = (*_SOURCES, *_INPUT_FORMATS)
+
+
+def source_of(name: str, args: Sequence[Any], named: Mapping[str, Any]) -> FileSource:
+    """What a call of one of these methods makes records of."""
+    if name in _SOURCES:
+        return _SOURCES[name]
+    place = _INPUT_FORMATS[name]
+    kind = str(args[place] if len(args) > place else named.get("inputFormatClass", "Hadoop"))
+    return _CLASSES.get(kind.rpartition(".")[2], FileSource(kind)) if kind.startswith("org.apache.hadoop.map") else FileSource(kind)
