@@ -136,5 +136,5 @@ def test_a_function_over_a_partition_is_said_to_give_more(spark: SparkSession, l
 
 
 def test_what_is_not_followed_is_refused(spark: SparkSession, log: str) -> None:
-    with pytest.raises(UnsupportedError, match="pipe"):
-        headwater.lineage(spark.sparkContext.textFile(log).pipe("cat"))
+    with pytest.raises(UnsupportedError, match="not known what made it"):
+        headwater.lineage(spark.sparkContext.textFile(log).barrier().mapPartitions(lambda lines: lines))
