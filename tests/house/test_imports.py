@@ -138,4 +138,4 @@ def test_what_follows_records_of_rdds_loads_with_the_first(root: Path):
     hooked = "import sys, headwater.spark_listener.agent, headwater.spark_listener.hooks; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", hooked], cwd=root, check=True, capture_output=True, text=True).stdout.split()
     ours = {name.rpartition(".")[2] for name in loaded if name.startswith("headwater.spark_listener.rdd_records.")}
-    assert ours == {"operators", "known", "calls"}
+    assert ours == {"operators", "known", "calls", "sources"}
