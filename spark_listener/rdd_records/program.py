@@ -49,7 +49,7 @@ def _moved(shape: str, sides: int) -> dict[str, Any]:
 
 
 class Program:
-    """The RDDs of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `sparing` is asked whether they may be followed."""
+    """The RDDs of one application. `files_read` tells what a JVM's RDD reads, as lines or not; `sparing` whether they may be followed."""
 
     def __init__(
         self, context: Any, folder: Path, limit: int, files_read: Callable[[Any, bool], dict[str, Any]], sparing: Sparing | None = None
