@@ -153,7 +153,7 @@ def _table(*statements: str) -> Act:
     return run
 
 
-@f.udtf(returnType="word string")
+@f.udtf(returnType="word string")  # type: ignore[arg-type]  # PySpark types it as called with the function first
 class _Words:
     def eval(self, text: str) -> Iterator[tuple[str]]:
         for word in text.split():
@@ -166,7 +166,7 @@ def _tabled(at: At) -> None:
 
 
 def _tabled_by_arrow(at: At) -> None:
-    @f.arrow_udtf(returnType="word string")
+    @f.arrow_udtf(returnType="word string")  # type: ignore[arg-type]  # likewise
     class Rows:
         def eval(self, batch: Any) -> Iterator[Any]:
             import pyarrow as pa
