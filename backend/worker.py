@@ -54,6 +54,7 @@ class Worker:
         self._learner: Thread | None = None
         self._end_statement: Callable[[], None] | None = None  # of the keeper
         self._for_speed: Wanted | None = None  # what the keeper keeps, where that can wait
+        self._staging_due = 0.0
         self._retries = True  # what was refused while something was damaged, or by an earlier release, is tried again
 
     def start(self) -> None:
@@ -88,14 +89,11 @@ class Worker:
         self.state = "stopped"
 
     async def _work(self, projector: Projector) -> None:
-        spool_due = staging_due = pruning_due = shared_due = 0.0
+        spool_due = pruning_due = shared_due = 0.0
         while not self._stopping.is_set():
             if time.monotonic() >= spool_due:
                 self._clear_spool()
                 spool_due = time.monotonic() + _SPOOL
-            if time.monotonic() >= staging_due:
-                self._clear_staging()
-                staging_due = time.monotonic() + _STAGING
             is_shared = self._workspace.settings.associations is not None
             if is_shared and time.monotonic() >= shared_due and (self._learner is None or not self._learner.is_alive()):
                 self._learner = Thread(target=self._learn, name="headwater-learner", daemon=True)
@@ -113,6 +111,8 @@ class Worker:
             projected = await projector.catch_up(until=self._stopping.is_set)
             self._metrics.projected.inc(projected)
             self.state = "running"
+            if not projected and time.monotonic() >= self._staging_due:
+                await self._clear_staging(projector)
             if time.monotonic() >= pruning_due and (self._pruner is None or not self._pruner.is_alive()):
                 self._pruner = Thread(target=self._prune, name="headwater-pruner", daemon=True)
                 self._pruner.start()
@@ -120,10 +120,15 @@ class Worker:
             if not projected and not self._keeps():
                 self._workspace.log.appended.wait(_IDLE)
 
-    def _clear_staging(self) -> None:
+    async def _clear_staging(self, projector: Projector) -> None:
+        """Drop old segments, unless an entry waits, for us or for another replica: what a manifest lists was acknowledged with it."""
+        waiting = [await projector.pending(tenant) for tenant in await asyncio.to_thread(self._workspace.log.tenants)]
+        self._staging_due = time.monotonic() + (_SPOOL if any(waiting) else _STAGING)
+        if any(waiting):
+            return
         try:
             stale = self._workspace.records.clear_stale(time.time() - self._workspace.settings.staged_hours * 3600)
-        except OSError as error:
+        except (OSError, HeadwaterError) as error:
             _log.warning("staged segments cannot be looked through: %s", error)
             return
         if stale:

@@ -1,0 +1,43 @@
+"""The worker's housekeeping beside projection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+
+from headwater.backend.api.metrics import Metrics
+from headwater.backend.settings import load_settings
+from headwater.backend.worker import Worker
+from headwater.backend.workspace import Workspace
+from tests.backend.captures import capture
+
+_DAYS = 3 * 86_400
+
+
+async def test_staged_segments_are_dropped_by_age_but_never_those_of_a_manifest_that_waits(tmp_path: Path) -> None:
+    async with await Workspace.open(load_settings(home=tmp_path / "home")) as workspace:
+        taken, segments = capture(0)
+        abandoned, others = capture(1)
+        for manifest, parts in ((taken, segments), (abandoned, others)):
+            for name, content in parts.items():
+                (source := tmp_path / "segment").write_bytes(content)
+                workspace.captures.stage("default", manifest["capture"], name, source)
+        workspace.captures.submit("default", json.dumps(taken).encode())
+        long_ago = time.time() - _DAYS  # the service was stopped, or its graph store away, for so long
+        staged = workspace.records.root / "default" / "staging"
+        for path in (*staged.rglob("*"), staged):
+            os.utime(path, (long_ago, long_ago))
+        worker = Worker(workspace, Metrics())
+        worker.start()
+        try:
+            deadline = time.monotonic() + 60
+            while any(staged.iterdir()):
+                assert time.monotonic() < deadline, worker.state
+                await asyncio.sleep(0.05)
+        finally:
+            worker.stop()
+        assert [letter.reason for letter in workspace.log.dead_letters("default")] == []
+        assert [entry.capture for entry in workspace.records.catalog.captures("default")] == [taken["capture"]]
