@@ -42,7 +42,7 @@ async def readyz(parts: Annotated[Service, Depends(service)]) -> Response:
     except HeadwaterError as error:
         checks["graph"] = error.message
     checks["audit"] = parts.audit.state
-    checks["intakes"] = parts.intakes.state
+    checks["intakes"] = parts.intakes.waiting
     if parts.settings.ingest_log is not None:
         checks["replicas"] = "; ".join(parts.workspace.role.differences) or "ok"
     found = await asyncio.get_running_loop().run_in_executor(parts.watch.asking, parts.watch.faults)

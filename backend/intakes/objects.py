@@ -5,6 +5,7 @@
 
 A name that ends with .gz is unpacked. An object is read once, whole, and once more where it is replaced; what was read is noted by its name
 and tag. Nothing is deleted: let a rule of the bucket do so, since each look lists all that is there. One replica at a time looks.
+An object that cannot be read is told, and tried again after all others.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 
 from headwater.backend.intakes.protocol import IntakeSettings, Surroundings
 from headwater.backend.intakes.settings import require_known, text_of
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.graph.storage.protocol import Stat
 from headwater.graph.storage.writing import Place
 
@@ -36,6 +37,7 @@ class ObjectsIntake:
         self._url = text_of(settings, "url")
         self._seconds = float(seconds)
         self._lag: int | None = None
+        self._refused: set[tuple[str, str]] = set()  # objects, by name and tag, that could not be read: they come last
 
     def run(self, around: Surroundings) -> None:
         place = around.remote.folder(self._url)
@@ -56,12 +58,18 @@ class ObjectsIntake:
     def _look(self, place: Place, source: str, around: Surroundings) -> None:
         noted = around.log.marks(source)
         new = [(name, stat) for name, stat in place.files("") if noted.get(name) != _tag(stat)]
-        new.sort(key=lambda found: (found[1].modified, found[0]))
+        self._refused &= {(name, _tag(stat)) for name, stat in new}
+        new.sort(key=lambda found: ((found[0], _tag(found[1])) in self._refused, found[1].modified, found[0]))
         for number, (name, stat) in enumerate(new):
             self._lag = len(new) - number
             if around.stopping.is_set() or not around.log.take_lease(source, seconds=_LEASE):
                 return
-            if not self._read(place, name, stat, around):
+            try:
+                is_read = self._read(place, name, stat, around)
+            except HeadwaterError:
+                self._refused.add((name, _tag(stat)))
+                raise
+            if not is_read:
                 return
             around.log.mark(source, name, _tag(stat)).result()
         self._lag = 0

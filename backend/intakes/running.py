@@ -53,8 +53,13 @@ class Intakes:
 
     @property
     def state(self) -> str:
-        """What is wrong with intakes, for `/readyz`; "ok" if nothing is."""
+        """What is wrong with intakes; "ok" if nothing is. It may hold names of objects."""
         return "; ".join(f"{name}: {fault}" for name, fault in sorted(self._faults.items())) or "ok"
+
+    @property
+    def waiting(self) -> str:
+        """Which intakes cannot go on, for `/readyz`, which anybody may ask; "ok" if all can."""
+        return "; ".join(f"{name} waits: the service's log says why" for name in sorted(self._faults)) or "ok"
 
     def start(self) -> None:
         """Begin."""

@@ -128,6 +128,9 @@ class Objects(Store):
             return SourceUnavailableError(f"An object of {self._settings.url} was replaced while it was read.", hint="Ask again.")
         if isinstance(error, FileNotFoundError):
             return SourceUnavailableError(f"An object of {self._settings.url} is not there any more.")
+        if kind == "InvalidPathError":
+            reason = "the name of an object there cannot be used: it has a control character, or a part that is empty, `.` or `..`"
+            return unavailable(self._settings.url, reason)
         if status:
             reason = f"its store answered {status[1].strip()}{f' ({code[1]})' if code else ''}"
             return unavailable(self._settings.url, reason, transient=status[1].startswith(("5", "429")))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from obstore.store import S3Store
 
 from tests.backend.events import run_event
 from tests.backend.intakes.fetched import Fetching
+from tests.graph.storage.faulty import way_to
 from tests.lake import KEY, SECRET, S3Server, s3
 
 pytestmark = pytest.mark.lake
@@ -84,3 +87,26 @@ def test_objects_of_every_form_are_read_once_and_bad_ones_stop_nothing(server: S
 def test_a_prefix_below_no_root_is_told(server: S3Server, tmp_path: Path) -> None:
     with fetching(server, tmp_path / "home", "../other") as fetched:
         fetched.until(lambda: fetched.intakes.state != "ok")
+
+
+def test_an_object_that_cannot_be_read_holds_up_none_behind_it(server: S3Server, tmp_path: Path) -> None:
+    prefix = Prefix(server, "refused")
+    prefix.put("0.jsonl", lines(1))
+    time.sleep(1.1)  # objects are read by the second in which they were put
+    prefix.put("1.jsonl", lines(2))
+    with way_to(server.endpoint) as (endpoint, way):
+        way.refused = "/refused/0.jsonl"
+        with fetching(replace(server, endpoint=endpoint), tmp_path / "home", "refused") as fetched:
+            fetched.await_runs(ids(2))
+            fetched.until(lambda: "0.jsonl" in fetched.intakes.state)
+            assert "jsonl" not in fetched.intakes.waiting, "anybody may ask /readyz"
+            way.refused = None
+            fetched.await_runs(ids(1, 2))
+            fetched.until(lambda: fetched.intakes.state == "ok")
+
+
+def test_a_name_that_no_request_can_bear_is_told(server: S3Server, tmp_path: Path) -> None:
+    Prefix(server, "named").put("0.jsonl", lines(1))
+    (server.folder / "lake" / "named" / "a\x7fb.jsonl").write_text(lines(2))
+    with fetching(server, tmp_path / "home", "named") as fetched:
+        fetched.until(lambda: "control character" in fetched.intakes.state, lambda: fetched.intakes.state)

@@ -18,6 +18,7 @@ class Way:
     def __init__(self, endpoint: str) -> None:
         self.target = (urlsplit(endpoint).hostname or "", urlsplit(endpoint).port or 0)
         self.fault: str | None = None
+        self.refused: str | None = None  # requests whose address holds this are answered by 403
         self.times = 1_000_000  # so often, then it goes well
         self.requests = 0
         self.seen: list[str] = []
@@ -26,6 +27,8 @@ class Way:
         """What is answered in the server's place; None: let the server."""
         self.requests += 1
         self.seen.append(request.split(b"\r\n", 1)[0].decode("latin-1"))
+        if self.refused and self.refused in self.seen[-1]:
+            return b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         if self.fault in (None, "half") or self.times <= 0:
             return None
         self.times -= 1
