@@ -19,7 +19,7 @@ from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import SegmentEntry
 from headwater.graph.records.names import checked_capture, checked_segment, checked_tenant
 from headwater.graph.records.staging import Staging, digest_of
-from headwater.graph.storage.writing import Place
+from headwater.graph.storage.writing import AlteredObjectError, Place
 
 _FOLDER = ".staging"  # no name of a tenant
 _AT_ONCE = 8
@@ -66,7 +66,10 @@ class SharedStaging(Staging):
                 field=entry.name,
                 hint="Send it again from the spool.",
             )
-        self._place.bring(name, self._path(capture, entry.name), length, entry.sha256)
+        try:
+            self._place.bring(name, self._path(capture, entry.name), length, entry.sha256)
+        except AlteredObjectError as error:  # which no waiting mends: what comes after this capture must not wait for it
+            raise InvalidCaptureError(error.message, field=entry.name, hint="Send it again from the spool.") from error
 
     def _at(self, capture: str) -> str:
         return f"{_FOLDER}/{self._tenant}/{checked_capture(capture)}"

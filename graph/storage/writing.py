@@ -24,6 +24,10 @@ _DELETED = 500  # objects of one request
 _SCHEMES = ("s3", "gs", "abfss")
 
 
+class AlteredObjectError(UnavailableError):
+    """An object is not what was put there."""
+
+
 class Place:
     """See the module's docstring. `path` is the folder's in its bucket. Safe to use from several threads."""
 
@@ -62,7 +66,7 @@ class Place:
                 file.flush()
                 os.fsync(file.fileno())
             if digest.hexdigest() != sha256:
-                raise UnavailableError(f"{self.url}/{name} is not what was put there: its SHA-256 is {digest.hexdigest()}.")
+                raise AlteredObjectError(f"{self.url}/{name} is not what was put there: its SHA-256 is {digest.hexdigest()}.")
             draft.replace(target)
         except SourceUnavailableError as error:
             raise self._fault(name, error) from None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
-from headwater.errors import HeadwaterError, UnavailableError
+from headwater.errors import UnavailableError
 
 T = TypeVar("T")
 _EVERY = 1.0  # seconds
@@ -41,9 +41,10 @@ class Copied(Generic[T]):
         if self._reader is None:
             with self._lock:
                 if self._reader is None:
-                    self.learn()
+                    # Begun even where the database is away: only the first question may wait for it, since it is asked on the event loop.
                     self._reader = Thread(target=self._go_on, name="headwater-copied", daemon=True)
                     self._reader.start()
+                    self.learn()
         if self._known is None or time.monotonic() - self._as_of > _OLD:
             raise UnavailableError(f"The {self._what} cannot be read: the shared log does not answer.", hint="Send again when it is back.")
         return self._known
@@ -64,5 +65,5 @@ class Copied(Generic[T]):
         while not self._closing.wait(_EVERY):
             try:
                 self.learn()
-            except HeadwaterError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is: without this thread, nobody would be let in again
                 _log.warning("the %s cannot be read anew: %s", self._what, error)

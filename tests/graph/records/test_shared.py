@@ -186,6 +186,19 @@ def test_segments_whose_manifest_never_comes_are_dropped_by_any_service(service:
     assert a.missing_segments(TENANT, manifest) == [first, second]
 
 
+def test_a_staged_segment_that_was_altered_is_a_fault_of_its_capture_alone(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    a, b = service("a"), service("b")
+    document, segments = capture(8)
+    manifest = Manifest.from_json(document)
+    for name, content in segments.items():
+        a.stage_segment(TENANT, manifest.capture, name, content)
+    staged = server.folder / "kept/hw" / tmp_path.name / ".staging" / TENANT / manifest.capture
+    altered = min(staged.iterdir())
+    altered.write_bytes(bytes(altered.stat().st_size))
+    with pytest.raises(InvalidCaptureError, match="not what was put"):
+        b.publish(TENANT, manifest)
+
+
 def test_the_cache_is_bounded_and_what_was_evicted_is_brought_again(service: Opened, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(shared, "_GRACE", -60.0)
     monkeypatch.setattr(shared, "_TOUCHED", 0.0)
