@@ -32,12 +32,13 @@ def enclosed(kind: str, by_name: bool, command: bytes) -> tuple[Function, Any]: 
     if isinstance(loaded, Broadcast):  # a large function
         loaded = pickle.loads(loaded.value)  # noqa: S301
     function, returned = loaded
-    extended = StructType([*returned.fields, StructField(HIDDEN, LongType(), nullable=True)])
+    result = _Result(returned, by_name)
+    extended = StructType([*returned.fields, StructField(result.hidden, LongType(), nullable=True)])
     arguments = len(inspect.getfullargspec(function).args)  # by which the worker tells whether the function wants the key
     known = KINDS[kind]
     if arguments not in (known.frames, known.frames + 1):
         return function, extended  # the worker cannot call it
-    return _enclosing(known, function, arguments, _Result(returned, by_name)), extended
+    return _enclosing(known, function, arguments, result), extended
 
 
 class _Result:
@@ -47,6 +48,15 @@ class _Result:
         self.type = returned
         self.names = [field.name for field in returned.fields]
         self.by_name = by_name
+        self.hidden = _other_than(self.names)  # of the hidden column: the JVM takes it by its place, whatever it is called
+
+
+def _other_than(names: Iterable[Any]) -> str:
+    """A name for the hidden column that none of the program's columns has."""
+    taken, name = set(names), HIDDEN
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _enclosing(kind: _Kind, function: Function, arguments: int, result: _Result) -> Function:
@@ -106,15 +116,18 @@ def _joined_frame(frame: Any, references: Sequence[Any], result: _Result) -> Any
         if not len(frame):
             return frame
         nulls = pd.DataFrame(None, index=frame.index, columns=result.names, dtype=object)  # what rows without columns stand for
-        return _with_column(nulls, HIDDEN, reference)
+        return _with_column(nulls, result.hidden, reference)
+    if result.by_name and result.hidden in names:  # a column that the program did not state, but for its name ours
+        _refuse(frame, result)
     if names != result.names and not (result.by_name and any(isinstance(name, str) for name in names)):
         if len(names) != len(result.names):
             _refuse(frame, result)
         number = len(names)
         while result.by_name and number in names:
             number += 1
-        return _with_column(frame, number if result.by_name else HIDDEN, reference)  # by a text Spark would look for the others by name
-    return _with_column(frame, HIDDEN, reference)
+        # by a text Spark would look for the others by name
+        return _with_column(frame, number if result.by_name else _other_than(names), reference)
+    return _with_column(frame, result.hidden, reference)
 
 
 def _with_column(frame: Any, name: Any, reference: Any) -> Any:
@@ -153,7 +166,8 @@ def _joined_table(table: Any, references: Sequence[Any], result: _Result) -> Any
     if (columns == 0 and table.num_rows == 0) or (columns < place and not result.by_name):
         return table  # nothing in it; or Spark fails for the column that it lacks
     reference = pa.scalar(references[0] if references else None, pa.int64())
-    return table.add_column(min(columns, place), pa.field(HIDDEN, pa.int64()), pa.repeat(reference, table.num_rows))
+    name = _other_than((*result.names, *table.schema.names))  # another than `result.hidden` only where Spark fails for a column too many
+    return table.add_column(min(columns, place), pa.field(name, pa.int64()), pa.repeat(reference, table.num_rows))
 
 
 # --- one after the other

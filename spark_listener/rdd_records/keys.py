@@ -53,6 +53,11 @@ def check_hash(key: Any) -> int:
     return int.from_bytes(hashlib.blake2b(pickle.dumps(key), digest_size=8).digest(), "little", signed=True)
 
 
+def equals_itself_alone(key: Any) -> bool:
+    """Whether a key is or holds NaN, which Python's groups take for equal to the very same object only."""
+    return bool(key != key) or (isinstance(key, tuple) and any(map(equals_itself_alone, key)))  # noqa: PLR0124
+
+
 class KeyHashes:
     """Hashes many keys at once, in C where they are text or whole numbers."""
 

@@ -14,7 +14,7 @@ from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from headwater.spark_listener.rdd_records.keys import KeyHashes, check_hash
+from headwater.spark_listener.rdd_records.keys import KeyHashes, check_hash, equals_itself_alone
 
 NONE = -(2**63)
 COMPILED = True  # whether the loops in C are used where a worker has them
@@ -195,6 +195,7 @@ class Keyed(Start):
     def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
         super().arm(split, out, counter, wanted)
         self._hashes = KeyHashes()
+        self._alone = 0
         self._checks.begin(split)
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
@@ -225,11 +226,17 @@ class Keyed(Start):
     def _told(self, keys: Sequence[Any]) -> array[int]:
         try:
             hashes = self._hashes.of(keys) if keys else array("q")
-            self._checks.add([hashes, array("q", map(check_hash, keys))])
+            self._checks.add([hashes, array("q", map(self._check, keys))])
         except Exception as fault:  # noqa: BLE001  # the program's records go on; the capture says why it is not whole
             self._checks.fail(fault)
             hashes = array("q", [NONE]) * len(keys)
         return hashes
+
+    def _check(self, key: Any) -> int:
+        if type(key) is str or type(key) is int or not equals_itself_alone(key):
+            return check_hash(key)
+        self._alone += 1  # groups of NaN share a hash, and each is told from the others, as those are whose hashes meet by chance
+        return self._split << 40 | self._alone
 
 
 class Parted(Start):

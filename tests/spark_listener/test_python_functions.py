@@ -32,9 +32,9 @@ TEXTS = ["x", None, "z"]
 REFERENCE = -(1 << 60) - 7
 
 
-def loaded(function: Any, kind: str, *, by_name: bool) -> tuple[Any, Any]:
+def loaded(function: Any, kind: str, *, by_name: bool, returned: StructType = TYPE) -> tuple[Any, Any]:
     """The function and its type, as the worker has them of the pickle that the JVM makes."""
-    command = PICKLES.dumps((function, TYPE))
+    command = PICKLES.dumps((function, returned))
     ends = (b"\x89", b"\x88")[by_name] + b"\x8e" + len(command).to_bytes(8, "little") + command + b"\x87R."
     result: tuple[Any, Any] = pickle.loads(enclosing_pickles()[getattr(PythonEvalType, kind)] + ends)
     return result
@@ -83,6 +83,7 @@ FAULTS = {
     "too few": lambda group: pd.DataFrame([(1,)]),
     "too many": lambda group: pd.DataFrame([(1, "x", 2)]),
     "other names": lambda group: pd.DataFrame({"a": [1], "c": ["x"]}),
+    "a column called as the hidden one": lambda group: pd.DataFrame({"a": [1], "b": ["x"], HIDDEN: [2]}),
     "no frame": lambda group: 7,
     "of the program": lambda group: group["missing"],
     "three arguments": lambda key, group, more: group,
@@ -98,6 +99,23 @@ def test_faults_are_those_without_us(name: str, by_name: bool) -> None:
     with pytest.raises(plain.type) as ours:
         in_pandas(*loaded(FAULTS[name], "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name), [*series, hidden], by_name=by_name)
     assert str(ours.value) == str(plain.value)
+
+
+NAMED = StructType([StructField("a", LongType()), StructField(HIDDEN, StringType())])
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_column_of_the_program_may_be_called_as_the_hidden_one(by_name: bool) -> None:
+    series = [pd.Series(LONGS, name="a"), pd.Series(TEXTS, name=HIDDEN), pd.Series([REFERENCE] * 3, name=HIDDEN)]
+    rows = in_pandas(*loaded(lambda group: group, "SQL_GROUPED_MAP_PANDAS_UDF", by_name=by_name, returned=NAMED), series, by_name=by_name)
+    assert [tuple(row.values()) for row in rows] == [(a, b, REFERENCE) for a, b in zip(LONGS, TEXTS, strict=True)]
+
+    conf = {"spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": str(by_name)}
+    function, returned = loaded(lambda group: group, "SQL_GROUPED_MAP_ARROW_UDF", by_name=by_name, returned=NAMED)
+    table = pa.Table.from_arrays([pa.array(LONGS), pa.array(TEXTS), pa.array([REFERENCE] * 3)], names=["a", HIDDEN, HIDDEN])
+    wrapped = WORKER.wrap_grouped_map_arrow_udf(function, returned, inspect.getfullargspec(function), conf)
+    batches, _ = wrapped(table.to_batches()[0].select([0]), table.to_batches())
+    assert [list(batch.to_pydict().values()) for batch in batches] == [[LONGS, TEXTS, [REFERENCE] * 3]]
 
 
 def test_a_frame_that_the_program_keeps_stays_as_it_is() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headwater.spark_listener.rdd_records.keys import stable_hash
-from headwater.spark_listener.rdd_records.starts import Numbered
+from headwater.spark_listener.rdd_records.starts import Keyed, Numbered
 from headwater.spark_listener.rdd_records.taps import Grouping, Recording, Report, Written
 
 
@@ -168,3 +168,20 @@ def test_a_pass_whose_rows_cannot_be_written_goes_on() -> None:
     records = [("a", n) for n in range(140_000)]
     assert list(Grouping(Numbered(), None, report, reads=True)(0, iter(records))) == records
     assert isinstance(report.fault, OSError)
+
+
+@pytest.mark.parametrize("key", [math.nan, (1, math.nan), ("a", (math.nan,))])
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_groups_of_nan_are_told_apart_as_keys_that_share_a_hash(key: Any, one_by_one: bool) -> None:
+    checks = Kept()
+    start = Keyed(checks)
+    for split in (0, 1):
+        out: list[Any] = []
+        start.arm(split, None if one_by_one else out)
+        for record in start(split, [(key, 1), (key, 2), ("a", 3)]):
+            out.append(record)  # noqa: PERF402  # the start looks at how many there are
+        if not one_by_one:
+            start.taken()
+    of_nan = {row for row in checks.rows if row[0] == stable_hash(key)}
+    assert len({check for _, check in of_nan}) == 4
+    assert len(set(checks.rows) - of_nan) == 1
