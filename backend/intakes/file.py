@@ -23,7 +23,8 @@ from headwater.backend.intakes.settings import require_known, text_of
 from headwater.errors import ConfigurationError, UnavailableError
 
 _WAIT = 0.2  # seconds
-_BYTES = 1 << 20  # that are read at once
+_BYTES = 1 << 20  # that are read at once, unless a line is longer
+_AT_ONCE = 256  # lines that are handed in together: of short ones many are read
 _GRACE = 5.0  # seconds for which a file that was put aside may still be written to
 _HEAD = 4096  # bytes at the beginning by which a file is known
 
@@ -77,7 +78,9 @@ class FileIntake:
         skipping, quiet_since = False, time.monotonic()
         while not around.stopping.is_set():
             file.seek(self._at)
-            content = file.read(max(_BYTES, around.door.longest + 1))
+            content = file.read(_BYTES)
+            if len(content) == _BYTES and b"\n" not in content:
+                content += file.read(max(0, around.door.longest + 1 - _BYTES))
             if (end := content.rfind(b"\n") + 1) == 0 and len(content) > around.door.longest:
                 # No line is so long: it is told once, and passed over.
                 if not skipping and not around.door.refuse(content[:_BYTES], f"A line has more than {around.door.longest:,} bytes."):
@@ -91,13 +94,18 @@ class FileIntake:
                     return
                 around.stopping.wait(_WAIT)
                 continue
-            lines = content[:end].split(b"\n")
-            if skipping:
-                lines, skipping = lines[1:], False
-            if not around.door.take([line for line in lines if line.strip()]):
+            if not self._take(file, content[:end].split(b"\n")[:-1], around, first=1 if skipping else 0):
                 return
-            self._note(file, end, around)
-            quiet_since = time.monotonic()
+            skipping, quiet_since = False, time.monotonic()
+
+    def _take(self, file: BinaryIO, lines: list[bytes], around: Surroundings, *, first: int) -> bool:
+        """Hand in lines from the `first` on, and note that all were read. False: the service stops."""
+        for begin in range(0, len(lines), _AT_ONCE):
+            group = lines[begin : begin + _AT_ONCE]
+            if not around.door.take([line for line in group[first if begin == 0 else 0 :] if line.strip()]):
+                return False
+            self._note(file, sum(map(len, group)) + len(group), around)
+        return True
 
     def _has_ended(self, file: BinaryIO, rest: bytes, around: Surroundings, *, is_old: bool, is_quiet: bool) -> bool:
         """Whether nothing more comes into a file: it was cut, or another is in its place."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from headwater.backend.intakes import file as file_intake
 from headwater.backend.intakes import read_intakes
+from headwater.backend.intakes.door import Door
 from headwater.errors import ConfigurationError
 from tests.backend.events import run_event
 from tests.backend.intakes.fetched import Fetching
@@ -123,3 +126,24 @@ def test_settings_that_cannot_be_used_are_refused(tmp_path: Path, stated: str, m
     (tmp_path / "intakes.toml").write_text(stated)
     with pytest.raises(ConfigurationError, match=message):
         read_intakes(tmp_path / "intakes.toml")
+
+
+def test_of_short_lines_few_are_in_hand_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each costs two kilobytes until it is durable: a file of nothing but short lines must not take the memory of the service."""
+    sizes: list[int] = []
+    take = Door.take
+
+    def counted(door: Door, bodies: Sequence[bytes]) -> bool:
+        sizes.append(len(bodies))
+        return take(door, bodies)
+
+    monkeypatch.setattr(Door, "take", counted)
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"x\n" * 5_000 + json.dumps(run_event(1)).encode() + b"\n")
+    with Fetching(tmp_path / "home", f'[[intake]]\nkind = "file"\npath = "{path}"\n') as fetching:
+        fetching.await_runs([run_event(1)["run"]["runId"]])
+        fetching.until(lambda: sum(sizes) == 5_001)
+    assert max(sizes) <= 256
+    with fetching:  # all of it was noted
+        time.sleep(0.5)
+    assert sum(sizes) == 5_001
