@@ -132,6 +132,7 @@ def _renewed(text: str, folder: Path) -> Any:
     text = re.sub(r'(?:#|"attr": |"rows": |"cte": )(\d+)', number, text)
     result = json.loads(text)
     for operator in result["operators"]:
-        if "reads" in operator:
-            operator["reads"] = [known.get(str(attribute), -1) for attribute in operator["reads"]]
+        for listed in ("reads", "sees"):
+            if listed in operator:
+                operator[listed] = [known.get(str(attribute), -1) for attribute in operator[listed]]
     return result
