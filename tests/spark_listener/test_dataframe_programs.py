@@ -59,7 +59,6 @@ def test_a_program_of_dataframes_and_rdds_is_known_by_record_where_it_can_be_and
         *(("START", f"report.{WRITE}.never"), ("FAIL", f"report.{WRITE}.never")),
         *(("START", "report.save_as_text_file.origins"), ("COMPLETE", "report.save_as_text_file.origins")),
         *(("START", f"report.{WRITE}.winds"), ("COMPLETE", f"report.{WRITE}.winds")),
-        *(("START", "report.in_memory_relation"), ("COMPLETE", "report.in_memory_relation")),
         *(("START", f"report.{WRITE}.checked"), ("COMPLETE", f"report.{WRITE}.checked")),
         ("COMPLETE", "report"),
         ("START", "second"),

@@ -52,8 +52,10 @@ def test_a_full_spool_drops_what_does_not_fit_and_the_ledger_and_the_summary_say
     kept = len(events) - 2
     assert 0 < kept < 12
     assert brief(events)[-1] == ("COMPLETE", "saves")
-    assert events[-1]["run"]["facets"]["headwater_capture"]["dropped"] == {"events": 12 - kept}
-    assert f"{12 - kept} items dropped" in done.stderr
+    dropped = events[-1]["run"]["facets"]["headwater_capture"]["dropped"]
+    assert dropped["events"] == 12 - kept
+    assert dropped.get("captures", 0) == 6 - len(logged(home, "capture"))
+    assert f"{sum(dropped.values())} items dropped" in done.stderr
 
 
 ATTACHES = """
