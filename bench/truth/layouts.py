@@ -205,7 +205,7 @@ class S3Files(Files):
             uri = self.tables.uris[name] = f"s3a://lake/tables/{name}"
             for part in sorted(path.glob("*.parquet")):
                 self._put(part, f"tables/{name}/{part.name}")
-                self.tables.originals[f"{uri}/{part.name}"] = part
+                self.tables.originals[f"s3://lake/tables/{name}/{part.name}"] = part  # as answers call it
         return self.tables
 
     def write(self, frame: DataFrame, name: str) -> str:
@@ -217,7 +217,7 @@ class S3Files(Files):
         del frame
         listed = self.sources().look().listed(uri) or []
         for path in sorted(block.path for block in listed if block.path.endswith(".parquet")):
-            for row, values in enumerate(spark.read.parquet(path).collect()):
+            for row, values in enumerate(spark.read.parquet(path.replace("s3:", "s3a:", 1)).collect()):
                 yield Written(path, row, comparable(values))
 
     def sources(self) -> DataRoots:
