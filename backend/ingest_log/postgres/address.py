@@ -102,12 +102,16 @@ class Address:
             except BaseException:
                 _shut(opened)
                 raise
-            for statement in _SET_UP:
-                connection.run(statement)
-            # Stronger settings of the server (`remote_apply`) stay.
-            (mode,) = connection.run("SHOW synchronous_commit")[0]
-            if mode in ("off", "local"):
-                connection.run("SET synchronous_commit TO on")
+            try:
+                for statement in _SET_UP:
+                    connection.run(statement)
+                # Stronger settings of the server (`remote_apply`) stay.
+                (mode,) = connection.run("SHOW synchronous_commit")[0]
+                if mode in ("off", "local"):
+                    connection.run("SET synchronous_commit TO on")
+            except BaseException:
+                drop(connection)
+                raise
         return connection
 
     @contextmanager

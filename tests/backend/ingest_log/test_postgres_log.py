@@ -29,7 +29,8 @@ from tests.backend.events import body, run_event
 from tests.backend.ingest_log.contract import LogContract, Opens, draft
 from tests.databases import PASSWORD, USER, Postgres, _program, postgres
 
-pytestmark = pytest.mark.lake
+# pg8000 leaves its socket open where a server that just starts refuses it, as when a test waits for one.
+pytestmark = [pytest.mark.lake, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 
 @pytest.fixture(scope="module")
