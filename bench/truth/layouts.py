@@ -202,7 +202,7 @@ class S3Files(Files):
     def prepared(self, spark: SparkSession, parquet: Mapping[str, Path]) -> Tables:
         for name, path in parquet.items():
             self._schemas[name] = spark.read.parquet(str(path)).schema
-            uri = self.tables.uris[name] = f"s3a://lake/tables/{name}"
+            self.tables.uris[name] = f"s3a://lake/tables/{name}"
             for part in sorted(path.glob("*.parquet")):
                 self._put(part, f"tables/{name}/{part.name}")
                 self.tables.originals[f"s3://lake/tables/{name}/{part.name}"] = part  # as answers call it
