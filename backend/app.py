@@ -46,7 +46,6 @@ from headwater.backend.api.permitted import PermittedDeclarations, PermittedRepl
 from headwater.backend.api.requests import RequestLog
 from headwater.backend.api.tickets import OwnTickets, SharedTickets, Tickets
 from headwater.backend.audit.log import AuditLog
-from headwater.backend.ended import ended_of
 from headwater.backend.intake.body_budget import BodyBudget
 from headwater.backend.intake.declarations import DeclarationIntake
 from headwater.backend.intake.documents import read_document
@@ -56,12 +55,13 @@ from headwater.backend.keys import ring_of
 from headwater.backend.live import Live
 from headwater.backend.masks import Masks
 from headwater.backend.own_loop import OwnLoop
+from headwater.backend.people.ended import ended_of
 from headwater.backend.people.people import People
-from headwater.backend.pruning import policy_of
 from headwater.backend.questions import QuestionPool, TraceJobs
 from headwater.backend.settings import DEFAULT_TENANT, Settings
-from headwater.backend.watch import Watch
-from headwater.backend.worker import Worker
+from headwater.backend.soundness.watch import Watch
+from headwater.backend.upkeep.pruning import policy_of
+from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.index import source_of

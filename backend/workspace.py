@@ -20,8 +20,8 @@ from headwater.backend.home_settings import DEFAULT_TENANT, settings_of
 from headwater.backend.ingest_log import IngestLog
 from headwater.backend.ingest_log.registry import open_log
 from headwater.backend.intake.staging_quota import StagingQuota
-from headwater.backend.projector import Projector
-from headwater.backend.role import ProjectorRole, Role
+from headwater.backend.worker.projector import Projector
+from headwater.backend.worker.role import ProjectorRole, Role
 from headwater.errors import DamagedError, HeadwaterError, UnavailableError
 from headwater.graph.records import AssociationStore, DataRoots
 from headwater.graph.storage import NOWHERE, Remote, read_roots

@@ -18,8 +18,8 @@ from headwater.backend.live import Live
 from headwater.backend.masks import Masks
 from headwater.backend.questions import QuestionPool
 from headwater.backend.settings import Settings
-from headwater.backend.watch import Watch
-from headwater.backend.worker import Worker
+from headwater.backend.soundness.watch import Watch
+from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from headwater.errors import KeyRequiredError
 

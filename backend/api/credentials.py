@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.backend.api.errors import ForbiddenError
 from headwater.backend.api.tickets import OwnTickets, Ticket, Tickets
-from headwater.backend.ended import EndedSessions
 from headwater.backend.keys import KeyRing, NamedKey
+from headwater.backend.people.ended import EndedSessions
 from headwater.backend.people.grants import Person, Rules, name_of
 from headwater.backend.people.people import People, is_token
 from headwater.errors import ConfigurationError, NotFoundError, UnavailableError

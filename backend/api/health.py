@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 import headwater
 from headwater.backend.api.context import Service, service
 from headwater.backend.settings import DEFAULT_TENANT
-from headwater.backend.soundness import Fault
+from headwater.backend.soundness.files import Fault
 from headwater.errors import DamagedError, HeadwaterError
 
 router = APIRouter(tags=["health"])

@@ -193,12 +193,12 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
             await workspace.settle()
 
         async def trace_on_spark(request: TraceRequest, master: str) -> TraceAnswer:
-            from headwater.backend.on_spark import spark_session
+            from headwater.backend.questions.on_spark import spark_session
 
             with spark_session(master) as spark:
                 return await workspace.trace_on_spark(DEFAULT_TENANT, request, spark, _say)
 
-        from headwater.backend.large_traces import TracesBySize
+        from headwater.backend.questions.large import TracesBySize
 
         trace = partial(TracesBySize(workspace.settings, workspace.graph, workspace.records, _say).trace, DEFAULT_TENANT)
         ask = _ask_here(workspace)

@@ -9,16 +9,16 @@ from typing import Annotated
 
 import typer
 
-from headwater.backend.backup import Kept, back_up
-from headwater.backend.backup import restore as restore_backup
 from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home, OutputFormat
 from headwater.backend.cli.output import ExitCode, Format, emit, note
-from headwater.backend.graph_file import export_graph, import_graph
-from headwater.backend.pruning import policy_of, prune_home, report_rows
 from headwater.backend.repair import repair as mend
 from headwater.backend.settings import DEFAULT_TENANT, Settings, load_settings
-from headwater.backend.store_check import Finding, check_home
+from headwater.backend.soundness.store import Finding, check_home
+from headwater.backend.upkeep.backup import Kept, back_up
+from headwater.backend.upkeep.backup import restore as restore_backup
+from headwater.backend.upkeep.graph_file import export_graph, import_graph
+from headwater.backend.upkeep.pruning import policy_of, prune_home, report_rows
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import UnavailableError
 from headwater.graph.stores.portable import Tail

@@ -17,7 +17,7 @@ from typing import Any
 
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
-from headwater.backend.group_commit import GroupCommit
+from headwater.backend.ingest_log.group_commit import GroupCommit
 from headwater.backend.ingest_log.model import DeadLetter, Draft, Entry, EntryKind, Receipt, Stage
 from headwater.errors import ConfigurationError, DamagedError, UnavailableError
 from headwater.graph.damage import REPAIR, translated

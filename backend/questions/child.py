@@ -22,9 +22,9 @@ from typing import Any, BinaryIO, cast
 
 import duckdb
 
-from headwater.backend.large_traces import TracesBySize, refusing_large
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
+from headwater.backend.questions.large import TracesBySize, refusing_large
 from headwater.backend.questions.masked import MaskedQuestions
 from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, Part, Reply, packed, read
 from headwater.backend.settings import DEFAULT_TENANT, Settings

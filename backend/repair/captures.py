@@ -10,7 +10,7 @@ from pathlib import Path
 from headwater.backend.home import Home
 from headwater.backend.ingest_log import EntryKind
 from headwater.backend.repair.done import Repair, put_aside
-from headwater.backend.soundness import Fault, fault_of_file, open_to_read
+from headwater.backend.soundness.files import Fault, fault_of_file, open_to_read
 from headwater.errors import HeadwaterError
 from headwater.graph.associations import Manifest
 from headwater.graph.records.catalog import Catalog

@@ -20,9 +20,9 @@ from headwater.backend.home import Home
 from headwater.backend.repair.captures import mended_capture, mended_segment
 from headwater.backend.repair.done import Repair, put_aside
 from headwater.backend.repair.log import is_short, mended_log
-from headwater.backend.role import ProjectorRole
 from headwater.backend.settings import DEFAULT_TENANT, Settings
-from headwater.backend.soundness import all_faults, databases
+from headwater.backend.soundness.files import all_faults, databases
+from headwater.backend.worker.role import ProjectorRole
 from headwater.backend.workspace import Workspace
 from headwater.errors import ConfigurationError, UnavailableError
 

@@ -173,7 +173,7 @@ class _StoreArm:
         Each round they are of another job: what projection remembers of an event must not be that of the round before.
         """
         from headwater.backend.projection import event_stamp, fold, project_event
-        from headwater.backend.projector import BATCH
+        from headwater.backend.worker.projector import BATCH
 
         self._events = self._events or [json.loads(line) for line in tpcds_events()]
         chosen = self._events if turn % 10 == 0 else self._events[: len(self._events) // 3]

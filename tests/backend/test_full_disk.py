@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from headwater.backend.ingest_log.sqlite import SqliteLog
-from headwater.backend.soundness import disk_faults
+from headwater.backend.soundness.files import disk_faults
 from tests.backend.cli.command import headwater
 from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess

@@ -10,7 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from headwater.backend.group_commit import GroupCommit
+from headwater.backend.ingest_log.group_commit import GroupCommit
 from headwater.backend.ingest_log.model import DeadLetter, Draft, Entry, EntryKind, Receipt, Stage
 from headwater.backend.ingest_log.postgres.address import Address, Questions
 from headwater.backend.ingest_log.postgres.appending import Append, Session, Write

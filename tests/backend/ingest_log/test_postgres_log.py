@@ -21,7 +21,7 @@ from headwater.backend.ingest_log.postgres.log import PostgresLog
 from headwater.backend.ingest_log.postgres.migrations import STEPS, Step, migrate
 from headwater.backend.ingest_log.postgres.presence import SharedRole
 from headwater.backend.intake.documents import document_key
-from headwater.backend.projector import Projector
+from headwater.backend.worker.projector import Projector
 from headwater.errors import ConfigurationError, UnavailableError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.stores import open_store

@@ -11,7 +11,7 @@ import pytest
 
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.settings import load_settings
-from headwater.backend.worker import Worker
+from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from headwater.graph.associations import Manifest
 from headwater.graph.records import AssociationStore, Wanted

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headwater.backend.api.metrics import Metrics
 from headwater.backend.settings import load_settings
-from headwater.backend.worker import Worker
+from headwater.backend.worker.thread import Worker
 from headwater.backend.workspace import Workspace
 from tests.backend.captures import capture
 

@@ -25,11 +25,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from headwater.backend.audit.lines import earlier_files
-from headwater.backend.graph_file import export_graph, import_graph
 from headwater.backend.home import Home
 from headwater.backend.home_settings import HomeSettings
 from headwater.backend.ingest_log.sqlite import SqliteLog
 from headwater.backend.settings import Settings
+from headwater.backend.upkeep.graph_file import export_graph, import_graph
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.graph.records.staging import FOLDER as STAGING

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headwater
-from headwater.backend.shell import LineageWarning
+from headwater.backend.shell.frames import LineageWarning
 from headwater.errors import InvalidQueryError, UnsupportedError
 from tests.jvm import start_with
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyspark import RDD
     from pyspark.sql import DataFrame
 
-    from headwater.backend.lineage_rdd import LineageRDD
+    from headwater.backend.shell.rdds import LineageRDD
 
 T = TypeVar("T")
 TENANT = "shell"
@@ -220,7 +220,7 @@ def lineage(frame: Any, *, folder: str | Path | None = None, large: int = Defaul
         CaptureUnavailableError: capture does not work in this session.
     """
     if not hasattr(frame, "sparkSession"):
-        from headwater.backend.lineage_rdd import lineage_of
+        from headwater.backend.shell.rdds import lineage_of
 
         return lineage_of(frame)
     master = str(frame.sparkSession.sparkContext.master)

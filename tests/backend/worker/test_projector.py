@@ -13,8 +13,8 @@ import pytest
 
 from headwater.backend.ingest_log import DeadLetter, Draft, EntryKind, Stage
 from headwater.backend.intake.documents import document_key
-from headwater.backend.projector import Projector
 from headwater.backend.settings import load_settings
+from headwater.backend.worker.projector import Projector
 from headwater.backend.workspace import Workspace
 from headwater.errors import DamagedError, UnavailableError
 from headwater.graph.model import GraphBatch

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from headwater.backend.rdd_steps import Point, Points, united
-from headwater.backend.shell import LineageWarning
+from headwater.backend.shell.frames import LineageWarning
+from headwater.backend.shell.rdd_steps import Point, Points, united
 from headwater.errors import InvalidQueryError, UnsupportedError
 from headwater.graph.records.decode import Longs
 from headwater.spark_listener.attach import program_of

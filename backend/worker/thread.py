@@ -18,9 +18,9 @@ from functools import partial
 from threading import Event, Thread
 
 from headwater.backend.api.metrics import Metrics
-from headwater.backend.projector import Projector
-from headwater.backend.pruning import prune_audited
 from headwater.backend.settings import DEFAULT_TENANT
+from headwater.backend.upkeep.pruning import prune_audited
+from headwater.backend.worker.projector import Projector
 from headwater.backend.workspace import Workspace, graph_store
 from headwater.errors import HeadwaterError
 from headwater.graph.records import Wanted

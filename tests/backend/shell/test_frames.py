@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 import headwater
-from headwater.backend.shell import _base, _is_called
+from headwater.backend.shell.frames import _base, _is_called
 from headwater.errors import InvalidQueryError, SourceChangedError, UnsupportedError
 from headwater.graph.associations import Source
 from headwater.graph.associations.parts import DatasetName, SourceFile

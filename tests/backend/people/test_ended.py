@@ -8,7 +8,7 @@ import pytest
 
 from headwater.backend.api.credentials import Credentials
 from headwater.backend.api.errors import ForbiddenError
-from headwater.backend.ended import OwnEndedSessions
+from headwater.backend.people.ended import OwnEndedSessions
 from headwater.backend.people.grants import Person, Rules
 from headwater.errors import UnavailableError
 from headwater.graphql.access import Scope

@@ -22,7 +22,6 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_e
 
 from headwater.backend.home_settings import DEFAULT_TENANT
 from headwater.backend.ingest_log import DeadLetter, Entry, EntryKind, IngestLog, Stage
-from headwater.backend.leases import leased
 from headwater.backend.projection import (
     WrittenFile,
     capture_stamp,
@@ -33,6 +32,7 @@ from headwater.backend.projection import (
     project_declaration,
     project_event,
 )
+from headwater.backend.worker.leases import leased
 from headwater.errors import DamagedError, HeadwaterError, InvalidInputError
 from headwater.graph.associations import Manifest
 from headwater.graph.damage import is_of_disk

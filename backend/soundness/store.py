@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 from headwater.backend.ingest_log import EntryKind, IngestLog, Stage
-from headwater.backend.projector import Projector
 from headwater.backend.settings import Settings
-from headwater.backend.soundness import Fault, all_faults
+from headwater.backend.soundness.files import Fault, all_faults
+from headwater.backend.worker.projector import Projector
 from headwater.backend.workspace import Workspace
 from headwater.errors import DamagedError, HeadwaterError
 from headwater.graph.integrity import violations
