@@ -74,7 +74,7 @@ class Listener:
                 self._read_notes(scribe, wait=self._bridge is None and not finishing)
                 drained = self._read_bridge(scribe, 0 if finishing else _SOON_MS if scribe.waiting else _DRAIN_MS, flush=finishing)
                 if not finishing:
-                    self._tell_running(scribe)
+                    self._start_lasting(scribe)
                 if finishing and not drained:
                     break
         except Exception as error:  # noqa: BLE001  # the promise of the module's docstring
@@ -121,10 +121,10 @@ class Listener:
                 scribe.take(event)
         return bool(events)
 
-    def _tell_running(self, scribe: Scribe) -> None:
+    def _start_lasting(self, scribe: Scribe) -> None:
         if self._bridge is not None:
             with self._breaker.counted("telling what runs"):
-                scribe.tell_running(self._bridge.running)
+                scribe.start_lasting(self._bridge.running)
 
     def _close_bridge(self) -> None:
         self._tally.thread_seconds += time.thread_time()

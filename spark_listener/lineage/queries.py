@@ -34,7 +34,6 @@ class Query:
 
     work: Work
     manifest: Mapping[str, Any] | None
-    problems: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ def query_of(event: Mapping[str, Any], started: str, context: QueryContext, *, r
         outcome=failure or Outcome(), ledger=ledger, sql=event.get("sql"),
         stages=stages_of([event.get("stages") or {}], float(event["time"])), run_facets=quality.run,
     )  # fmt: skip
-    return Query(work, manifest, ledger.problems)
+    return Query(work, manifest)
 
 
 def running_of(plan: Mapping[str, Any], stages: Mapping[str, Any] | None, started: str, context: QueryContext, run_id: str) -> Work | None:

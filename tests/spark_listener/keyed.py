@@ -62,7 +62,7 @@ class KeyedReader:
         query = query_of(self.event, "2026-01-01T00:00:00Z", _CONTEXT, run_id=str(uuid4()), segments=self.folder / "segments")
         assert query is not None
         if self._secret is not None:
-            assert self._secret not in json.dumps([query.manifest, query.work.inputs, query.problems], default=str)
+            assert self._secret not in json.dumps([query.manifest, query.work.inputs, query.work.ledger.problems], default=str)
         if query.manifest is not None:
             capture = query.manifest["capture"]
             for segment in query.manifest["segments"]:

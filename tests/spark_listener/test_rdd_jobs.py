@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.spark_listener.rdd_jobs import MOST_TOLD
+from headwater.spark_listener.scribe.rdd_jobs import MOST_TOLD
 from tests.spark_listener.spark import environment, logged, run, script
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

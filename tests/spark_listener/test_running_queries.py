@@ -14,8 +14,8 @@ from headwater.spark_listener.invocation import Invocation
 from headwater.spark_listener.lineage.names import JobNames
 from headwater.spark_listener.outcome import Outcome
 from headwater.spark_listener.rdd import Origins
-from headwater.spark_listener.running import TELL_AFTER
 from headwater.spark_listener.scribe import Scribe
+from headwater.spark_listener.scribe.running import TELL_AFTER
 from headwater.spark_listener.settings import load_settings
 from headwater.spark_listener.spool import SpoolFolder
 from headwater.spark_listener.tally import Tally
@@ -57,14 +57,14 @@ class Told:
 def test_a_query_that_lasts_is_told_while_it_runs_and_ends_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told(tmp_path)
     told.begin(1)
-    told.scribe.tell_running(lambda _: {"plan": _PLAN, "stages": None})
+    told.scribe.start_lasting(lambda _: {"plan": _PLAN, "stages": None})
     assert told.events() == [("START", "report")]
     clock = _later(monkeypatch, TELL_AFTER)
-    told.scribe.tell_running(lambda _: {"plan": _PLAN, "stages": None})
+    told.scribe.start_lasting(lambda _: {"plan": _PLAN, "stages": None})
     assert told.events()[1:] == [("START", "report.scan")]
     assert not told.scribe.waiting
     clock.append(31.0)
-    told.scribe.tell_running(lambda _: {"plan": _PLAN, "stages": None})
+    told.scribe.start_lasting(lambda _: {"plan": _PLAN, "stages": None})
     told.end(1)
     assert told.events()[1:] == [(kind, "report.scan") for kind in ("START", "RUNNING", "COMPLETE")]
     assert len({item.body["run"]["runId"] for item in told.folder.pending()}) == 2
@@ -79,7 +79,7 @@ def test_the_query_that_fills_a_table_is_told_as_a_part_of_the_command_that_crea
     told.begin(2, root=1)
     _later(monkeypatch, TELL_AFTER)
     staged = {**_WRITES, "command": "execute AppendData", "sink": {**_WRITES["sink"], "staged": True}}
-    told.scribe.tell_running({1: {"plan": table, "stages": None}, 2: {"plan": staged, "stages": None}}.get)
+    told.scribe.start_lasting({1: {"plan": table, "stages": None}, 2: {"plan": staged, "stages": None}}.get)
     told.end(2, staged)
     told.end(1, table)
     assert told.events()[1:] == [(kind, "report.execute_create_table_as_select.report") for kind in ("START", "COMPLETE")]
@@ -90,7 +90,7 @@ def test_a_query_that_a_killed_driver_left_is_aborted_by_who_finds_it(tmp_path: 
     told = Told(tmp_path)
     told.begin(1)
     _later(monkeypatch, TELL_AFTER)
-    told.scribe.tell_running(lambda _: {"plan": _WRITES, "stages": None})
+    told.scribe.start_lasting(lambda _: {"plan": _WRITES, "stages": None})
     told.folder.close()
     found = SpoolFolder.take(told.folder.path)
     assert found is not None
@@ -205,7 +205,7 @@ def test_jobs_outside_of_sql_are_told_by_what_they_read(tmp_path: Path, monkeypa
             {"event": "rdd_job_start", "job": job, "time": _AT, "name": "collect at a b.py:3", "call": "org.apache.X.collect", "rdds": rdds}
         )
     _later(monkeypatch, TELL_AFTER)
-    told.scribe.tell_running(lambda _: None)
+    told.scribe.start_lasting(lambda _: None)
     assert told.events()[1:] == [("START", "report.collect")] * 3
     assert not told.scribe.waiting
     for job in range(1, 5):
@@ -233,5 +233,5 @@ def _later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> list[float]:
     import time
 
     began, more = time.monotonic(), [seconds]
-    monkeypatch.setattr("headwater.spark_listener.running.time.monotonic", lambda: began + 1 + sum(more))
+    monkeypatch.setattr("headwater.spark_listener.scribe.running.time.monotonic", lambda: began + 1 + sum(more))
     return more

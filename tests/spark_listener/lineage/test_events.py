@@ -142,11 +142,11 @@ def test_a_query_without_record_capture_says_so_in_its_ledger() -> None:
         segments=None,
     )
     assert query is not None
-    assert query.problems == [refused]
+    assert query.work.ledger.problems == [refused]
     unseen = query_of(ended(), STARTED, CONTEXT, run_id=str(uuid4()), segments=None)
     assert unseen is not None
     assert unseen.work.ledger.status == "refused"
-    assert unseen.problems[0]["kind"] == "missing"
+    assert unseen.work.ledger.problems[0]["kind"] == "missing"
 
 
 def test_a_manifest_is_completed_and_misses_what_is_not_there(tmp_path: Any) -> None:

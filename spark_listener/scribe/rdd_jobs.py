@@ -17,7 +17,7 @@ from typing import Any
 from headwater.spark_listener.lineage.parents import new_run_id
 from headwater.spark_listener.rdd import Found
 from headwater.spark_listener.redact import redact
-from headwater.spark_listener.running import TELL_AFTER, is_reader
+from headwater.spark_listener.scribe.running import TELL_AFTER, is_reader
 from headwater.spark_listener.settings import LeaveOut
 
 MOST_TOLD = 10  # runs of one operation on the same inputs

@@ -2,6 +2,8 @@
 
 For the scribe. The program did one thing, so all of it is one run: the query's, as the outermost command ended it, with what only commands
 know: which table it is, and whether that is new. The end of the query waits for that of its command, which follows at once.
+
+Where a catalog stages a table until it is filled, it is the other way round: the run is the command's, with what was captured of the query.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headwater.spark_listener.running import Running
+from headwater.spark_listener.scribe.running import Running
 
 _FRAMES = re.compile(r"\b(?:\w*AsSelectCommand|SaveAsV1TableCommand|InsertIntoDataSourceDirCommand)$")
 _WRITES = re.compile(r"\bInsertInto\w+$")
@@ -25,12 +27,16 @@ class Framed:
     def __init__(self) -> None:
         self._queries: dict[Any, Ended] = {}
         self._tables: dict[Any, Mapping[str, Any]] = {}  # what a command within says of its table
+        self._staged: dict[Any, Mapping[str, Any]] = {}  # by the command that creates a table: the end of the query that fills it
 
     def hold(self, event: Mapping[str, Any], query: Running, command: Running | None) -> bool:
         """Whether the end of the query is to wait for that of `command`, the outermost that it is a part of."""
+        sink = (event.get("plan") or {}).get("sink") or {}
+        if sink.get("staged"):
+            self._staged[query.root] = event
+            return True
         if command is None or not _FRAMES.search(command.command):
             return False
-        sink = (event.get("plan") or {}).get("sink") or {}
         if _FRAMES.search(query.command):
             self._tables[command.execution] = sink
             return True
@@ -39,10 +45,11 @@ class Framed:
         self._queries[command.execution] = (event, query)
         return True
 
-    def whole(self, event: Mapping[str, Any], command: Running) -> Ended | None:
-        """The query that a command framed, or the command with its table, as the command's end completes it; None of other queries."""
+    def whole(self, event: Mapping[str, Any], command: Running) -> Ended:
+        """The query that a command framed, or the command with its table, as the command's end completes it; other queries as they are."""
+        event = _filled(event, self._staged.pop(event["execution"], None))
         if not _FRAMES.search(command.command):
-            return None
+            return event, command
         plan = event.get("plan") or {}
         table = {**(plan.get("sink") or {}), **self._tables.pop(command.execution, {})}
         held = self._queries.pop(command.execution, None)
@@ -65,3 +72,26 @@ def is_step(query: Running, above: Running | None) -> bool:
     if above is None or above is query:
         return False
     return not above.command.startswith("Execute ") or bool(_WRITES.search(above.command) or _FRAMES.search(above.command))
+
+
+def _filled(event: Mapping[str, Any], part: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The end of a command that creates a table, with what was captured of the query that filled it, which is a part of it."""
+    plan = event.get("plan") or {}
+    sink = plan.get("sink")
+    if part is None or not sink:
+        return event
+    version = part["plan"]["sink"].get("version")
+    sources = [{**source, **_asked(source, part["plan"])} for source in plan.get("sources") or ()]
+    filled = {**event, "plan": {**plan, "sources": sources, "sink": {**sink, **({"version": version} if version else {})}}}
+    filled["stages"] = part.get("stages") or event.get("stages")
+    if capture := part.get("capture"):
+        own = {name: sink[name] for name in ("mode", "creates") if name in sink}
+        filled["capture"] = {**capture, "sink": {**(capture.get("sink") or {}), **own}}
+    return filled
+
+
+def _asked(source: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a database's catalog told of a source, where the plan of the query that was captured has the answer."""
+    told = source.get("jdbc")
+    known = (other["parts"] for other in plan.get("sources") or () if told and other.get("jdbc") == told and other.get("parts"))
+    return {"parts": parts} if (parts := next(known, None)) else {}

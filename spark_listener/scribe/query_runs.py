@@ -1,0 +1,182 @@
+"""Runs of queries and commands: which of them are runs, and what each came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headwater.spark_listener.capture.session import OURS
+from headwater.spark_listener.lineage.datasets import bare_input
+from headwater.spark_listener.lineage.events import Work, instant
+from headwater.spark_listener.lineage.queries import Query, QueryContext, query_of, running_of
+from headwater.spark_listener.rdd import Origins
+from headwater.spark_listener.scribe.framing import Framed, is_step
+from headwater.spark_listener.scribe.running import Running, RunningQueries
+from headwater.spark_listener.scribe.stream_runs import StreamRuns
+from headwater.spark_listener.scribe.streams import Stream, did
+from headwater.spark_listener.scribe.writer import Writer
+from headwater.spark_listener.settings import LeaveOut, Settings
+from headwater.spark_listener.tally import Tally
+
+_VIEWS = ("CreateViewCommand", "CreateTempViewUsing")
+
+
+class QueryRuns:
+    """Of one application. `recorded` adds to the capture of a query what is known of the RDDs that its rows are made of."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        context: QueryContext,
+        settings: Settings,
+        tally: Tally,
+        origins: Origins,
+        streams: StreamRuns,
+        recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    ) -> None:
+        self._writer = writer
+        self._context = context
+        self._leave_out = settings.leave_out
+        self._tally = tally
+        self._origins = origins
+        self._streams = streams
+        self._recorded = recorded
+        self._running = RunningQueries()
+        self._framed = Framed()
+
+    def __len__(self) -> int:
+        """How many queries run."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a query runs whose START is soon to be written."""
+        return self._running.waiting()
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """A query began or ended."""
+        if event["event"] == "query_start":
+            self._running.begin(event, instant(event["time"]))
+        else:
+            self._ended(event)
+
+    def start_lasting(self, ask: Callable[[Any], Mapping[str, Any] | None]) -> None:
+        """Write START, later RUNNING, of each query that lasts; `ask` says what one is and has done, or None where it has ended."""
+        for query in self._running.due():
+            work = self._going_on(query, ask)
+            if work is None:
+                continue
+            if query.run_told:
+                self._writer.progress(work)
+            else:
+                self._writer.start(work)
+                query.run_told = True
+
+    def end(self) -> None:
+        """The application ended: write what waits for a command that had not."""
+        for event, running in self._framed.left():
+            self._write(event, running)
+
+    def _going_on(self, query: Running, ask: Callable[[Any], Mapping[str, Any] | None]) -> Work | None:
+        """What a query that has not ended does; None where that is no run, or not known yet."""
+        apart = query.description == OURS or query.looks_at_schema or self._stream_of(query) is not None
+        if apart or query.keeps_rows or is_step(query, self._running.above(query)):
+            return None
+        found = ask(query.execution)
+        plan = (found or {}).get("plan") or {}
+        sink = plan.get("sink") or {}
+        if found is None or not plan or (plan.get("command") and not sink) or sink.get("staged"):
+            return None  # a command may only frame the query that writes, or be a part of another; what it came to is known at its end
+        return running_of(plan, found["stages"], query.started, self._context, query.run_id)
+
+    def _ended(self, event: Mapping[str, Any]) -> None:
+        running = self._running.end(event["execution"], instant(event["time"]))
+        if running.description == OURS:
+            return  # asked by `headwater.lineage`, not by the program
+        above = self._running.above(running)
+        if self._framed.hold(event, running, above):
+            return
+        has_sink = bool((event.get("plan") or {}).get("sink"))
+        if not has_sink and not running.run_told and is_step(running, above):
+            self._tally.left_out[LeaveOut.NESTED] += 1
+            return
+        event, query = self._framed.whole(event, running)
+        if query is not running:
+            self._tally.left_out[LeaveOut.NESTED] += query.execution != running.execution
+        self._write(event, query)
+
+    def _write(self, event: Mapping[str, Any], running: Running) -> None:
+        """A query ended that is to be written, or counted."""
+        if event.get("capture"):
+            event = {**event, "capture": self._recorded(event["capture"])}
+        plan = event.get("plan") or {}
+        left_out = _no_run(running, plan, failed=bool(event.get("error")))
+        if left_out in self._leave_out:
+            self._tally.left_out[left_out] += 1
+            return
+        stream = self._stream_of(running)
+        if stream is not None and event.get("stream"):
+            stream.plan = self._origins.kept.within(plan)
+            stream.interrupted = bool((event.get("error") or {}).get("cancelled"))
+            self._tally.left_out[LeaveOut.BATCHES] += 1
+            return  # how it ended, the stream tells
+        query = query_of(
+            {**event, "plan": self._origins.kept.within(plan)},
+            running.started,
+            self._context,
+            run_id=running.run_id,
+            segments=self._writer.segments,
+        )
+        if query is None:
+            return
+        query = self._with_rdds(query, event)
+        if not query.work.inputs and not query.work.outputs and query.work.outcome.error is None:
+            is_part = stream is not None or running.root not in (None, running.execution)  # of something that is told by itself
+            if is_part or LeaveOut.OWN in self._leave_out:
+                self._tally.queries += not is_part and not plan.get("command")
+                self._tally.left_out[LeaveOut.OWN] += not is_part
+                return
+        if stream is not None and (query.manifest is None or query.manifest["status"] == "refused"):
+            did(stream, query.work.inputs, query.work.outputs if query.work.outcome.error is None else ())
+            return
+        if query.work.outputs:
+            self._running.wrote(running)
+        work = query.work
+        self._tally.queries += 1
+        self._tally.failed += work.outcome.error is not None
+        self._tally.datasets(work.inputs, work.outputs)
+        self._tally.problems(work.ledger.problems)
+        if query.manifest is not None:
+            work = replace(work, ledger=self._writer.capture(query.manifest, work.ledger))
+        self._writer.end(work, started=running.run_told)
+
+    def _stream_of(self, query: Running) -> Stream | None:
+        """The stream that tells of a query: a batch of it, or what a function of the program's did in one. None where batches are told."""
+        if LeaveOut.BATCHES not in self._leave_out:
+            return None
+        return self._streams.of_batch(query.description) or self._streams.of_batch(self._running.description(query.root))
+
+    def _with_rdds(self, query: Query, event: Mapping[str, Any]) -> Query:
+        """The query, with what the RDDs at the leaves of its plan read."""
+        leaves = [operator for operator in (event.get("plan") or {}).get("operators") or () if not operator.get("children")]
+        known = {(dataset.namespace, dataset.name) for dataset in query.work.inputs}
+        paths = self._origins.of_columns(column["attr"] for leaf in leaves for column in leaf.get("columns") or ())
+        added = [dataset for dataset in map(bare_input, paths) if (dataset.namespace, dataset.name) not in known]
+        return replace(query, work=replace(query.work, inputs=[*query.work.inputs, *added])) if added else query
+
+
+def _no_run(query: Running, plan: Mapping[str, Any], *, failed: bool) -> LeaveOut | None:
+    """Why a query is no run of its own, if it is none; one that was told already is one."""
+    sink = plan.get("sink") or {}
+    if query.run_told or (sink and not sink.get("frames")):
+        return None
+    if query.looks_at_schema:
+        return LeaveOut.SCHEMA
+    if failed:
+        return None
+    if query.keeps_rows:
+        return LeaveOut.CHECKPOINTS
+    if (plan.get("command") and query.nested_outputs) or (sink and not sink.get("change")):
+        return LeaveOut.NESTED
+    return LeaveOut.VIEWS if str(plan.get("command") or "").endswith(_VIEWS) else None

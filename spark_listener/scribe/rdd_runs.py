@@ -1,0 +1,136 @@
+"""Runs of RDD programs: their actions, and what they save, with the capture of its records where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.spark_listener.lineage.datasets import bare_input, bare_output
+from headwater.spark_listener.lineage.events import Work, instant
+from headwater.spark_listener.lineage.facets import Facet, Ledger
+from headwater.spark_listener.lineage.parents import RunName, new_run_id
+from headwater.spark_listener.lineage.queries import QueryContext, failure_of, ledger_of, manifest_of
+from headwater.spark_listener.lineage.stages import stages_of
+from headwater.spark_listener.outcome import Outcome, is_cancelled
+from headwater.spark_listener.rdd import Origins, SavedRDD
+from headwater.spark_listener.redact import redact
+from headwater.spark_listener.scribe.rdd_jobs import RddJob, RddJobs
+from headwater.spark_listener.scribe.writer import Writer
+from headwater.spark_listener.settings import LeaveOut, Settings
+from headwater.spark_listener.tally import Tally
+
+_NO_RECORDS = {
+    "operator": "RDD",
+    "reason": "records of RDD programs are captured in mode active, or with HEADWATER_RDD_RECORDS=true",
+    "kind": "refused",
+}
+
+
+class RddRuns:
+    """Of one application."""
+
+    def __init__(self, writer: Writer, context: QueryContext, settings: Settings, tally: Tally, origins: Origins) -> None:
+        self._writer = writer
+        self._context = context
+        self._leave_out = settings.leave_out
+        self._tally = tally
+        self._origins = origins
+        self._jobs = RddJobs()
+        self._saving: dict[str, list[Mapping[str, Any]]] = {}  # the stages of each job of an RDD that is being saved
+
+    def __len__(self) -> int:
+        """How many jobs run."""
+        return len(self._jobs)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a job runs whose START is soon to be written."""
+        return self._jobs.waiting()
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """A job began or ended."""
+        if event["event"] == "rdd_job_start":
+            self._jobs.begin(event, self._origins.read_by(event["rdds"]))
+        elif event.get("save"):
+            self._saving.setdefault(event["save"], []).append(event["stages"] or {})
+        else:
+            self._ended(event)
+
+    def start_lasting(self) -> None:
+        """Write the START of each job that lasts."""
+        for job in self._jobs.due():
+            if job.left_out(failed=False) not in self._leave_out:
+                self._writer.start(self._work(job, ended="", outcome=Outcome(), stages=None))
+                job.run_told = True
+
+    def _ended(self, event: Mapping[str, Any]) -> None:
+        job = self._jobs.end(event["job"])
+        if job is None:
+            return
+        outcome = failure_of(event.get("error")) or Outcome()
+        left_out = job.left_out(failed=outcome.error is not None)
+        if left_out is not LeaveOut.SCHEMA:
+            self._tally.rdd_jobs += 1
+            self._tally.failed += outcome.error is not None
+        if left_out in self._leave_out:
+            self._tally.left_out[left_out] += 1
+            return
+        stages = stages_of([event.get("stages") or {}], float(event["time"]))
+        work = self._work(job, ended=instant(event["time"]), outcome=outcome, stages=stages)
+        self._tally.datasets(work.inputs, work.outputs)
+        self._tally.problems(work.ledger.problems)
+        self._writer.end(work, started=job.run_told)
+
+    def _work(self, job: RddJob, *, ended: str, outcome: Outcome, stages: Facet | None) -> Work:
+        context = self._context
+        problems = [{"operator": "RDD", "reason": redact(reason), "kind": "missing"} for reason in job.found.problems]
+        name = context.names.of(context.job_prefix, job.operation, None)
+        return Work(
+            run=RunName(context.application.namespace, name, job.run_id), started=instant(job.started), ended=ended, kind="RDD_JOB",
+            inputs=[bare_input(path) for path in job.found.paths], outputs=[], outcome=outcome, stages=stages,
+            ledger=Ledger(status="off" if ended else "running", mode=context.mode, problems=problems),
+        )  # fmt: skip
+
+    def saved(self, saved: SavedRDD) -> None:
+        """An RDD was saved."""
+        context = self._context
+        inputs = [bare_input(path) for path in saved.inputs]
+        outputs = [bare_output(path) for path in saved.outputs]
+        written = (outputs[0].namespace, outputs[0].name) if outputs else None
+        run = RunName(context.application.namespace, context.names.of(context.job_prefix, saved.operation, written), new_run_id())
+        started, ended = instant(saved.started * 1000), instant(saved.ended * 1000)
+        manifest = None
+        if saved.capture is not None:
+            manifest = manifest_of(saved.capture, run, started, ended, context, self._writer.segments)
+        ledger = self._ledger_of(saved, manifest)
+        if manifest is not None:
+            ledger = self._writer.capture(manifest, ledger)
+        self._tally.queries += 1
+        self._tally.failed += saved.error is not None
+        self._tally.datasets(inputs, outputs)
+        self._tally.problems(ledger.problems)
+        self._writer.end(
+            Work(
+                run=run,
+                started=started,
+                ended=ended,
+                kind="RDD_JOB",
+                inputs=inputs,
+                outputs=outputs,
+                outcome=Outcome(error=saved.error, cancelled=is_cancelled(saved.error)) if saved.error else Outcome(),
+                ledger=ledger,
+                stages=stages_of(self._saving.pop(saved.id, ()), saved.ended * 1000),
+            )
+        )
+
+    def _ledger_of(self, saved: SavedRDD, manifest: Mapping[str, Any] | None) -> Ledger:
+        mode, obstacle = self._context.mode, self._context.obstacle
+        problems = [{"operator": "RDD", "reason": reason, "kind": "missing"} for reason in saved.problems if manifest is None]
+        if manifest is not None:
+            return ledger_of(manifest, mode, [*manifest["problems"], *problems])
+        off = not mode.records
+        if not off and not (obstacle or saved.error):
+            problems.insert(0, dict(saved.refused or _NO_RECORDS))
+        if obstacle:
+            problems.insert(0, dict(obstacle))
+        return Ledger(status="off" if off else "refused", mode=mode, problems=problems)

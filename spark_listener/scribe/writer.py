@@ -1,0 +1,113 @@
+"""Writes runs and captures into the spool of an application, and sends events to the other receivers that the program names.
+
+What the spool had no room for is counted and told with the next event that gets through, so that a gap is never silent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import HeadwaterError
+from headwater.spark_listener.delivery.transports import Transports
+from headwater.spark_listener.lineage.events import EventMaker, Work, now
+from headwater.spark_listener.lineage.facets import CAPTURE, Facet, Ledger
+from headwater.spark_listener.registry import Registry
+from headwater.spark_listener.settings import Settings
+from headwater.spark_listener.spool import SpoolFolder
+from headwater.spark_listener.tally import Tally
+
+_log = logging.getLogger("headwater.listener")
+_FULL = {"operator": None, "reason": "the spool is full (HEADWATER_SPOOL_BYTES), so its record lineage was dropped", "kind": "missing"}
+
+
+class Writer:
+    """Of one application."""
+
+    def __init__(self, folder: SpoolFolder, settings: Settings, tally: Tally, events: EventMaker, transports: Transports | None) -> None:
+        self._folder = folder
+        self._shared_segments = settings.segments
+        self._tally = tally
+        self._events = events
+        self._transports = transports
+        self._registry = Registry(settings.home)
+
+    @property
+    def events(self) -> EventMaker:
+        """What makes the events, with all that they have alike."""
+        return self._events
+
+    @property
+    def segments(self) -> Path | None:
+        """Local folder in which captures find their segments; None where tasks write them to storage that machines share."""
+        return None if self._shared_segments else self._folder.segments
+
+    def run_facets(self, facets: Mapping[str, Facet]) -> None:
+        """Facets that each run has from now on."""
+        self._events = replace(self._events, run_facets=facets)
+
+    def start(self, work: Work) -> None:
+        """A run began, and goes on; it is noted as one that somebody must end, whatever becomes of this process."""
+        event = self._events.work_start(work)
+        self._folder.run_began(work.run.run_id, event)  # first: a START that is seen is one that somebody will end
+        self.write(event, durable=True)
+
+    def progress(self, work: Work) -> None:
+        """A run goes on."""
+        self.write(self._events.work_runs(work, now()))
+
+    def end(self, work: Work, *, started: bool = False) -> None:
+        """A run ended. `started`: its START was written when it began."""
+        paths = [dataset.name for dataset in (*work.inputs, *work.outputs) if dataset.namespace == "file"]
+        self.register(lambda registry: registry.add_roots(paths))
+        if not started:
+            self.write(self._events.work_start(work))
+        self.write(self._events.work_end(work), durable=True)
+        self._folder.run_ended(work.run.run_id)
+
+    def capture(self, manifest: Mapping[str, Any], ledger: Ledger) -> Ledger:
+        """Write a capture; the ledger of its run, which says so where the spool had no room for it."""
+        if self._folder.capture(manifest, segments=self._shared_segments):
+            self._tally.capture(manifest)
+            return ledger
+        self._tally.dropped += 1
+        return Ledger(status="refused", mode=ledger.mode, problems=[*ledger.problems, _FULL])
+
+    def register(self, note: Callable[[Registry], None]) -> None:
+        """Note something in the home's registry. Without it replays and values are refused, with what to do; the program goes on."""
+        try:
+            note(self._registry)
+        except (HeadwaterError, OSError) as error:
+            _log.warning("This run could not be registered for replays and for reading its data: %s", error)
+
+    def write(self, event: dict[str, Any], *, durable: bool = False) -> None:
+        """Write one event. `durable`: it is on the disk before this returns."""
+        dropped = self._with_drops(event)
+        self._send_on(event)
+        if not self._folder.event(event, durable=durable):
+            self._tally.dropped += 1
+        elif dropped:
+            self._folder.told(dropped)
+
+    def write_last(self, event: dict[str, Any]) -> None:
+        """Write the last event of the application, for which the spool always has room."""
+        self._with_drops(event)
+        self._send_on(event)
+        self._folder.last_event(event)
+        self._folder.describe(ended=True)
+        self._registry.close()
+
+    def _send_on(self, event: dict[str, Any]) -> None:
+        if self._transports is not None:
+            self._transports.put(event)
+
+    def _with_drops(self, event: dict[str, Any]) -> dict[str, int]:
+        """State in the event's ledger, if it has one, what was dropped and nobody was told of yet."""
+        ledger = event["run"]["facets"].get(CAPTURE)
+        if ledger is None or not self._folder.dropped:
+            return {}
+        ledger["dropped"] = dict(self._folder.dropped)
+        return dict(self._folder.dropped)
