@@ -6,6 +6,7 @@ Where services are upgraded one by one, an old one starts beside a new one: the 
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import LiteralString
 
 from neo4j.exceptions import ClientError
@@ -21,29 +22,29 @@ MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE CONSTRAINT headwater_progress IF NOT EXISTS FOR (p:HeadwaterProgress) REQUIRE p.tenant IS UNIQUE",
         "CREATE CONSTRAINT headwater_migration IF NOT EXISTS FOR (m:HeadwaterMigration) REQUIRE m.name IS UNIQUE",
         "CREATE INDEX headwater_container_by_name IF NOT EXISTS FOR (n:Container) ON (n.tenant, n.kind, n.folded, n.id)",
-        "CALL db.awaitIndexes(300)",
     ),
     # 2. A part of a name is found by its letters, without looking at each name.
-    (
-        "CREATE TEXT INDEX headwater_container_by_part IF NOT EXISTS FOR (n:Container) ON (n.folded)",
-        "CALL db.awaitIndexes(300)",
-    ),
+    ("CREATE TEXT INDEX headwater_container_by_part IF NOT EXISTS FOR (n:Container) ON (n.folded)",),
     # 3. A log of the last transactions that wrote, for whoever keeps the graph in memory (headwater.graph.index): which nodes each touched.
     (
         "CREATE CONSTRAINT headwater_revision IF NOT EXISTS FOR (r:HeadwaterRevision) REQUIRE r.name IS UNIQUE",
         "CREATE CONSTRAINT headwater_change IF NOT EXISTS FOR (c:HeadwaterChange) REQUIRE c.revision IS UNIQUE",
-        "CALL db.awaitIndexes(300)",
     ),
     # 4. The bytes of the log before each of its transactions, by which it is kept short. What was logged until now counts as nothing, and
     #    goes first.
     (
         "CREATE INDEX headwater_change_by_bytes IF NOT EXISTS FOR (c:HeadwaterChange) ON (c.before)",
         "MATCH (c:HeadwaterChange) WHERE c.before IS NULL SET c.before = 0",
-        "CALL db.awaitIndexes(300)",
     ),
 )
 # The schema that a Headwater must know to work beside this one. A step that only adds, as an index, leaves it as it is.
 LEAST = 4
+_NOT_ONLINE: LiteralString = (
+    "SHOW INDEXES YIELD name, state, populationPercent WHERE name STARTS WITH 'headwater_' AND state <> 'ONLINE'"
+    " RETURN name, state, populationPercent ORDER BY name"
+)
+_LOOK_AGAIN = 0.1  # seconds
+_LONGEST = 300.0
 _ALIKE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 _TRIES = 20
 _PAUSE = 0.5  # seconds
@@ -67,6 +68,7 @@ async def migrate(connections: Connections) -> list[int]:
     for number, step in enumerate(MIGRATIONS[version:], version + 1):
         for statement in step:
             await _take(connections, statement)
+        await _online(connections)
         await _take(
             connections,
             "MERGE (m:HeadwaterMigration {name: 'graph'}) SET m.number = CASE WHEN m.number > $number THEN m.number ELSE $number END,"
@@ -75,6 +77,24 @@ async def migrate(connections: Connections) -> list[int]:
             least=min(number, LEAST),
         )
     return list(range(version + 1, len(MIGRATIONS) + 1))
+
+
+async def _online(connections: Connections) -> None:
+    """Wait for the indexes, by short looks.
+
+    `db.awaitIndexes` is one transaction that waits, and an index that another service makes meanwhile waits for older transactions to
+    end: two services that start at once would wait for each other.
+    """
+    until = time.monotonic() + _LONGEST
+    while waiting := await connections.read(_NOT_ONLINE):
+        name, state, percent = waiting[0]
+        if state == "FAILED":
+            raise UnavailableError(f"Neo4j could not make the index {name}.", hint="Look into its log, and start again.")
+        if time.monotonic() > until:
+            raise UnavailableError(
+                f"Neo4j has not made the index {name} in {_LONGEST:.0f} s: {percent} % of it.", hint="Start again later."
+            )
+        await asyncio.sleep(_LOOK_AGAIN)
 
 
 async def _take(connections: Connections, statement: LiteralString, **parameters: int) -> None:
