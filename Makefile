@@ -9,7 +9,7 @@ NODE_MODULES := ui/node_modules/.package-lock.json
 PAGE := backend/page/index.html
 SPARK := .tools/spark.jsa
 PAGE_SOURCES = $(shell find ui/src ui/public ui/index.html ui/*.json ui/*.ts -type f -not -name '*.test.*')
-UNIT := not (spark or cluster or neo4j or e2e or slow)
+UNIT := not (spark or cluster or neo4j or lake or e2e or slow or torture)
 
 PATHS ?=
 ARGS ?=
@@ -34,7 +34,7 @@ test: ## Everything: lint, types, unit, Neo4j, Spark, the page, end to end (ARGS
 quick: bootstrap ## The unit tests alone (PATHS=tests/graph: those of that folder).
 	@$(PYTHON) -m pytest -q -n 2 -m "$(UNIT)" $(PATHS)
 
-torture: bootstrap ## Random programs against the oracle, in every mode, in pieces (PLANS=100000).
+torture: bootstrap ## What is too long for `make test`, and random programs against the oracle, in pieces (PLANS=100000).
 	@$(PYTHON) -m bench.truth.torture --plans $(PLANS) $(ARGS)
 
 lint: ## Ruff's rules and format, and the page's (PATHS=folder: those files alone, without the page).

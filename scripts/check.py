@@ -57,6 +57,7 @@ class Step:
 
 
 def _tests(name: str, marks: str, options: str = "", after: tuple[str, ...] = ()) -> Step:
+    marks = f"({marks}) and not torture"
     command = f'. .tools/env && .venv/bin/python -m pytest -q -m "{marks}" {options} --junit-xml={{junit}} -o cache_dir={{junit}}.cache'
     return Step(name, command, after, again="--last-failed --last-failed-no-failures=none")
 
@@ -71,13 +72,13 @@ STEPS = (
     Step("lake-install", "for part in lake databases kafka_server; do .venv/bin/python -m tests.$part || exit 1; done", waits=True),
     Step("types", ".venv/bin/mypy"),
     Step("page-build", "make --no-print-directory backend/page/index.html", ("page-install",)),
-    _tests("spark", "spark and not (slow or cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),
-    _tests("e2e", "e2e", "--timeout=1800", after=("page-build", "quick-spark")),
+    _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "neo4j-install", "quick-spark")),
     _tests("programs", "spark and slow and not (cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),
+    _tests("spark", "spark and not (slow or cluster or lake or e2e)", "--timeout=1200", after=("quick-spark",)),
     _tests("unit", _UNIT, "-n 2"),
+    _tests("e2e", "e2e", "--timeout=1800", after=("page-build", "quick-spark")),
     _tests("neo4j", "neo4j and not (spark or cluster or lake or e2e)", after=("neo4j-install",)),
     _tests("cluster", "cluster and not (lake or e2e)", "--timeout=1200", after=("quick-spark",)),
-    _tests("lake", "lake and not e2e", "--timeout=1200", after=("lake-install", "neo4j-install", "quick-spark")),
     _tests("slow", "slow and not (spark or cluster or neo4j or lake or e2e)", "--timeout=1200"),
     Step(
         "page-unit",

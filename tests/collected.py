@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark.expression import Expression
 
-NAMES = frozenset({"spark", "cluster", "neo4j", "lake", "e2e", "slow"})
+NAMES = frozenset({"spark", "cluster", "neo4j", "lake", "e2e", "slow", "torture"})
 _TESTS = Path(__file__).parent
 
 

@@ -1,4 +1,4 @@
-"""Random programs by the thousand: `make torture`.
+"""Random programs by the thousand, and the tests that are too long for `make test`: `make torture`.
 
 They run in pieces, each a process of its own with a seed of its own, so that what was done is kept when the run is stopped: run again
 at the same commit, it goes on with the pieces that are left, and with those that failed. Pieces of one seed have much the same programs,
@@ -22,9 +22,10 @@ from pathlib import Path
 from bench import results
 
 FOLDER = results.ROOT / "build" / "torture"
-_MODES = ("active", "auto", "lazy", "rdd", "delta", "iceberg", "replicas")  # those from `rdd` on know one mode
+_MODES = ("tests", "active", "auto", "lazy", "rdd", "delta", "iceberg", "replicas")  # those from `rdd` on know one mode
 _PIECE = 250  # programs: some minutes
 _TESTS = {
+    "tests": ["-m", "torture"],  # each of them once, however many programs are asked for
     "rdd": ["tests/oracle/test_rdd_programs.py", "-k", "drawn"],
     "delta": ["tests/oracle/test_delta_histories.py"],
     "iceberg": ["tests/oracle/test_iceberg_histories.py"],
@@ -111,8 +112,11 @@ def _passed(done: Sequence[Done]) -> dict[tuple[str, int], int]:
 
 def _pieces(modes: Sequence[str], plans: int, seed: int) -> Iterator[Piece]:
     """The modes by turns, so that a run that is stopped has had all of them."""
+    if "tests" in modes:
+        yield Piece("tests", seed, 1)
+    others = [mode for mode in modes if mode != "tests"]
     for number, first in enumerate(range(0, plans, _PIECE)):
-        yield from (Piece(mode, seed + number, max(1, min(_PIECE, plans - first) // _COSTLY.get(mode, 1))) for mode in modes)
+        yield from (Piece(mode, seed + number, max(1, min(_PIECE, plans - first) // _COSTLY.get(mode, 1))) for mode in others)
 
 
 def _jobs() -> int:

@@ -18,18 +18,19 @@ pytestmark = pytest.mark.spark
 _QUERIES = ("q2", "q15", "q22")
 _LAKE = (pytest.mark.lake, pytest.mark.timeout(1200))
 _DISK = (pytest.mark.slow, pytest.mark.timeout(1200))
+_LONG = pytest.mark.torture
 
 
 @pytest.mark.parametrize(
     "tables",
     [
-        pytest.param("orc", marks=_DISK),
-        pytest.param("json", marks=_DISK),
-        pytest.param("csv", marks=_DISK),
+        pytest.param("orc", marks=(*_DISK, _LONG)),
+        pytest.param("json", marks=(*_DISK, _LONG)),
+        pytest.param("csv", marks=(*_DISK, _LONG)),
         pytest.param("hive-orc", marks=_DISK),
-        pytest.param("avro", marks=_LAKE),
+        pytest.param("avro", marks=(*_LAKE, _LONG)),
         pytest.param("iceberg-v3", marks=_LAKE),
-        pytest.param("s3", marks=_LAKE),
+        pytest.param("s3", marks=(*_LAKE, _LONG)),
     ],
 )
 def test_queries_of_tpch_are_answered_as_without_capture_and_traced_exactly(tmp_path: Path, tables: str) -> None:

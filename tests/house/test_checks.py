@@ -27,6 +27,7 @@ def test_every_combination_of_marks_is_in_exactly_one_step(checks: ModuleType):
     for chosen in (set(some) for count in range(len(names) + 1) for some in itertools.combinations(names, count)):
         steps = [name for name, expression in expressions.items() if expression.evaluate(lambda mark, chosen=chosen, **_: mark in chosen)]
         assert len(steps) == 1, f"a test marked {chosen or 'with nothing'} is in {steps}"
+    assert not [name for name, expression in expressions.items() if expression.evaluate(lambda mark, **_: mark in ("spark", "torture"))]
 
 
 @pytest.mark.parametrize(

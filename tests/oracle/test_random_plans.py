@@ -42,7 +42,7 @@ pytestmark = [
 ]
 # In auto the tables are as large to the budget as real ones are to a second: some groups are written, some are found again.
 _BUDGETS = {"active": 0.0, "auto": 1e-5, "lazy": float("inf")}
-PROGRAMS = int(os.environ.get("HEADWATER_PLANS", "20"))
+PROGRAMS = int(os.environ.get("HEADWATER_PLANS", "10"))
 _ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
 _FAILS = (PySparkException, Py4JJavaError)
 Values = tuple[Value, ...]

@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]  # fmt: skip
 
-PROGRAMS = int(os.environ.get("HEADWATER_RDD_PROGRAMS", "12"))
+PROGRAMS = int(os.environ.get("HEADWATER_RDD_PROGRAMS", "6"))
 GROUPS = ("distinct", "groupBy", "reduceByKey", "groupByKey", "combineByKey", "aggregateByKey", "foldByKey")
 OF_TWO = (
     "union", "union", "join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "cogroup", "subtractByKey", "subtract", "intersection",

@@ -42,7 +42,7 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("mode", ["coarse", "active"])
+@pytest.mark.parametrize("mode", [pytest.param("coarse", marks=pytest.mark.torture), "active"])
 def test_actions_are_runs_with_what_they_read(mode: str, tmp_path: Path, root: Path) -> None:
     script(tmp_path, "actions.py", PROGRAM)
     (tmp_path / "words.txt").write_text("a b a\nc\n")
@@ -85,11 +85,11 @@ def _examples() -> Path:
     ("example", "arguments", "reads"),
     [
         ("wordcount.py", ["words.txt"], "words.txt"),
-        ("pagerank.py", ["links.txt", "2"], "links.txt"),
-        ("kmeans.py", ["points.txt", "2", "0.5"], "points.txt"),
-        ("sort.py", ["numbers.txt"], "numbers.txt"),
+        pytest.param("pagerank.py", ["links.txt", "2"], "links.txt", marks=pytest.mark.torture),
+        pytest.param("kmeans.py", ["points.txt", "2", "0.5"], "points.txt", marks=pytest.mark.torture),
+        pytest.param("sort.py", ["numbers.txt"], "numbers.txt", marks=pytest.mark.torture),
         ("als.py", ["10", "10", "3", "2", "2"], None),
-        ("pi.py", ["2"], None),
+        pytest.param("pi.py", ["2"], None, marks=pytest.mark.torture),
     ],
 )
 def test_examples_of_spark_run_as_they_are_and_none_is_silent(

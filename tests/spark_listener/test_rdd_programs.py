@@ -210,7 +210,7 @@ WAITS = """
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.torture), signal.SIGKILL])
 def test_what_an_ended_program_left_arrives_with_the_next_run(number: signal.Signals, folder: Path, root: Path) -> None:
     script(folder, "waits.py", WAITS)
     home, env = folder / "home", environment(root, HEADWATER_RDD_RECORDS="true")

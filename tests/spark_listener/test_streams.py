@@ -182,7 +182,7 @@ PROGRAM = """
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", ["coarse", "auto"])
+@pytest.mark.parametrize("mode", [pytest.param("coarse", marks=pytest.mark.torture), "auto"])
 def test_streams_of_spark_are_told_as_they_end(mode: str, tmp_path: Path, root: Path) -> None:
     script(tmp_path, "streams.py", PROGRAM)
     done = run(["-m", "headwater", "run", "--home", "home", "--mode", mode, "streams.py"], tmp_path, environment(root))

@@ -64,7 +64,7 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("mode", ["coarse", "auto"])
+@pytest.mark.parametrize("mode", [pytest.param("coarse", marks=pytest.mark.torture), "auto"])
 def test_what_became_of_a_table_is_told(mode: str, tmp_path: Path, root: Path) -> None:
     script(tmp_path, "ddl.py", PROGRAM)
     done = run(["-m", "headwater", "run", "--home", "home", "--mode", mode, "ddl.py"], tmp_path, environment(root))
