@@ -20,6 +20,7 @@ import headwater
 from headwater.backend.api import (
     audit_log,
     captures,
+    catalogs,
     cdap,
     columns,
     declarations,
@@ -116,7 +117,7 @@ def create_app(
     app = FastAPI(
         title="Headwater", version=headwater.__version__, summary=headwater.__doc__, lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    for part in (lineage, impact, columns, declarations, captures, provenance, audit_log, sessions, login, health):
+    for part in (lineage, impact, columns, declarations, captures, provenance, catalogs, audit_log, sessions, login, health):
         app.include_router(part.router)
     for router in (*marquez.ROUTERS, *cdap.ROUTERS):
         app.include_router(router)

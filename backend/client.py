@@ -37,6 +37,7 @@ _BY_CODE: Mapping[str, type[HeadwaterError]] = {
 _CHUNK = 1 << 16
 
 if TYPE_CHECKING:
+    from headwater.backend.catalogs import CatalogRequest, System
     from headwater.graph.prov import ProvFormat
     from headwater.graph.trace import TraceRequest
     from headwater.graph.views import ViewRequest
@@ -89,10 +90,16 @@ class RestClient:
 
     async def provenance(self, request: TraceRequest | ViewRequest, notation: ProvFormat) -> AsyncIterator[bytes]:
         """An export, in chunks. Raises what the service says was wrong."""
-        asked = {**_asked(request), "format": str(notation)}
-        response = await asyncio.to_thread(self._ask, "GET", "/api/v1/prov", params=asked, stream=True)
-        chunks = response.iter_content(_CHUNK)
-        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+        async for chunk in self._chunks("/api/v1/prov", {**_asked(request), "format": str(notation)}):
+            yield chunk
+
+    async def catalog(self, system: System, request: CatalogRequest) -> AsyncIterator[bytes]:
+        """The export for another catalog, in chunks. Raises what the service says was wrong."""
+        asked = {
+            "namespace": list(request.namespaces), "environment": request.environment,
+            "known_as": [f"{namespace}={name}" for namespace, name in request.known_as.items()],
+        }  # fmt: skip
+        async for chunk in self._chunks(f"/api/v1/export/{system}", asked):
             yield chunk
 
     async def take_prov(self, body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
@@ -109,6 +116,12 @@ class RestClient:
         answer = await asyncio.to_thread(self._ask, "POST", "/api/v1/lineage", data=body, headers=headers, taken=(422,))
         report: dict[str, Any] = answer.json()
         return report
+
+    async def _chunks(self, path: str, asked: Mapping[str, Any]) -> AsyncIterator[bytes]:
+        response = await asyncio.to_thread(self._ask, "GET", path, params=asked, stream=True)
+        chunks = response.iter_content(_CHUNK)
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            yield chunk
 
     def _ask(self, method: str, path: str, taken: Collection[int] = (), **options: Any) -> requests.Response:
         """The response, if it is a success or one of the statuses that are `taken` as answers."""

@@ -26,7 +26,7 @@ class Scope(StrEnum):
     READ = "read"  # the graph, and which records of which files a record came from
     RECORDS = "records"  # what records hold, and which of them a predicate selects
     UNMASKED = "unmasked"  # also what columns hold that are masked
-    EXPORT = "export"  # documents of provenance
+    EXPORT = "export"  # documents of provenance, and exports for other catalogs
     DECLARE = "declare"
     REPLAY = "replay"
     INTAKE = "intake"  # events, manifests, segments and documents of provenance: with a key alone

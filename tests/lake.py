@@ -243,6 +243,8 @@ def _die_with_parent() -> None:
 
 
 if __name__ == "__main__":
+    from tests.readers import datahub, openmetadata
+
     gateway()
     s3a_jars()
     hdfs_jars()
@@ -250,3 +252,5 @@ if __name__ == "__main__":
     avro_jars()
     issuer_program()
     helm()
+    datahub()
+    openmetadata()

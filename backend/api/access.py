@@ -70,6 +70,8 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("POST", "/api/v1/captures"): Rule(Scope.INTAKE, "intake.manifest", _JSON),
     ("POST", "/api/v1/prov"): Rule(Scope.INTAKE, "intake.prov", _PROV),
     ("GET", "/api/v1/prov"): Rule(Scope.EXPORT, "export.prov"),
+    ("GET", "/api/v1/export/datahub"): Rule(Scope.EXPORT, "export.datahub"),
+    ("GET", "/api/v1/export/openmetadata"): Rule(Scope.EXPORT, "export.openmetadata"),
     ("GET", "/api/v1/impact"): Rule(Scope.READ, "impact"),
     ("GET", "/api/v1/columns/access"): Rule(Scope.READ, "columns"),
     ("GET", "/api/v1/columns/lineage"): Rule(Scope.READ, "columns"),

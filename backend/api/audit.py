@@ -5,6 +5,7 @@ It must never write a key, a ticket, a predicate or a value of a record.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.requests import HTTPConnection
@@ -65,3 +66,14 @@ def note_refusal(log: AuditLog, scope: Scope, principal: Principal | None, reaso
 async def auditor(request: HTTPConnection) -> RequestAuditor:
     """The auditor of a request, for endpoints."""
     return RequestAuditor(request.app.state.service.audit, request.scope, request.state.principal)
+
+
+async def logged(chunks: AsyncIterator[bytes], log: RequestAuditor, act: Act) -> AsyncIterator[bytes]:
+    """The chunks; how they ended is in the audit log."""
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except BaseException as error:
+        log.note(act, Decision.FAILED, type(error).__name__)
+        raise
+    await log.write(act)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from headwater.backend.api.audit import RequestAuditor, auditor
+from headwater.backend.api.audit import RequestAuditor, auditor, logged
 from headwater.backend.api.context import Service, principal, service, tenant
 from headwater.backend.api.credentials import Principal
 from headwater.backend.api.errors import NotAcceptableError
@@ -23,7 +23,7 @@ from headwater.errors import InvalidQueryError
 from headwater.graph.prov import NOTATIONS, Export, ProvFormat
 from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.views import ViewOptions
-from headwater.graphql.audit import Act, Decision, audited
+from headwater.graphql.audit import Act, audited
 
 router = APIRouter(prefix="/api/v1", tags=["provenance"])
 
@@ -72,13 +72,13 @@ async def get_prov(
             records = questions_of(parts, who).export(who.tenant, trace, chosen, counted=partial(setattr, ended, "records"))
             async with audited(log, "export.prov", trace.dataset):
                 first = await anext(records)
-            return StreamingResponse(_logged(_after(first, records), log, ended), media_type=NOTATIONS[chosen].media_type)
+            return StreamingResponse(logged(_after(first, records), log, ended), media_type=NOTATIONS[chosen].media_type)
     stack = AsyncExitStack()
     # Opened, and audited, before the answer begins, so that what is refused is refused with a status.
     async with audited(log, "export.prov", *(target or ())):
         export = await stack.enter_async_context(open_export(parts.workspace.graph, parts.workspace.records, who.tenant, request))
     ended = Act("export.prov.end", list(target or ()))
-    return StreamingResponse(_logged(_body(stack, export, chosen), log, ended), media_type=NOTATIONS[chosen].media_type)
+    return StreamingResponse(logged(_body(stack, export, chosen), log, ended), media_type=NOTATIONS[chosen].media_type)
 
 
 def _one(targets: list[str] | None) -> str:
@@ -148,17 +148,6 @@ async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
     yield first
     async for chunk in rest:
         yield chunk
-
-
-async def _logged(chunks: AsyncIterator[bytes], log: RequestAuditor, act: Act) -> AsyncIterator[bytes]:
-    """The chunks; how they ended is in the audit log."""
-    try:
-        async for chunk in chunks:
-            yield chunk
-    except BaseException as error:
-        log.note(act, Decision.FAILED, type(error).__name__)
-        raise
-    await log.write(act)
 
 
 async def _body(stack: AsyncExitStack, export: Export, notation: ProvFormat) -> AsyncIterator[bytes]:

@@ -27,6 +27,7 @@ from headwater.graph.trace import TraceAnswer, TraceRequest
 if TYPE_CHECKING:
     from graphql import GraphQLError
 
+    from headwater.backend.catalogs import CatalogRequest, System
     from headwater.backend.provenance import Exported
     from headwater.backend.workspace import Workspace
     from headwater.graph.prov import GraphReader, ProvFormat
@@ -43,6 +44,7 @@ Tracer = Callable[[TraceRequest], Awaitable[TraceAnswer]]
 Importer = Callable[[bytes, "ProvFormat | None"], Awaitable[dict[str, Any]]]
 EventTaker = Callable[[bytes], Awaitable[dict[str, Any]]]
 Exporter = Callable[["Exported", "ProvFormat"], AsyncIterator[bytes]]
+CatalogExporter = Callable[["System", "CatalogRequest"], AsyncIterator[bytes]]
 
 
 _DECLARE = "mutation ($declaration: JSON!) { declare(declaration: $declaration) }"
@@ -50,11 +52,12 @@ _DECLARE = "mutation ($declaration: JSON!) { declare(declaration: $declaration) 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a command asks: the graph, traces, and provenance as a document."""
+    """What a command asks: the graph, traces, provenance as a document, and the export for another catalog."""
 
     graph: GraphReader
     trace: Tracer
     provenance: Exporter
+    catalog: CatalogExporter
     take_prov: Importer
     take_events: EventTaker
     tenant: str
@@ -162,7 +165,16 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         remote = RemoteGraph(GraphQLClient(url, _key(), timeout=_TIMEOUT))
         rest = RestClient(url, _key(), timeout=_TIMEOUT)
         yield Answers(
-            remote, remote.trace, rest.provenance, rest.take_prov, rest.take_events, DEFAULT_TENANT, remote.ask, remote.settle, _not_there
+            remote,
+            remote.trace,
+            rest.provenance,
+            rest.catalog,
+            rest.take_prov,
+            rest.take_events,
+            DEFAULT_TENANT,
+            remote.ask,
+            remote.settle,
+            _not_there,
         )
         return
 
@@ -175,13 +187,6 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
             note(f"[yellow]warning:[/] something in the spool was refused: {refused}")
         if waiting:
             note(f"[yellow]warning:[/] {waiting} entries of the log are not in the graph yet; the answer is without them.")
-
-        async def provenance(request: Exported, format: ProvFormat) -> AsyncIterator[bytes]:
-            from headwater.backend.provenance import chunks_of, open_export
-
-            async with open_export(workspace.graph, workspace.records, DEFAULT_TENANT, request) as export:
-                async for chunk in chunks_of(export, format):
-                    yield chunk
 
         async def take_prov(body: bytes, notation: ProvFormat | None) -> dict[str, Any]:
             return asdict(await asyncio.to_thread(workspace.prov.submit, DEFAULT_TENANT, body, notation))
@@ -201,8 +206,28 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
         from headwater.backend.questions.large import TracesBySize
 
         trace = partial(TracesBySize(workspace.settings, workspace.graph, workspace.records, _say).trace, DEFAULT_TENANT)
+        provenance, catalog = _exports_of(workspace)
         ask = _ask_here(workspace)
-        yield Answers(workspace.graph, trace, provenance, take_prov, take_events, DEFAULT_TENANT, ask, settle, trace_on_spark)
+        yield Answers(workspace.graph, trace, provenance, catalog, take_prov, take_events, DEFAULT_TENANT, ask, settle, trace_on_spark)
+
+
+def _exports_of(workspace: Workspace) -> tuple[Exporter, CatalogExporter]:
+    """The exports of an opened home."""
+
+    async def provenance(request: Exported, format: ProvFormat) -> AsyncIterator[bytes]:
+        from headwater.backend.provenance import chunks_of, open_export
+
+        async with open_export(workspace.graph, workspace.records, DEFAULT_TENANT, request) as export:
+            async for chunk in chunks_of(export, format):
+                yield chunk
+
+    async def catalog(system: System, request: CatalogRequest) -> AsyncIterator[bytes]:
+        from headwater.backend.catalogs import open_catalog
+
+        async for chunk in (await open_catalog(workspace.graph, DEFAULT_TENANT, system, request)).chunks:
+            yield chunk
+
+    return provenance, catalog
 
 
 async def _not_there(request: TraceRequest, master: str) -> TraceAnswer:

@@ -1,18 +1,16 @@
-"""`headwater export prov`: provenance as a file that any tool reads which knows PROV."""
+"""`headwater export`: provenance as a file that any tool reads which knows PROV, and what the graph knows for other catalogs."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
-from uuid import uuid4
 
 import typer
 
 from headwater.backend.cli.answers import Answers, open_answers
+from headwater.backend.cli.export_catalogs import datahub, openmetadata
 from headwater.backend.cli.lazy import NamingGroup
 from headwater.backend.cli.options import Home
 from headwater.backend.cli.output import note
@@ -29,19 +27,24 @@ from headwater.backend.cli.view_options import (
     find_target,
     with_ids,
 )
+from headwater.backend.cli.written import put_out
 from headwater.backend.provenance import Exported
-from headwater.errors import ConfigurationError, HeadwaterError, InvalidQueryError
+from headwater.errors import HeadwaterError, InvalidQueryError
 from headwater.graph.prov import ProvFormat
 from headwater.graph.stores import Direction
 from headwater.graph.trace import Semantics, TraceRequest
 from headwater.graph.views import ViewOptions
 
-app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Write provenance for other tools.")
+app = typer.Typer(cls=NamingGroup, add_completion=False, no_args_is_help=True, help="Write what is known for other tools.")
 
 
 @app.callback()
 def _group() -> None:
-    """Write provenance for other tools."""
+    """Write what is known for other tools."""
+
+
+app.command()(datahub)
+app.command()(openmetadata)
 
 
 @app.command()
@@ -104,8 +107,6 @@ def prov(
         raise InvalidQueryError("Nothing is named.", hint="Name a dataset, a run or a column, or two with --between.")
     request = TraceRequest(dataset=target or "", where=where, column=column, semantics=semantics, forward=forward, to=to)
     asyncio.run(_export(request, options, format, output, home, check=check))
-    if output is not None:
-        note(f"Wrote {output}.")
 
 
 async def _export(
@@ -116,12 +117,7 @@ async def _export(
         if check:
             await _check(answers, asked)
         chunks = answers.provenance(asked, format)
-        if output is None:
-            async for chunk in chunks:
-                sys.stdout.buffer.write(chunk)
-            sys.stdout.buffer.flush()
-            return
-        await _save(chunks, output)
+        await put_out(chunks, output)
 
 
 async def _asked(answers: Answers, request: TraceRequest, options: ViewOptions) -> Exported:
@@ -147,17 +143,3 @@ async def _check(answers: Answers, asked: Exported) -> None:
             hint="Please report it, with the output of `headwater store check`.",
         )
     note("Satisfies PROV-CONSTRAINTS.")
-
-
-async def _save(chunks: AsyncIterator[bytes], output: Path) -> None:
-    """Write a file, whole or not at all."""
-    draft = output.with_name(f".{output.name}.{uuid4().hex}.tmp")
-    try:
-        with draft.open("wb") as file:
-            async for chunk in chunks:
-                file.write(chunk)
-        draft.replace(output)
-    except OSError as error:
-        raise ConfigurationError(f"{output} cannot be written: {error.strerror}.", hint="Name another file with -o.") from error
-    finally:
-        draft.unlink(missing_ok=True)

@@ -24,7 +24,9 @@ _COMMANDS = {
     "column": LazyCommand("headwater.backend.cli.column", "Show who touched a column, where it comes from, and its tags.", group=True),
     "describe": LazyCommand("headwater.backend.cli.describe", "Show and state owners, tags, terms, retention, legal hold."),
     "declare": LazyCommand("headwater.backend.cli.declare", "Declare types, containment, links and descriptions from a file."),
-    "export": LazyCommand("headwater.backend.cli.export", "Write provenance as W3C PROV.", group=True),
+    "export": LazyCommand(
+        "headwater.backend.cli.export", "Write provenance as W3C PROV, or what is known for DataHub and OpenMetadata.", group=True
+    ),
     "import": LazyCommand("headwater.backend.cli.imports", "Import lineage that other tools wrote as W3C PROV.", group=True),
     "prov": LazyCommand("headwater.backend.cli.prov", "Check PROV documents against the W3C's constraints.", group=True),
     "replay": LazyCommand("headwater.backend.cli.replay", "Run a pipeline again without chosen records, into a shadow folder."),

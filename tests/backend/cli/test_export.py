@@ -1,5 +1,7 @@
 """`headwater export prov` on a home, without a service."""
 
+import json
+
 import pytest
 from prov.model import ProvDerivation, ProvDocument
 from typer.testing import CliRunner
@@ -83,3 +85,25 @@ def test_any_node_can_be_exported_with_what_is_around_it(lived_in):
 def test_a_view_that_cannot_be_is_refused(lived_in, asked, said):
     with pytest.raises(InvalidQueryError, match=said):
         prov(*asked, "--home", lived_in)
+
+
+def catalog(system: str, *arguments: object) -> str:
+    result = CliRunner().invoke(app, [system, *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_what_is_known_is_exported_for_other_catalogs(lived_in, tmp_path):
+    target = tmp_path / "lineage.json"
+    assert catalog("datahub", "--home", lived_in, "--environment", "DEV", "-o", target) == ""
+    urns = {proposal["entityUrn"] for proposal in json.loads(target.read_bytes())}
+    assert "urn:li:dataset:(urn:li:dataPlatform:file,/data/out/report,DEV)" in urns
+    assert "urn:li:dataJob:(urn:li:dataFlow:(openlineage,local,DEV),report)" in urns
+
+    lines = catalog("openmetadata", "--home", lived_in, "--known-as", "file=disk").splitlines()
+    assert any(json.loads(line)["path"].startswith("/api/v1/lineage/table/name/disk.default.default.") for line in lines)
+
+
+def test_a_namespace_that_is_named_badly_is_refused(lived_in):
+    with pytest.raises(InvalidQueryError, match="does not say what a namespace is called"):
+        catalog("datahub", "--home", lived_in, "--known-as", "file")

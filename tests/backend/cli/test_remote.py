@@ -6,6 +6,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from headwater.backend.catalogs import CatalogRequest, System
 from headwater.backend.cli.answers import open_answers
 from headwater.backend.cli.lineage import app as lineage
 from headwater.errors import HeadwaterError, KeyRequiredError, NotFoundError, UnavailableError
@@ -17,6 +18,7 @@ from headwater.graph.trace import TraceRequest
 from tests.backend.service import ServiceProcess
 
 CLEANED = "dataset:file:/data/out/clean"
+CATALOG = CatalogRequest.of(["file", "local"], ["file=disk"], "DEV")
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +71,7 @@ def test_every_question_has_the_same_answer_from_both(service, lived_in):
             ),
             "found": await answers.find("/data/out/report", NodeKind.DATASET),
             "prov": await statements(answers, TraceRequest(dataset=CLEANED)),
+            "catalogs": [b"".join([chunk async for chunk in answers.catalog(system, CATALOG)]) for system in System],
         }
 
     asked, own = both(lived_in, question)

@@ -1,0 +1,135 @@
+"""URNs: how DataHub names datasets, columns, jobs, owners and tags.
+
+Two datasets must never get one URN: what is written later would silently replace what is known of the other. A URN of a dataset has no
+place for the host of a database, so two databases of one kind need names (`known_as`), which DataHub calls platform instances.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headwater.backend.catalogs.request import CatalogRequest
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import parse_id
+
+# Schemes of namespaces, where DataHub calls the platform otherwise.
+_PLATFORMS = {
+    "postgresql": "postgres", "sqlserver": "mssql", "gs": "gcs", "abfss": "abs", "abfs": "abs", "wasbs": "abs", "awsathena": "athena",
+}  # fmt: skip
+_BUCKETS = ("s3", "gcs", "abs")  # their datasets are named by bucket and key
+_RESERVED = {",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%9F"}
+_SPELT = re.compile("|".join(("%25", *_RESERVED.values())), re.IGNORECASE)
+_UNSAFE = re.compile(r"[,()\u241f]")
+
+
+def encoded(name: str) -> str:
+    """A part of a URN. What looks like a letter that is encoded stays apart from one that is."""
+    spelt = _SPELT.sub(lambda found: f"%25{found[0][1:]}", name)
+    return _UNSAFE.sub(lambda found: _RESERVED[found[0]], spelt)
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """Where datasets of a namespace lie. `bucket` begins their names."""
+
+    name: str
+    bucket: str | None
+    instance: str | None
+
+    @property
+    def urn(self) -> str:
+        """The URN of the platform."""
+        return f"urn:li:dataPlatform:{encoded(self.name)}"
+
+    @property
+    def instance_urn(self) -> str | None:
+        """The URN of the platform instance, where it has one."""
+        return f"urn:li:dataPlatformInstance:({self.urn},{encoded(self.instance)})" if self.instance else None
+
+
+class Urns:
+    """The URNs of one export. `namespaces` are all that there are of datasets.
+
+    Raises:
+        InvalidQueryError: datasets of two namespaces may get one URN.
+    """
+
+    def __init__(self, request: CatalogRequest, namespaces: Iterable[str]) -> None:
+        self._environment = request.environment
+        self._known_as = request.known_as
+        self._platforms: dict[str, Platform] = {}
+        for namespace in sorted(namespaces):
+            self.platform(namespace)
+
+    def platform(self, namespace: str) -> Platform:
+        """The platform of a namespace of datasets."""
+        found = self._platforms.get(namespace)
+        if found is None:
+            found = _platform(namespace, self._known_as.get(namespace))
+            clash = next((other for other, there in self._platforms.items() if _may_share_names(found, there)), None)
+            if clash is not None:
+                raise InvalidQueryError(
+                    f"Datasets of {clash} and of {namespace} could have one name in DataHub.",
+                    field="known_as",
+                    hint="Give each a name, which DataHub calls a platform instance: NAMESPACE=NAME.",
+                )
+            self._platforms[namespace] = found
+        return found
+
+    def dataset(self, identifier: str) -> str:
+        """The URN of a dataset, by its id or that of anything in it."""
+        namespace, name = parse_id(identifier)[1][:2]
+        platform = self.platform(namespace)
+        called = name if platform.bucket is None else f"{platform.bucket}/{name}"
+        if platform.instance:
+            called = f"{platform.instance}.{called}"
+        return f"urn:li:dataset:({platform.urn},{encoded(called)},{self._environment})"
+
+    def field(self, dataset: str, path: str) -> str:
+        """The URN of a column, by the URN of its dataset."""
+        return f"urn:li:schemaField:({dataset},{encoded(path)})"
+
+    def column(self, identifier: str) -> str:
+        """The URN of a column, by its id."""
+        return self.field(self.dataset(identifier), parse_id(identifier)[1][2])
+
+    def flow(self, orchestrator: str, namespace: str) -> str:
+        """The URN of the flow that the jobs of a namespace are in."""
+        return f"urn:li:dataFlow:({encoded(orchestrator)},{encoded(namespace)},{self._environment})"
+
+    def job(self, flow: str, name: str) -> str:
+        """The URN of a job of a flow."""
+        return f"urn:li:dataJob:({flow},{encoded(name)})"
+
+
+def owner_urn(name: str) -> str:
+    """The URN of an owner: `team:` and `group:` name groups, everything else a person."""
+    kind, _, rest = name.partition(":")
+    if rest and kind in ("team", "group"):
+        return f"urn:li:corpGroup:{encoded(rest)}"
+    return f"urn:li:corpuser:{encoded(rest if rest and kind == 'user' else name)}"
+
+
+def tag_urn(name: str) -> str:
+    """The URN of a tag."""
+    return f"urn:li:tag:{encoded(name)}"
+
+
+def term_urn(name: str) -> str:
+    """The URN of a term of a glossary."""
+    return f"urn:li:glossaryTerm:{encoded(name)}"
+
+
+def _platform(namespace: str, instance: str | None) -> Platform:
+    scheme, separator, authority = namespace.partition("://")
+    name = _PLATFORMS.get(scheme, scheme)
+    return Platform(name, authority if separator and name in _BUCKETS else None, instance)
+
+
+def _may_share_names(one: Platform, other: Platform) -> bool:
+    """Whether datasets of two namespaces may get one name. Instances are each the only one of their name, as buckets are."""
+    if one.name != other.name or (one.instance and other.instance):
+        return False
+    return bool(one.instance or other.instance) or one.bucket is None or one.bucket == other.bucket

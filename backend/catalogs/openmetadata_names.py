@@ -1,0 +1,85 @@
+"""Names of OpenMetadata: what an entity may be called, and fully qualified names, whose parts are joined by dots.
+
+Two entities must never get one name: what is sent later would silently replace the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from headwater.backend.catalogs.request import CatalogRequest
+from headwater.errors import InvalidQueryError
+from headwater.graph.model import parse_id
+
+_LONGEST = 256
+_KEPT = 200  # letters of a longer name, before its hash
+_ONLY = "default"  # what has no database or no schema is in the one of this name
+
+# What no name may hold, in the spelling that OpenMetadata's own ingestion gives it.
+_SPELT = {
+    "::": "__reserved__colon__", ">": "__reserved__arrow__", '"': "__reserved__quote__", "\n": "__reserved__newline__",
+    "\r": "__reserved__carriage_return__", "\t": "__reserved__tab__",
+}  # fmt: skip
+_THREE_PARTS = (
+    "postgres", "postgresql", "redshift", "snowflake", "bigquery", "trino", "sqlserver", "mssql", "oracle", "awsathena", "databricks",
+)  # fmt: skip
+_TWO_PARTS = ("mysql", "mariadb", "hive", "db2", "teradata", "cassandra", "clickhouse")
+
+
+def entity_name(name: str) -> str:
+    """The name of a table, a job, a column or a tag, as OpenMetadata takes it."""
+    for letters, spelling in _SPELT.items():
+        name = name.replace(letters, spelling)
+    return name if len(name) <= _LONGEST else f"{name[:_KEPT]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+
+
+def qualified(*parts: str) -> str:
+    """A fully qualified name; a part with a dot in it stands in quotes."""
+    return ".".join(f'"{part}"' if "." in part else part for part in parts)
+
+
+class Names:
+    """The names of one export. `namespaces` are all that there are, of datasets and of jobs.
+
+    Raises:
+        InvalidQueryError: two namespaces would get one name.
+    """
+
+    def __init__(self, request: CatalogRequest, namespaces: Iterable[str]) -> None:
+        self._known_as = request.known_as
+        taken: dict[str, str] = {}
+        for namespace in sorted(set(namespaces)):
+            other = taken.setdefault(self.service(namespace), namespace)
+            if other != namespace:
+                raise InvalidQueryError(
+                    f"{other} and {namespace} would be one service.", field="known_as", hint="Give one another name: NAMESPACE=NAME."
+                )
+
+    def service(self, namespace: str) -> str:
+        """The service that a namespace is."""
+        return self._known_as.get(namespace) or entity_name(namespace)
+
+    def place(self, identifier: str) -> tuple[str, str, str, str]:
+        """Service, database, schema and table of a dataset, by its id or that of a column."""
+        namespace, name = parse_id(identifier)[1][:2]
+        scheme, parts = namespace.partition("://")[0], name.split(".")
+        if all(parts) and scheme in _THREE_PARTS and len(parts) == 3:
+            database, schema, table = parts
+        elif all(parts) and scheme in _TWO_PARTS and len(parts) == 2:
+            database, (schema, table) = _ONLY, parts
+        else:
+            database, schema, table = _ONLY, _ONLY, name
+        return self.service(namespace), entity_name(database), entity_name(schema), entity_name(table)
+
+    def table(self, identifier: str) -> str:
+        """The fully qualified name of a dataset, by its id."""
+        return qualified(*self.place(identifier))
+
+    def column(self, identifier: str) -> str:
+        """The fully qualified name of a column, by its id."""
+        return qualified(*self.place(identifier), entity_name(parse_id(identifier)[1][2]))
+
+    def pipeline(self, namespace: str, name: str) -> str:
+        """The fully qualified name of a job."""
+        return qualified(self.service(namespace), entity_name(name))

@@ -1,0 +1,52 @@
+"""What is asked of an export for a catalog, and how it is written on a command line or in an address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from headwater.errors import InvalidQueryError
+
+# DataHub's environments (FabricType); a dataset's URN ends with one.
+ENVIRONMENTS = ("PROD", "CORP", "DEV", "EI", "NON_PROD", "PRD", "PRE", "QA", "RVW", "STG", "TEST", "UAT")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRequest:
+    """Which namespaces are exported (patterns with * and ?; none: all), and what the other catalog calls them (`known_as`)."""
+
+    namespaces: Sequence[str] = ()
+    known_as: dict[str, str] = field(default_factory=dict)
+    environment: str = "PROD"
+
+    @classmethod
+    def of(cls, namespaces: Sequence[str], known_as: Sequence[str], environment: str) -> CatalogRequest:
+        """A request as people write it, with `NAMESPACE=NAME` for what a namespace is called.
+
+        Raises:
+            InvalidQueryError: a name is none, or stands for two namespaces; or the environment is none of DataHub's.
+        """
+        if environment not in ENVIRONMENTS:
+            raise InvalidQueryError(
+                f"{environment[:100]!r} is no environment.", field="environment", hint=f"DataHub has {', '.join(ENVIRONMENTS)}."
+            )
+        names: dict[str, str] = {}
+        for stated in known_as:
+            namespace, _, name = stated.rpartition("=")
+            if not namespace or not _NAME.fullmatch(name):
+                raise InvalidQueryError(
+                    f"{stated[:200]!r} does not say what a namespace is called.",
+                    field="known_as",
+                    hint="Write NAMESPACE=NAME; the name has letters, digits, - and _.",
+                )
+            if namespace in names or name in names.values():
+                raise InvalidQueryError(f"{stated[:200]!r} is the second for its namespace or name.", field="known_as")
+            names[namespace] = name
+        return cls(tuple(namespaces), names, environment)
+
+    def holds(self, namespace: str) -> bool:
+        """Whether a namespace is exported."""
+        return not self.namespaces or any(fnmatchcase(namespace, pattern) for pattern in self.namespaces)
