@@ -198,12 +198,12 @@ async def open_answers(home: Path | None) -> AsyncIterator[Answers]:
             await workspace.settle()
 
         async def trace_on_spark(request: TraceRequest, master: str) -> TraceAnswer:
-            from headwater.backend.questions.on_spark import spark_session
+            from headwater.backend.traces.on_spark import spark_session
 
             with spark_session(master) as spark:
                 return await workspace.trace_on_spark(DEFAULT_TENANT, request, spark, _say)
 
-        from headwater.backend.questions.large import TracesBySize
+        from headwater.backend.traces.large import TracesBySize
 
         trace = partial(TracesBySize(workspace.settings, workspace.graph, workspace.records, _say).trace, DEFAULT_TENANT)
         provenance, catalog = _exports_of(workspace)

@@ -24,10 +24,10 @@ import duckdb
 
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
-from headwater.backend.questions.large import TracesBySize, refusing_large
 from headwater.backend.questions.masked import MaskedQuestions
 from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, Part, Reply, packed, read
 from headwater.backend.settings import DEFAULT_TENANT, Settings
+from headwater.backend.traces.large import TracesBySize, refusing_large
 from headwater.backend.without_pandas import without_pandas
 from headwater.backend.workspace import association_store, graph_store
 from headwater.errors import HeadwaterError

@@ -1,7 +1,7 @@
 """Traces as jobs: started by one request, looked at by others, ended when the caller says so or at a deadline.
 
 For traces that are too large to be answered at once. Each is followed in a process of its own, which starts Spark where the size asks for
-it (`large`). One is at work at a time, since each may take the whole cluster. A job is its caller's alone. What it found stays in
+it (`traces.large`). One is at work at a time, since each may take the whole cluster. A job is its caller's alone. What it found stays in
 memory for a while: a service that ends forgets its jobs. All methods are for the service's event loop.
 """
 

@@ -139,3 +139,15 @@ def test_what_follows_records_of_rdds_loads_with_the_first(root: Path):
     loaded = subprocess.run([sys.executable, "-c", hooked], cwd=root, check=True, capture_output=True, text=True).stdout.split()
     ours = {name.rpartition(".")[2] for name in loaded if name.startswith("headwater.spark_listener.rdd_records.")}
     assert ours == {"operators", "known", "calls", "sources"}
+
+
+def test_a_trace_on_the_command_line_loads_no_part_of_the_service(root: Path):
+    """Nine tenths of the time of a short trace are imports."""
+    asked = (
+        "import sys, headwater.backend.cli.quick_trace, headwater.backend.cli.trace_command, headwater.backend.cli.trace_story;"
+        "import headwater.backend.workspace, headwater.backend.traces.large;"
+        "heavy = {'pydantic', 'pandas', 'fastapi', 'headwater.graph.prov', 'headwater.graph.views', 'headwater.backend.questions'};"
+        "sys.exit(str(sorted(heavy & set(sys.modules)) or ''))"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], cwd=root, check=False, capture_output=True, text=True)
+    assert not done.stderr.strip()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headwater.backend.questions.large import refusing_large
+from headwater.backend.traces.large import refusing_large
 from headwater.errors import LargeTraceError
 from headwater.graph.records import ANYWHERE, AssociationStore
 from headwater.graph.records import lists as lists_module

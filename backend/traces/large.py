@@ -49,7 +49,7 @@ class TracesBySize(DirectQuestions):
 
     @contextmanager
     def _on_spark(self, session: Session) -> Iterator[Session]:
-        from headwater.backend.questions.on_spark import spark_session
+        from headwater.backend.traces.on_spark import spark_session
         from headwater.graph.trace.on_spark.connection import SparkConnection
         from headwater.graph.trace.on_spark.walking import walking
 

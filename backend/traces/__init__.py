@@ -1,0 +1,1 @@
+"""Traces by their size: small ones in this process, large ones by jobs of Spark."""
