@@ -123,7 +123,8 @@ def create_app(
         app.include_router(router)
     app.include_router(build_router(_graphql_context, _read_query))
     app.include_router(page.build_router(built_page))
-    budget = BodyBudget(max(settings.bodies_bytes, 2 * settings.max_body_bytes))
+    # A caller may have half of it: room for one of the largest bodies, as it came and unpacked.
+    budget = BodyBudget(max(settings.bodies_bytes, 4 * settings.max_body_bytes))
     metrics.body_bytes.set_function(lambda: budget.taken)
     errors.install(app, refused=lambda request, why: note_refusal(audit, request.scope, request.state.principal, why))
     app.add_middleware(Attended, seconds=settings.question_seconds)

@@ -83,7 +83,7 @@ class Guard:
             self._check_rule(scope["method"], scope["path"], principal)
             rule = rule_of(scope["method"], scope["path"])
             _check_type(headers, rule)
-            share = None if rule is not None and rule.streamed else self._budget.share(int(headers.get("content-length", "0")))
+            share = None if rule is not None and rule.streamed else self._share(principal, int(headers.get("content-length", "0")))
         except HeadwaterError as error:
             response = error_response(error)
             if not isinstance(error, NotFoundError | MethodNotAllowedError):
@@ -123,6 +123,10 @@ class Guard:
             if not isinstance(error, NotFoundError):
                 note_refusal(self._audit, {**scope, "method": "POST"}, principal, error.message)
             await error_response(error)(scope, receive, _with_headers(send))
+
+    def _share(self, principal: Principal | None, stated: int) -> BodyShare:
+        tenant, caller = (principal.tenant, principal.holder) if principal is not None else ("", "")  # all strangers together
+        return self._budget.share(tenant, caller, stated)
 
     def _check_rule(self, method: str, path: str, principal: Principal | None) -> None:
         rule = rule_of(method, path)

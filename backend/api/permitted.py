@@ -7,7 +7,7 @@ that is the scope `records`. Values of masked columns are for the scope `unmaske
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.backend.api.context import Service
@@ -73,6 +73,7 @@ class PermittedTraceJobs:
         self._jobs = jobs
         self._who = who
         self._masks = () if Scope.UNMASKED in who.scopes else tuple(parts.masks.of(who.tenant))
+        self._questions = parts.questions.of(who.holder, self._masks)
 
     async def start(self, tenant: str, request: TraceRequest) -> TraceJobView:
         """See `TraceJobService`."""
@@ -84,13 +85,17 @@ class PermittedTraceJobs:
         found = self._jobs.get(self._who.holder, tenant, identifier)
         if found is not None:
             self._require(found.request)
-            if found.answer is not None and self._masks and tuple(found.masks) != self._masks:
-                raise ForbiddenError("Other columns are masked now than when this trace was started.", hint="Start it again.")
+            if found.answer is not None and self._masks:
+                if tuple(found.masks) != self._masks:
+                    raise ForbiddenError("Other columns are masked now than when this trace was started.", hint="Start it again.")
+                if any(mask.tag is not None for mask in self._masks):  # columns may have been tagged since
+                    return replace(found, answer=await self._questions.masked_again(tenant, found.request, found.answer))
         return found
 
     async def cancel(self, tenant: str, identifier: str) -> TraceJobView | None:
-        """See `TraceJobService`."""
-        return await self._jobs.cancel(self._who.holder, tenant, identifier)
+        """See `TraceJobService`. One that had ended before is told of without its answer."""
+        found = await self._jobs.cancel(self._who.holder, tenant, identifier)
+        return replace(found, answer=None) if found is not None else None
 
     def _require(self, request: TraceRequest) -> None:
         if request.where is not None or request.values or request.selected_values:

@@ -2,6 +2,8 @@
 
 A connection outlives the request that opened it. So whom it is from is looked up again every second, with the same headers; where that is
 not the same caller with the same rights any more (a key that was revoked, a session that was ended, another role), it is closed.
+
+There is a bound for all of them together. However many the others have, a tenant may have a few.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from headwater.errors import HeadwaterError
 
 PATH = "/graphql"
 _MOST = 128
-_OF_ONE = 8
+_OF_ONE = 8  # a caller's at most; and a tenant's, where all together have reached the bound
 _LOOK_SECONDS = 1.0
 _UNAUTHORIZED = 4401  # as graphql-transport-ws has it
 _REASON_BYTES = 120  # a frame has room for 123
@@ -28,7 +30,8 @@ class Sockets:
     """Those of one service. For one event loop."""
 
     def __init__(self) -> None:
-        self._of: Counter[str] = Counter()
+        self._of: Counter[tuple[str, str]] = Counter()  # by tenant and caller
+        self._of_tenant: Counter[str] = Counter()
 
     async def serve(
         self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, *, who: Principal, again: Callable[[], Awaitable[Principal | None]]
@@ -36,17 +39,19 @@ class Sockets:
         """Serve a connection while `again` says that it is from `who`.
 
         Raises:
-            TooManyQuestionsError: he has as many as he may have, or all have together.
+            TooManyQuestionsError: he has as many as he may have, or all have together, and his tenant some of them.
         """
-        if self._of[who.holder] >= _OF_ONE or self._of.total() >= _MOST:
+        caller = (who.tenant, who.holder)
+        if self._of[caller] >= _OF_ONE or (self._of.total() >= _MOST and self._of_tenant[who.tenant] >= _OF_ONE):
             raise TooManyQuestionsError("There are too many WebSockets.", hint=f"A caller may have {_OF_ONE}, of 16 subscriptions.")
-        self._of[who.holder] += 1
+        self._of[caller] += 1
+        self._of_tenant[who.tenant] += 1
         try:
             await _served(app, scope, receive, send, who, again)
         finally:
-            self._of[who.holder] -= 1
-            if not self._of[who.holder]:
-                del self._of[who.holder]
+            self._of.subtract([caller])
+            self._of_tenant.subtract([who.tenant])
+            self._of, self._of_tenant = +self._of, +self._of_tenant  # without those that have none any more
 
 
 async def _served(

@@ -1,11 +1,13 @@
 """How many bytes of request bodies may be in memory at once, over all connections.
 
 For the guard, which counts what arrives, and for the endpoints, which count what they unpack. Each body has a limit of its own; many at
-once must not fill the memory either. What is beyond the budget is refused and never waits: a body that waits is in memory.
+once must not fill the memory either, and one caller who sends slowly must not keep the others out: a caller has half of it at most, and a
+tenant three quarters. What is beyond that is refused and never waits: a body that waits is in memory.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from threading import Lock
 
 from headwater.errors import UnavailableError
@@ -22,49 +24,64 @@ class BodyBudget:
         self._most = most
         self._lock = Lock()
         self._taken = 0
+        self._of: Counter[tuple[str, ...]] = Counter()  # by tenant, and by tenant and caller
 
     @property
     def taken(self) -> int:
         """Bytes of bodies that are in memory now."""
         return self._taken
 
-    def share(self, stated: int = 0) -> BodyShare:
+    def share(self, tenant: str, caller: str, stated: int = 0) -> BodyShare:
         """The share of one request, which takes nothing yet.
 
         Raises:
             BodiesInFlightError: a body of `stated` bytes has no room now, so none of it should be read.
         """
-        if self._taken + stated > self._most:
-            raise self._full()
-        return BodyShare(self)
+        share = BodyShare(self, tenant, caller)
+        with self._lock:
+            self._check(share, stated)
+        return share
 
-    def take(self, size: int) -> None:
+    def take(self, share: BodyShare, size: int) -> None:
         """Count some bytes more.
 
         Raises:
             BodiesInFlightError: there is no room for them.
         """
         with self._lock:
-            if self._taken + size > self._most:
-                raise self._full()
+            self._check(share, size)
             self._taken += size
+            for owner in share.owners:
+                self._of[owner] += size
 
-    def give_back(self, size: int) -> None:
+    def give_back(self, share: BodyShare, size: int) -> None:
         """Some bytes are no longer in memory."""
         with self._lock:
             self._taken -= size
+            for owner in share.owners:
+                self._of[owner] -= size
+                if not self._of[owner]:
+                    del self._of[owner]
 
-    def _full(self) -> BodiesInFlightError:
-        return BodiesInFlightError(
-            f"The bodies of other requests take {self._taken:,} bytes, and {self._most:,} are the most.",
-            hint="Send it again in a second; or raise HEADWATER_BODIES_BYTES.",
-        )
+    def _check(self, share: BodyShare, size: int) -> None:
+        tenant, caller = share.owners
+        for taken, most, whose in (
+            (self._taken, self._most, "other requests"),
+            (self._of[tenant], self._most - self._most // 4, "other requests of your tenant"),
+            (self._of[caller], self._most // 2, "your other requests"),
+        ):
+            if taken + size > most:
+                raise BodiesInFlightError(
+                    f"The bodies of {whose} take {taken:,} bytes, and {most:,} are the most.",
+                    hint="Send it again in a second; or raise HEADWATER_BODIES_BYTES.",
+                )
 
 
 class BodyShare:
     """What the body of one request takes of the budget, as it came and unpacked, until the request has its answer."""
 
-    def __init__(self, budget: BodyBudget) -> None:
+    def __init__(self, budget: BodyBudget, tenant: str, caller: str) -> None:
+        self.owners = ((tenant,), (tenant, caller))
         self._budget = budget
         self._taken = 0
 
@@ -74,10 +91,10 @@ class BodyShare:
         Raises:
             BodiesInFlightError: there is no room for them.
         """
-        self._budget.take(size)
+        self._budget.take(self, size)
         self._taken += size
 
     def release(self) -> None:
         """Give back all that was taken."""
-        self._budget.give_back(self._taken)
+        self._budget.give_back(self, self._taken)
         self._taken = 0

@@ -89,6 +89,8 @@ class Intakes:
                 self._faults[intake.name] = told = fault
                 self._stopping.wait(_PAUSE)
                 self._faults.pop(intake.name)
+            else:  # it read all that there is, for now
+                self._stopping.wait(_PAUSE)
 
 
 def _lag(intake: Intake) -> float:

@@ -25,7 +25,7 @@ import duckdb
 from headwater.backend.provenance import chunks_of, open_export
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.masked import MaskedQuestions
-from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, Part, Reply, packed, read
+from headwater.backend.questions.wire import JOB, Ask, Cancel, ExportRequest, JobRequest, MaskRequest, Part, Reply, packed, read
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.backend.traces.large import TracesBySize, refusing_large
 from headwater.backend.without_pandas import without_pandas
@@ -104,7 +104,8 @@ class Answerer:
             records = self._records_of(ask.tenant)
             questions = self._questions_of(ask, records)
             if ask.masks:
-                questions = MaskedQuestions(questions, self._graph, records, ask.masks)
+                is_of_job = isinstance(ask.request, JobRequest)
+                questions = MaskedQuestions(questions, self._graph, records, ask.masks, keeps_origins=is_of_job)
             answer: TraceAnswer | RowPage | int | None = None
             if ask.number == self._cancelled:
                 pass  # nobody waits for it any more
@@ -112,6 +113,9 @@ class Answerer:
                 if isinstance(questions, MaskedQuestions):
                     ask = replace(ask, request=replace(ask.request, trace=await questions.permitted(ask.tenant, ask.request.trace)))
                 answer = await self._export(ask, records)
+            elif isinstance(ask.request, MaskRequest):
+                masked = MaskedQuestions(DirectQuestions(self._graph, records), self._graph, records, ask.masks)
+                answer = await masked.again(ask.tenant, ask.request.trace, ask.request.answer)
             elif isinstance(ask.request, RowsRequest):
                 answer = await questions.rows(ask.tenant, ask.request)
             else:

@@ -1,14 +1,16 @@
 """Traces as jobs: started by one request, looked at by others, ended when the caller says so or at a deadline.
 
 For traces that are too large to be answered at once. Each is followed in a process of its own, which starts Spark where the size asks for
-it (`traces.large`). One is at work at a time, since each may take the whole cluster. A job is its caller's alone. What it found stays in
-memory for a while: a service that ends forgets its jobs. All methods are for the service's event loop.
+it (`traces.large`). One is at work at a time, since each may take the whole cluster; tenants take turns, and so do their callers. A job
+is its caller's alone. What it found stays in memory for a while: a service that ends forgets its jobs. All methods are for the service's
+event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -19,14 +21,15 @@ from uuid import uuid4
 from headwater.backend.masks import Mask
 from headwater.backend.questions.errors import QuestionEndedError, TooManyQuestionsError
 from headwater.backend.questions.process import QuestionProcess
+from headwater.backend.questions.turns import Caller, Turns
 from headwater.backend.questions.wire import JOB, JobRequest, Part
 from headwater.backend.settings import Settings
 from headwater.errors import ConfigurationError, HeadwaterError, UnsupportedError
 from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 
 _EACH = 4  # jobs of one caller that wait or are at work
-_WAITING = 32  # of all callers
-_KEPT = 32  # jobs that have ended, of which the earliest is forgotten first
+_WAITING = 32  # of all callers; a tenant that has none may start one even so
+_KEPT = 32  # jobs that have ended; beyond, the earliest of the tenant that has the most is forgotten
 _LINES = 200  # of a job's progress
 _log = logging.getLogger("headwater.questions")
 
@@ -69,7 +72,7 @@ class TraceJobs:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._one_at_a_time = asyncio.Lock()
+        self._turns = Turns(1, each=1, waiting=_EACH)
         self._jobs: dict[str, TraceJob] = {}
 
     def start(self, caller: str, tenant: str, request: TraceRequest, masks: Sequence[Mask]) -> TraceJob:
@@ -77,7 +80,7 @@ class TraceJobs:
 
         Raises:
             UnsupportedError: the operator has named no cluster.
-            TooManyQuestionsError: the caller, or all callers, have too many jobs that have not ended.
+            TooManyQuestionsError: the caller has too many jobs that have not ended, or all callers together and the tenant one of them.
         """
         if self._settings.spark_master is None:
             raise UnsupportedError(
@@ -86,7 +89,7 @@ class TraceJobs:
         open_jobs = [job for job in self._jobs.values() if not job.has_ended]
         if sum(job.caller == caller for job in open_jobs) >= _EACH:
             raise TooManyQuestionsError(f"{_EACH} of your jobs have not ended.", hint="Wait for them, or cancel one.")
-        if len(open_jobs) >= _WAITING:
+        if len(open_jobs) >= _WAITING and any(job.tenant == tenant for job in open_jobs):
             raise TooManyQuestionsError("The service has too many jobs.", hint="Start it again later.")
         job = TraceJob(uuid4().hex, caller, tenant, request, tuple(masks), _now())
         self._jobs[job.id] = job
@@ -118,10 +121,14 @@ class TraceJobs:
 
     async def _run(self, job: TraceJob) -> None:
         try:
-            async with self._one_at_a_time:
+            who = Caller(job.tenant, job.caller)
+            place = await self._turns.take(who, None)
+            try:
                 job.state = JobState.RUNNING
                 async with asyncio.timeout(self._settings.spark_trace_seconds):
                     job.answer = await self._answer(job)
+            finally:
+                self._turns.give_back(who, place)
             job.state = JobState.COMPLETE
         except asyncio.CancelledError:
             job.state = JobState.CANCELLED
@@ -150,9 +157,12 @@ class TraceJobs:
             await process.close()
 
     def _forget(self) -> None:
-        ended = [job.id for job in self._jobs.values() if job.has_ended]
-        for identifier in ended[: max(0, len(ended) - _KEPT)]:
-            del self._jobs[identifier]
+        ended = [job for job in self._jobs.values() if job.has_ended]
+        while len(ended) > _KEPT:
+            (most, _), *_ = Counter(job.tenant for job in ended).most_common(1)
+            earliest = next(job for job in ended if job.tenant == most)
+            ended.remove(earliest)
+            del self._jobs[earliest.id]
 
 
 def _told(error: Exception) -> str:

@@ -32,13 +32,19 @@ _COLUMNS = 1_000  # of a dataset, which are looked at: of one with more, every t
 
 
 class MaskedQuestions:
-    """Asks `questions` and masks their answers by `masks`. For one question: what it finds out of columns is not asked for twice."""
+    """Asks `questions` and masks their answers by `masks`. For one question: what it finds out of columns is not asked for twice.
 
-    def __init__(self, questions: Questions, graph: GraphStore, records: AssociationStore, masks: Sequence[Mask]) -> None:
+    `keeps_origins`: answers say which files their values come from, so that they can be masked again.
+    """
+
+    def __init__(
+        self, questions: Questions, graph: GraphStore, records: AssociationStore, masks: Sequence[Mask], *, keeps_origins: bool = False
+    ) -> None:
         self._questions = questions
         self._graph = graph
         self._records = records
         self._masks = masks
+        self._keeps_origins = keeps_origins
         self._tagged: dict[tuple[str, str], bool] = {}
         self._covered: dict[tuple[Mask, str], bool] = {}
 
@@ -49,7 +55,19 @@ class MaskedQuestions:
             InvalidQueryError: the predicate needs a column that is masked.
         """
         permitted = replace(await self.permitted(tenant, request), origins=True)
-        answer = await self._questions.trace(tenant, permitted)
+        answer = await self._masked(tenant, await self._questions.trace(tenant, permitted))
+        return answer if self._keeps_origins else replace(answer, origins=())
+
+    async def again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
+        """An answer of some time ago, which has its origins still, without what is masked by now.
+
+        Raises:
+            InvalidQueryError: its predicate needs a column that is masked by now.
+        """
+        await self.permitted(tenant, request)
+        return replace(await self._masked(tenant, answer), origins=())
+
+    async def _masked(self, tenant: str, answer: TraceAnswer) -> TraceAnswer:
         origins: dict[str | None, list[Origin]] = {}
         for origin in answer.origins:
             origins.setdefault(origin.file, []).append(origin)
@@ -62,7 +80,7 @@ class MaskedQuestions:
             return replace(record, values=_without(record.values, known[key])) if known[key] else record
 
         records, selected = [await masked(record) for record in answer.records], [await masked(record) for record in answer.selected]
-        return replace(answer, records=records, selected=selected, origins=())
+        return replace(answer, records=records, selected=selected)
 
     async def permitted(self, tenant: str, request: TraceRequest) -> TraceRequest:
         """The request, of the dataset that was looked at. Raises as `trace` does."""

@@ -17,8 +17,8 @@ from typing import Any, cast
 from headwater.backend.masks import Mask
 from headwater.backend.questions.errors import QuestionEndedError
 from headwater.backend.questions.process import QuestionProcess
-from headwater.backend.questions.turns import Turns
-from headwater.backend.questions.wire import ExportRequest, Part, Reply
+from headwater.backend.questions.turns import Caller, Turns
+from headwater.backend.questions.wire import ExportRequest, MaskRequest, Part, Reply
 from headwater.backend.settings import DEFAULT_TENANT, Settings
 from headwater.graph.prov import ProvFormat
 from headwater.graph.records.wanted import WantedTables
@@ -56,7 +56,7 @@ class QuestionPool:
         """The processes that there are."""
         return [process.pid for process in self._processes if process is not None]
 
-    async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest, masks: Sequence[Mask] = ()) -> Any:
+    async def ask(self, caller: str, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask] = ()) -> Any:
         """Ask a question.
 
         Raises:
@@ -66,10 +66,11 @@ class QuestionPool:
         """
         seconds = self._settings.question_seconds
         began = time.perf_counter()
-        place = await self._turns.take(caller, seconds)
+        who = Caller(tenant, caller)
+        place = await self._turns.take(who, seconds)
         outcome = "ended"
         try:
-            reply = await self._reply(caller, place, tenant, request, masks, seconds)
+            reply = await self._reply(who, place, tenant, request, masks, seconds)
             outcome = "refused" if reply.error else "answered"
         finally:
             self._on_outcome(outcome, time.perf_counter() - began)
@@ -88,8 +89,9 @@ class QuestionPool:
         Raises as `ask` does.
         """
         seconds = self._settings.question_seconds
-        place = await self._turns.take(caller, seconds)
-        process = await self._started(caller, place)
+        who = Caller(tenant, caller)
+        place = await self._turns.take(who, seconds)
+        process = await self._started(who, place)
         reply: Reply | None = None
         try:
             async with aclosing(process.parts(tenant, request, masks)) as parts:
@@ -103,7 +105,7 @@ class QuestionPool:
         except TimeoutError:
             raise _too_long(seconds) from None
         finally:
-            self._leave(caller, place, process, reply)
+            self._leave(who, place, process, reply)
         if reply.error is not None:
             raise reply.error
         counted(reply.answer)
@@ -117,8 +119,9 @@ class QuestionPool:
         await asyncio.gather(*(process.close() for process in self._processes if process is not None))
 
     async def _reply(
-        self, caller: str, place: int, tenant: str, request: TraceRequest | RowsRequest, masks: Sequence[Mask], seconds: float
-    ) -> Reply:
+        self, caller: Caller, place: int, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask],
+        seconds: float,
+    ) -> Reply:  # fmt: skip
         process = await self._started(caller, place)
         reply: Reply | None = None
         try:
@@ -130,14 +133,14 @@ class QuestionPool:
             self._leave(caller, place, process, reply)
         return reply
 
-    async def _started(self, caller: str, place: int) -> QuestionProcess:
+    async def _started(self, caller: Caller, place: int) -> QuestionProcess:
         try:
             return await self._process(place)
         except BaseException:
             self._turns.give_back(caller, place)
             raise
 
-    def _leave(self, caller: str, place: int, process: QuestionProcess, reply: Reply | None) -> None:
+    def _leave(self, caller: Caller, place: int, process: QuestionProcess, reply: Reply | None) -> None:
         """Give a place back: at once where the question had its reply, else when its process can be asked again."""
         if reply is None:
             self._later(self._give_up(caller, place, process))
@@ -161,14 +164,14 @@ class QuestionPool:
             self._processes[place] = process
         return process
 
-    async def _give_up(self, caller: str, place: int, process: QuestionProcess) -> None:
+    async def _give_up(self, caller: Caller, place: int, process: QuestionProcess) -> None:
         if await process.give_up():
             self._turns.give_back(caller, place)
         else:
             _log.warning("a question did not end when it was told to; its process %d is replaced", process.pid)
             await self._replace(caller, place, process)
 
-    async def _replace(self, caller: str, place: int, process: QuestionProcess) -> None:
+    async def _replace(self, caller: Caller, place: int, process: QuestionProcess) -> None:
         self._processes[place] = None
         try:
             await process.close()
@@ -202,6 +205,10 @@ class CallersQuestions:
     async def rows(self, tenant: str, request: RowsRequest) -> RowPage:
         """See `Questions`."""
         return cast("RowPage", await self._pool.ask(self._caller, tenant, request, self._masks))
+
+    async def masked_again(self, tenant: str, request: TraceRequest, answer: TraceAnswer) -> TraceAnswer:
+        """The answer of a job, without what is masked by now. Raises as `MaskedQuestions.again` does."""
+        return cast("TraceAnswer", await self._pool.ask(self._caller, tenant, MaskRequest(request, answer), self._masks))
 
     def export(
         self, tenant: str, request: TraceRequest, notation: ProvFormat, *, counted: Callable[[int], None] = lambda _: None

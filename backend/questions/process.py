@@ -11,7 +11,19 @@ from typing import Self
 
 from headwater.backend.masks import Mask
 from headwater.backend.questions.errors import QuestionEndedError
-from headwater.backend.questions.wire import LENGTH, Ask, Asked, Cancel, ExportRequest, JobRequest, Part, Reply, packed, unpacked
+from headwater.backend.questions.wire import (
+    LENGTH,
+    Ask,
+    Asked,
+    Cancel,
+    ExportRequest,
+    JobRequest,
+    MaskRequest,
+    Part,
+    Reply,
+    packed,
+    unpacked,
+)
 from headwater.backend.settings import Settings
 from headwater.graph.trace.answer import TraceRequest
 from headwater.graph.trace.questions import RowsRequest
@@ -58,7 +70,7 @@ class QuestionProcess:
         assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
         return self._process.returncode is None and not self._process.stdout.at_eof()
 
-    async def ask(self, tenant: str, request: TraceRequest | RowsRequest, masks: Sequence[Mask]) -> Reply:
+    async def ask(self, tenant: str, request: TraceRequest | RowsRequest | MaskRequest, masks: Sequence[Mask]) -> Reply:
         """Ask, and wait for the reply.
 
         Raises:

@@ -1,32 +1,54 @@
-"""Whose turn it is: a few places, taken in order, of which no caller has all while others wait."""
+"""Whose turn it is: a few places, which tenants and their callers take by turns.
+
+For questions and for jobs of several tenants. A place that becomes free goes to the tenant that has the fewest and has waited longest for
+its turn, however much the others ask. Within a tenant its callers take turns in the same way.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple
 
 from headwater.backend.questions.errors import TooManyQuestionsError
 from headwater.errors import UnavailableError
 
 
+class Caller(NamedTuple):
+    """Who asks: a key or a person, of a tenant."""
+
+    tenant: str
+    name: str
+
+
 @dataclass(slots=True)
 class _Waiting:
-    caller: str
+    caller: Caller
     place: asyncio.Future[int] = field(repr=False)
 
 
 class Turns:
-    """Gives out the places 0 … `places` − 1; `each` at most to one caller at a time, of whom `waiting` questions may wait."""
+    """Gives out the places 0 … `places` − 1.
+
+    A caller has at most `each` of them at a time, and at most `waiting` questions that wait. Once a second tenant has asked, no tenant has
+    all places, unless there is only one.
+    """
 
     def __init__(self, places: int, *, each: int, waiting: int) -> None:
         self._free = list(range(places))
+        self._places = places
         self._each = each
         self._most = waiting
-        self._at_work: Counter[str] = Counter()
+        self._at_work: Counter[Caller] = Counter()
+        self._of_tenant: Counter[str] = Counter()
         self._waiting: list[_Waiting] = []
+        self._clock = count(1)
+        self._served: dict[str | Caller, int] = {}  # when a tenant, or a caller, last had its turn
+        self._tenants: set[str] = set()
 
-    async def take(self, caller: str, patience: float) -> int:
+    async def take(self, caller: Caller, patience: float | None) -> int:
         """Wait for a place: the first that is free, as it is the warmest.
 
         Raises:
@@ -35,6 +57,7 @@ class Turns:
         """
         if sum(one.caller == caller for one in self._waiting) >= self._most:
             raise TooManyQuestionsError(f"{self._most} of your questions wait already.", hint="Wait for their answers, then ask again.")
+        self._tenants.add(caller.tenant)
         waiting = _Waiting(caller, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         self._give_out()
@@ -50,20 +73,37 @@ class Turns:
                 raise UnavailableError("The service is busy with other questions.", hint="Ask again.") from None
             raise
 
-    def give_back(self, caller: str, place: int) -> None:
+    def give_back(self, caller: Caller, place: int) -> None:
         """Free a place."""
         self._at_work[caller] -= 1
+        self._of_tenant[caller.tenant] -= 1
         if not self._at_work[caller]:
             del self._at_work[caller]
+        if not self._of_tenant[caller.tenant]:
+            del self._of_tenant[caller.tenant]
         self._free.append(place)
         self._free.sort()
         self._give_out()
 
     def _give_out(self) -> None:
-        for waiting in list(self._waiting):
-            if not self._free:
-                return
-            if self._at_work[waiting.caller] < self._each and not waiting.place.done():
-                self._waiting.remove(waiting)
-                self._at_work[waiting.caller] += 1
-                waiting.place.set_result(self._free.pop(0))
+        while self._free and (ready := [waiting for waiting in self._waiting if self._may_begin(waiting)]):
+            waiting = min(ready, key=self._rank)  # of equals the one that came first
+            caller = waiting.caller
+            self._waiting.remove(waiting)
+            self._at_work[caller] += 1
+            self._of_tenant[caller.tenant] += 1
+            self._served[caller.tenant] = self._served[caller] = next(self._clock)
+            waiting.place.set_result(self._free.pop(0))
+        if not self._waiting and not self._at_work:
+            self._served.clear()
+
+    def _may_begin(self, waiting: _Waiting) -> bool:
+        caller = waiting.caller
+        most = self._places - 1 if len(self._tenants) > 1 and self._places > 1 else self._places
+        return not waiting.place.done() and self._at_work[caller] < self._each and self._of_tenant[caller.tenant] < most
+
+    def _rank(self, waiting: _Waiting) -> tuple[int, int, int, int]:
+        caller = waiting.caller
+        return (
+            self._of_tenant[caller.tenant], self._served.get(caller.tenant, 0), self._at_work[caller], self._served.get(caller, 0),
+        )  # fmt: skip

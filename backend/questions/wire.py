@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from headwater.backend.masks import Mask
 from headwater.graph.prov import ProvFormat
 from headwater.graph.records import Wanted
-from headwater.graph.trace.answer import TraceRequest
+from headwater.graph.trace.answer import TraceAnswer, TraceRequest
 from headwater.graph.trace.questions import RowsRequest
 
 JOB = "--job"  # the argument of a process for one job
@@ -36,7 +36,15 @@ class JobRequest:
     trace: TraceRequest
 
 
-Asked = TraceRequest | RowsRequest | ExportRequest | JobRequest
+@dataclass(frozen=True, slots=True)
+class MaskRequest:
+    """The answer of a job, to be masked as it is masked now."""
+
+    trace: TraceRequest
+    answer: TraceAnswer
+
+
+Asked = TraceRequest | RowsRequest | ExportRequest | JobRequest | MaskRequest
 
 
 @dataclass(frozen=True, slots=True)

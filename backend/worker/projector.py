@@ -1,10 +1,13 @@
-"""The projector: folds the log into the graph and the kept associations, entry after entry, tenant after tenant.
+"""The projector: folds the log into the graph and the kept associations, entry after entry; tenants take turns.
 
 For the service (on a thread of its own) and for the command line (when no service runs). A batch and its offset go into the graph in one
 transaction, and publishing a capture twice is as publishing it once, so it may be stopped anywhere and started again. An entry that
 cannot be projected must not stop those behind it: it becomes a dead letter with the reason. What may work later is no such entry: a
 store that is away is tried again, and while a disk is full or a store damaged, projection stands still. Dead letters are tried again at
 each start of the service, by `headwater store repair` and by a rebuild: what refused them may have been mended.
+
+Of each tenant a batch is projected, then one of the next: what one sends holds up no other for long. What is wrong with one tenant's
+entries is raised after the others had their turns.
 
 Replicas that share a log share the work: who takes the lease of a tenant projects it until nothing waits. The lease spares work and no
 more: two that project the same entries at once come to the same graph.
@@ -15,8 +18,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, nullcontext
+from random import sample
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_exponential
 
@@ -43,6 +48,7 @@ from headwater.graph.records.layout import CATALOG
 from headwater.graph.stores import GraphStore
 
 BATCH = 256  # entries a transaction: what they repeat is written once
+_TURN = 2.0  # seconds after which a batch has no more entries read: captures may be large
 _log = logging.getLogger("headwater.projector")
 
 
@@ -56,7 +62,7 @@ class Projector:
         self._ingest = log
         self._graph = graph
         self._associations = associations
-        self._patience = patience
+        self._patience = self._waits = patience
         self._buries = buries
 
     async def catch_up(self, *, until: Callable[[], bool] = lambda: False) -> int:
@@ -66,13 +72,32 @@ class Projector:
             UnavailableError: a store stays away.
         """
         known = await asyncio.to_thread(self._ingest.tenants)
-        tenants = dict.fromkeys([*known, DEFAULT_TENANT])  # one of which the log has lost all has an offset still
-        return sum([await self._catch_up(tenant, until) for tenant in tenants])
+        tenants = list(dict.fromkeys([*known, DEFAULT_TENANT]))  # one of which the log has lost all has an offset still
+        done, fault = 0, None
+        self._waits = self._patience
+        async with AsyncExitStack() as ended:
+            # In any order: where all turns must end early, it is not always the same tenant that had the first.
+            waiting = {tenant: self._batches(tenant, until) for tenant in sample(tenants, len(tenants))}
+            for batches in waiting.values():
+                await ended.enter_async_context(aclosing(batches))
+            while waiting:
+                for tenant, batches in list(waiting.items()):
+                    try:
+                        entries = await anext(batches, None)
+                    except Exception as error:  # noqa: BLE001 - whatever is wrong with one tenant's, the others have their turns
+                        entries, fault = None, fault or error
+                        self._waits = 0.0  # a store that is away was waited for once
+                    done += entries or 0
+                    if entries is None:
+                        del waiting[tenant]
+        if fault is not None:
+            raise fault
+        return done
 
     async def rebuild(self, tenant: str) -> int:
         """Forget the tenant's graph and make it again from the log; the number of entries."""
         await self._graph.drop(tenant)
-        done = await self._catch_up(tenant, lambda: False)
+        done = sum([entries async for entries in self._batches(tenant, lambda: False)])
         await self.retry(tenant)
         return done
 
@@ -127,20 +152,21 @@ class Projector:
         offset = await self._offset(tenant)
         return await asyncio.to_thread(self._ingest.pending, tenant, after=offset)
 
-    async def _catch_up(self, tenant: str, until: Callable[[], bool]) -> int:
+    async def _batches(self, tenant: str, until: Callable[[], bool]) -> AsyncGenerator[int, None]:
+        """Project what waits of a tenant, a batch each time that the next is asked for; how many entries it had."""
         if not await self._entries(tenant, await self._offset(tenant), limit=1):
-            return 0
-        done = 0
+            return
         async with leased(self._ingest, f"project {tenant}") if self._buries else nullcontext(enter_result=True) as is_ours:
             if not is_ours:
-                return 0  # another replica is at it
+                return  # another replica is at it
             offset = await self._offset(tenant)
             while not until() and (entries := await self._entries(tenant, offset)):
+                done = 0
                 async for attempt in self._retrying():
                     with attempt:
-                        await self._project(tenant, entries)
-                offset, done = entries[-1].offset, done + len(entries)
-        return done
+                        done = await self._project(tenant, entries)
+                offset = entries[done - 1].offset
+                yield done
 
     async def _entries(self, tenant: str, offset: int, limit: int = BATCH) -> list[Entry]:
         return await asyncio.to_thread(self._ingest.read, tenant, after=offset, limit=limit)
@@ -152,8 +178,15 @@ class Projector:
             raise await asyncio.to_thread(self._ingest.lost_entries, offset)
         return offset
 
-    async def _project(self, tenant: str, entries: Sequence[Entry]) -> None:
-        batches = [await self._batch(tenant, entry) for entry in entries]
+    async def _project(self, tenant: str, entries: Sequence[Entry]) -> int:
+        """Project the first of some entries, at least one, in one transaction; how many."""
+        batches: list[GraphBatch | None] = []
+        began = time.monotonic()
+        for entry in entries:
+            batches.append(await self._batch(tenant, entry))
+            if time.monotonic() - began > _TURN:
+                break
+        entries = entries[: len(batches)]
         try:
             await fold(self._graph, tenant, [batch for batch in batches if batch is not None], offset=entries[-1].offset)
         except Exception as error:  # any refusal of the store: find the entry that it refuses
@@ -161,6 +194,7 @@ class Projector:
                 raise
             for entry, batch in zip(entries, batches, strict=True):
                 await self._apply_alone(tenant, entry, batch)
+        return len(batches)
 
     async def _apply_alone(self, tenant: str, entry: Entry, batch: GraphBatch | None, *, passed: bool = False) -> None:
         """`passed`: the graph's offset stays, as it is past the entry or far before it."""
@@ -213,7 +247,7 @@ class Projector:
     def _retrying(self) -> AsyncRetrying:
         return AsyncRetrying(
             retry=retry_if_exception(_is_transient),
-            stop=stop_after_delay(self._patience),
+            stop=stop_after_delay(self._waits),
             wait=wait_exponential(multiplier=0.1, max=2.0),
             reraise=True,
         )

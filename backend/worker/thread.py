@@ -26,6 +26,7 @@ from headwater.errors import HeadwaterError
 from headwater.graph.records import Wanted
 from headwater.graph.records.prune import Policy
 
+_TURN = 5.0  # seconds of projection after which all else has its turn, and tenants that are new
 _IDLE = 0.2  # how soon what another process appended is seen
 _SPOOL = 5.0
 _PAUSE = 1.0
@@ -104,11 +105,11 @@ class Worker:
                 self._stopping.wait(_PAUSE)
                 continue
             if self._retries:
-                for tenant in self._workspace.log.tenants():
-                    await projector.retry(tenant)
                 self._retries = False
+                for tenant in self._workspace.log.tenants():
+                    await self._retry(projector, tenant)
             self._workspace.log.appended.clear()
-            projected = await projector.catch_up(until=self._stopping.is_set)
+            projected = await projector.catch_up(until=partial(self._has_had_its_turn, time.monotonic()))
             self._metrics.projected.inc(projected)
             self.state = "running"
             if not projected and time.monotonic() >= self._staging_due:
@@ -119,6 +120,18 @@ class Worker:
                 pruning_due = time.monotonic() + _PRUNING
             if not projected and not self._keeps():
                 self._workspace.log.appended.wait(_IDLE)
+
+    async def _retry(self, projector: Projector, tenant: str) -> None:
+        """Project the dead letters of a tenant once more; where that cannot be done now, new entries of all tenants go on."""
+        try:
+            await projector.retry(tenant)
+        except HeadwaterError as error:
+            if error.transient:
+                raise
+            _log.warning("the dead letters of tenant %s wait for the next start: %s", tenant, error)
+
+    def _has_had_its_turn(self, began: float) -> bool:
+        return self._stopping.is_set() or time.monotonic() - began > _TURN
 
     async def _clear_staging(self, projector: Projector) -> None:
         """Drop old segments, unless an entry waits, for us or for another replica: what a manifest lists was acknowledged with it."""

@@ -15,8 +15,10 @@ import httpx
 import pytest
 
 from headwater.backend.keys import KeyRing
+from headwater.graph.model import node_id
 from headwater.graphql.access import Scope
 from tests.backend.cli.command import headwater
+from tests.backend.events import run_event
 from tests.backend.service import ServiceProcess
 from tests.captured import capture_pipeline
 
@@ -110,6 +112,36 @@ def test_a_job_is_told_to_nobody_but_its_caller_and_as_the_caller_may_see_it(lak
         assert ask(caller, _JOB, id=identifier) == {"code": "ForbiddenError"}
     with service.client() as owner:
         assert ask(owner, _JOB, id=identifier) == {"traceJob": None}
+
+
+def test_a_column_that_is_tagged_after_a_job_ran_does_not_come_out_of_it(lake: _Lake, service: ServiceProcess) -> None:
+    rules = service.home.path / "masks.toml"
+    before = rules.read_text(encoding="utf-8")
+    rules.write_text('[[mask]]\ntag = "PII"\n', encoding="utf-8")
+    schema: dict[str, Any] = {"_producer": "https://example.org/p", "_schemaURL": "https://openlineage.io/spec/facets/1-1-1/Schema.json"}
+    schema["fields"] = [{"name": "carrier"}, {"name": "number"}]
+    event = run_event(1)
+    event["inputs"], event["outputs"] = [], [{"namespace": "file", "name": lake.enriched, "facets": {"schema": schema}}]
+    answer = "answer { total selected { values } }"
+    look = f"query ($id: ID!) {{ traceJob(id: $id) {{ {answer} }} }}"
+    try:
+        with client_of(service, Scope.READ, Scope.RECORDS) as caller, service.client() as owner:
+            assert owner.post("/api/v1/lineage", json=event).status_code == 201
+            service.settled()
+            wheres = ("number = 3", "number = 3 AND carrier <> ''")
+            shown, chosen = (ask(caller, _START, d=lake.enriched, w=where)["startTrace"]["id"] for where in wheres)
+            assert (ended(caller, shown)["state"], ended(caller, chosen)["state"]) == ("COMPLETE", "COMPLETE")
+            told = ask(caller, look, id=shown)["traceJob"]["answer"]
+            assert all(record["values"]["carrier"] not in ("(masked)", None) for record in told["selected"])
+            assert told["selected"]
+            stated = [{"id": node_id("column", "file", lake.enriched, "carrier"), "aspect": "tag", "value": "pii"}]
+            assert owner.post("/api/v1/declarations", json={"descriptions": stated}).status_code == 201
+            service.settled()
+            masked = [{**record["values"], "carrier": "(masked)"} for record in told["selected"]]
+            assert ask(caller, look, id=shown)["traceJob"]["answer"] == {**told, "selected": [{"values": values} for values in masked]}
+            assert ask(caller, look, id=chosen) == {"code": "InvalidQueryError"}, "who selects by a value learns it"
+    finally:
+        rules.write_text(before, encoding="utf-8")
 
 
 def test_a_cancelled_job_ends_its_spark_and_the_service_goes_on(lake: _Lake, service: ServiceProcess) -> None:

@@ -25,19 +25,37 @@ _MOST, _PATIENCE = 100_000, 20.0
 
 def test_a_budget_counts_what_all_shares_take_and_gets_back_what_they_release() -> None:
     budget = BodyBudget(100)
-    first, second = budget.share(60), budget.share(60)
-    first.take(60)
-    with pytest.raises(BodiesInFlightError, match="60 bytes, and 100 are the most") as refused:
-        second.take(41)
+    first, second, third = (budget.share(tenant, "ann", 50) for tenant in ("a", "b", "c"))
+    first.take(50)
+    second.take(10)
+    with pytest.raises(BodiesInFlightError, match="other requests take 60 bytes, and 100 are the most") as refused:
+        third.take(41)
     assert refused.value.transient
-    second.take(40)
+    third.take(40)
     with pytest.raises(BodiesInFlightError):
-        budget.share(1)
+        budget.share("d", "dan", 1)
     first.release()
     first.release()
-    assert budget.taken == 40
-    second.release()
+    assert budget.taken == 50
+    for share in (second, third):
+        share.release()
     assert budget.taken == 0
+
+
+def test_no_caller_and_no_tenant_takes_all_of_a_budget() -> None:
+    budget = BodyBudget(100)
+    anns, also_anns, bobs = budget.share("a", "ann"), budget.share("a", "ann"), budget.share("a", "bob")
+    anns.take(30)
+    with pytest.raises(BodiesInFlightError, match="your other requests take 30 bytes, and 50 are the most"):
+        also_anns.take(21)
+    also_anns.take(20)
+    with pytest.raises(BodiesInFlightError, match="your tenant take 50 bytes, and 75 are the most"):
+        bobs.take(26)
+    bobs.take(25)
+    budget.share("b", "ann").take(25)  # another of that name, who is refused nothing for what they do
+    for share in (anns, also_anns, bobs):
+        share.release()
+    budget.share("a", "ann", 50)
 
 
 @pytest.fixture(scope="module")

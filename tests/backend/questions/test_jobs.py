@@ -104,6 +104,33 @@ async def test_one_caller_does_not_take_all_jobs(jobs: Started) -> None:
         made.start("bob", TENANT, _ALL, ())
 
 
+async def test_one_tenant_does_not_keep_the_jobs_of_another_out(jobs: Started) -> None:
+    hard = TraceRequest(dataset="out", where=HARD)
+    async with jobs() as made:
+        at_work = await until(made.start("ann", TENANT, hard, ()), JobState.RUNNING)
+        waiting = [made.start(f"caller {number}", TENANT, hard, ()) for number in range(31)]
+        with pytest.raises(TooManyQuestionsError, match="too many jobs"):
+            made.start("bob", TENANT, _ALL, ())
+        others = made.start("sue", "other", _ALL, ())
+        with pytest.raises(TooManyQuestionsError, match="too many jobs"):
+            made.start("sam", "other", _ALL, ())
+        await made.cancel("ann", TENANT, at_work.id)
+        await until(others, JobState.FAILED)  # that tenant has no such dataset
+        assert sum(job.state is not JobState.QUEUED for job in waiting) <= 1
+
+
+async def test_the_answers_of_one_tenant_do_not_push_out_anothers(jobs: Started) -> None:
+    async with jobs() as made:
+        others = made.start("sue", "other", _ALL, ())
+        await made.cancel("sue", "other", others.id)
+        for number in range(40):
+            job = made.start(f"caller {number}", TENANT, _ALL, ())
+            await made.cancel(f"caller {number}", TENANT, job.id)
+        assert made.get("sue", "other", others.id) is others
+        assert made.get("caller 0", TENANT, job.id) is None
+        assert made.get("caller 39", TENANT, job.id) is job
+
+
 async def test_without_a_cluster_nothing_is_a_job_and_nothing_is_refused(jobs: Started, opened: Opened) -> None:
     async with jobs(spark_master=None) as made, opened(spark_trace_rows=0) as pool:
         with pytest.raises(UnsupportedError, match="HEADWATER_SPARK_MASTER"):

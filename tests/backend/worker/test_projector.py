@@ -256,3 +256,31 @@ async def test_a_log_that_ends_before_what_the_graph_has_is_damaged(tmp_path: Pa
     async with await Workspace.open(settings) as workspace:
         with pytest.raises(DamagedError, match=r"ingest\.db ends at entry 0; the graph has what came up to entry 2"):
             await workspace.projector.catch_up()
+
+
+async def test_a_tenant_that_sends_much_holds_up_no_other(workspace: Workspace) -> None:
+    many = [run_event(number) for number in range(600)]
+    for tenant, events in (("busy", many), ("quiet", many[:1])):
+        assert not workspace.events.submit(tenant, body(*events)).result().rejected
+    asked = 0
+
+    def until() -> bool:  # a batch of each tenant, and no more
+        nonlocal asked
+        asked += 1
+        return asked > 2
+
+    await workspace.projector.catch_up(until=until)
+    assert await workspace.projector.pending("quiet") == 0
+    assert 0 < await workspace.projector.pending("busy") < 600
+    assert await workspace.projector.catch_up() > 0
+    assert await workspace.projector.pending("busy") == 0
+
+
+async def test_what_is_wrong_with_one_tenants_entries_holds_up_no_other(workspace: Workspace) -> None:
+    for tenant in ("bad", "good"):
+        assert not workspace.events.submit(tenant, body(*(run_event(number) for number in range(300)))).result().rejected
+    await workspace.graph.apply("bad", [], offset=10**9)  # the log has lost what the graph has
+    for _ in range(2):
+        with pytest.raises(DamagedError):
+            await workspace.projector.catch_up()
+        assert await workspace.projector.pending("good") == 0
