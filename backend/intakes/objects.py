@@ -5,23 +5,25 @@
 
 A name that ends with .gz is unpacked. An object is read once, whole, and once more where it is replaced; what was read is noted by its name
 and tag. Nothing is deleted: let a rule of the bucket do so, since each look lists all that is there. One replica at a time looks.
-An object that cannot be read is told, and tried again after all others.
+An object that cannot be read is told, and tried again after all others; so is one whose name no request can bear.
 """
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Iterator
 
 from headwater.backend.intakes.protocol import IntakeSettings, Surroundings
 from headwater.backend.intakes.settings import require_known, text_of
-from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.errors import ConfigurationError, HeadwaterError, UnavailableError
 from headwater.graph.storage.protocol import Stat
 from headwater.graph.storage.writing import Place
 
 _LEASE = 60.0  # seconds
 _PART = 4 << 20
 _AT_ONCE = 256  # documents
+_SETTLED = 5000  # milliseconds after which an object that is replaced has another time, which is told by the second
 
 
 class ObjectsIntake:
@@ -37,6 +39,7 @@ class ObjectsIntake:
         self._url = text_of(settings, "url")
         self._seconds = float(seconds)
         self._lag: int | None = None
+        self._seen: dict[str, Stat] = {}  # objects that were listed without a tag, and looked at
         self._refused: set[tuple[str, str]] = set()  # objects, by name and tag, that could not be read: they come last
 
     def run(self, around: Surroundings) -> None:
@@ -57,7 +60,8 @@ class ObjectsIntake:
 
     def _look(self, place: Place, source: str, around: Surroundings) -> None:
         noted = around.log.marks(source)
-        new = [(name, stat) for name, stat in place.files("") if noted.get(name) != _tag(stat)]
+        found, odd = place.files_of_any_name()
+        new = [(name, stat) for name, stat in found if noted.get(name) != _tag(stat) and self._seen.get(name) != stat]
         self._refused &= {(name, _tag(stat)) for name, stat in new}
         new.sort(key=lambda found: ((found[0], _tag(found[1])) in self._refused, found[1].modified, found[0]))
         for number, (name, stat) in enumerate(new):
@@ -65,14 +69,23 @@ class ObjectsIntake:
             if around.stopping.is_set() or not around.log.take_lease(source, seconds=_LEASE):
                 return
             try:
-                is_read = self._read(place, name, stat, around)
+                now = stat if stat.tag else place.stat(name)
+                is_new = now is not None and noted.get(name) != _tag(now)
+                if is_new and now is not None and not self._read(place, name, now, around):
+                    return
             except HeadwaterError:
                 self._refused.add((name, _tag(stat)))
                 raise
-            if not is_read:
-                return
-            around.log.mark(source, name, _tag(stat)).result()
-        self._lag = 0
+            if is_new and now is not None:
+                around.log.mark(source, name, _tag(now)).result()
+            if not stat.tag and time.time() * 1000 - stat.modified > _SETTLED:
+                self._seen[name] = stat
+        self._lag = len(odd)
+        if odd:
+            raise UnavailableError(
+                f"{len(odd)} objects have names that no request can bear, with a control character or an empty part, as {odd[0][:200]!r}.",
+                hint="Put them again under other names.",
+            )
 
     def _read(self, place: Place, name: str, stat: Stat, around: Surroundings) -> bool:
         """Read an object; whether all of it is durable, or kept as dead letters."""

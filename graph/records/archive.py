@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from headwater.errors import DamagedError, InvalidCaptureError, UnavailableError
 from headwater.graph.associations import Manifest
-from headwater.graph.records.layout import manifest_text
+from headwater.graph.records.layout import FILES, MANIFEST, manifest_text
 from headwater.graph.records.names import checked_capture, checked_tenant
 from headwater.graph.records.pruned import Pruned
 from headwater.graph.storage.writing import Place
@@ -99,6 +99,25 @@ class Archive:
             raise DamagedError(
                 f"{self.url}/{_name(tenant, capture, KEPT)} is damaged: {error}.", hint="Bring it back from a version of the bucket."
             ) from error
+
+    def left(self, tenant: str, capture: str, folder: Path) -> int | None:
+        """Bring manifest and files of a capture whose object is damaged to a local folder, and say how many bytes its tables have.
+
+        That object had their hashes: whether they are what was put cannot be told. They are good enough to know what the capture is about,
+        and not to answer from it. None where they are not there, or not just once.
+        """
+        at = _name(tenant, capture, "")
+        found = {name.removeprefix(at): stat for name, stat in self.place.files(at.rstrip("/"))}
+        generations = [name.removesuffix(f"/{MANIFEST}") for name in found if name.endswith(f"/{MANIFEST}")]
+        if len(generations) != 1 or not _GENERATION.fullmatch(generations[0]):
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (MANIFEST, FILES):
+            content = self.place.get(f"{at}{generations[0]}/{name}")
+            if content is None:
+                return None
+            (folder / name).write_bytes(content[0])
+        return sum(stat.length for name, stat in found.items() if name.startswith(generations[0]) and name.endswith(".parquet"))
 
     def put(self, tenant: str, capture: str, folder: Path, content: str) -> tuple[KeptObject, bool]:
         """Keep what lies in a folder as a capture; what is kept then, and whether it is this: another service may have been first."""

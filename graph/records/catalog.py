@@ -168,6 +168,10 @@ class Catalog:
         )  # fmt: skip
         return [CaptureEntry(*row) for row in rows]
 
+    def has(self, tenant: str, capture: str) -> bool:
+        """Whether a capture is known."""
+        return self._content(tenant, capture) is not None
+
     def count(self, tenant: str) -> int:
         """Number of captures."""
         return sum(row[0] for row in self._rows("SELECT captures FROM tally WHERE tenant = ?", [tenant]))

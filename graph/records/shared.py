@@ -1,7 +1,8 @@
 """The association store of services that share one place on object storage: what is local is a cache of it.
 
 For several replicas of a service, which must answer alike. What one publishes, keeps besides or prunes the others learn from the journal of
-the place, before they answer; where the place does not say, the answer does. A capture that was published on this machine before it shared
+the place, before they answer; where the place does not say, the answer does. What is damaged there is its capture's fault: who reads that
+capture is told so, and nobody else, as long as it is known what the capture read and wrote. A capture that was published on this machine before it shared
 a place stays local until it is published again (`headwater store rebuild`). The catalog is local, and made of the place.
 """
 
@@ -30,6 +31,7 @@ from headwater.graph.records.roots import DataRoots
 from headwater.graph.records.shared_staging import SharedStaging, bytes_staged, clear_stale
 from headwater.graph.records.staging import Staging
 from headwater.graph.records.store import DRAFTS, AssociationStore
+from headwater.graph.storage.writing import AlteredObjectError
 
 _CLOCKS = 900.0  # seconds by which the clocks of services may differ
 _GRACE = 900.0  # seconds for which a capture that was asked for is not evicted: a question that has found it is to read it
@@ -49,6 +51,7 @@ class SharedAssociationStore(AssociationStore):
         self._seconds = seconds
         self._refreshing = threading.Lock()
         self._refreshed: dict[str, float] = {}
+        self._damaged: dict[tuple[str, str], DamagedError] = {}  # captures that are known, and not to be read
         super().__init__(root, sources=sources)
 
     def refresh(self, tenant: str, *, at_once: bool = False) -> None:
@@ -56,24 +59,29 @@ class SharedAssociationStore(AssociationStore):
 
         Raises:
             UnavailableError: the place does not say.
-            DamagedError: what it says of a capture is damaged; all others are known.
+            DamagedError: what it says of a capture is damaged, so that nobody knows what the capture read and wrote; all others are known.
+                `at_once`: also where that is known.
         """
         with self._refreshing:
             if not at_once and time.monotonic() - self._refreshed.get(tenant, -self._seconds) < self._seconds:
                 return
             noted = self.catalog.journal(tenant)
             entries = self.archive.journal(tenant, min(noted, default=""))
-            faults: list[DamagedError] = []
+            damaged: dict[str, DamagedError] = {}
             with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="headwater-shared") as threads:
                 for part in batched([entry for entry in entries if entry not in noted], _AT_ONCE * 4):
-                    taken = threads.map(lambda capture: self._taken(tenant, capture), dict.fromkeys(map(capture_in, part)))
-                    damaged = [fault for fault in taken if fault is not None]
-                    faults += damaged
-                    if not damaged:
-                        self.catalog.note_journal(tenant, part)  # a process that is ended meanwhile need not begin again
-            if faults:
-                raise faults[0]
-            if entries:
+                    captures = list(dict.fromkeys(map(capture_in, part)))
+                    taken = zip(captures, threads.map(lambda capture: self._taken(tenant, capture), captures), strict=True)
+                    damaged |= {capture: fault for capture, fault in taken if fault is not None}
+                    # A process that is ended meanwhile need not begin again. What is damaged is looked at again: it may be mended.
+                    looked_at = [entry if capture_in(entry) not in damaged else before(entry, 0) for entry in part]
+                    self.catalog.note_journal(tenant, looked_at)
+            others = {key: fault for key, fault in self._damaged.items() if key[0] != tenant}
+            self._damaged = others | {(tenant, capture): fault for capture, fault in damaged.items()}
+            unknown = [fault for capture, fault in damaged.items() if at_once or not self.catalog.has(tenant, capture)]
+            if unknown:
+                raise unknown[0]
+            if entries and not damaged:
                 self.catalog.note_journal(tenant, [], since=before(entries[-1], _CLOCKS))
             self._refreshed[tenant] = time.monotonic()
 
@@ -136,6 +144,8 @@ class SharedAssociationStore(AssociationStore):
 
     def _present(self, tenant: str, capture: str) -> Path:
         folder = self._folder(tenant, capture)
+        if (fault := self._damaged.get((tenant, capture))) is not None:
+            raise DamagedError(fault.message, path=folder / KEPT, hint=fault.hint)
         try:
             if (folder / KEPT).stat().st_mtime < time.time() - _TOUCHED:
                 os.utime(folder / KEPT)
@@ -177,9 +187,24 @@ class SharedAssociationStore(AssociationStore):
         """Enter a capture into the catalog as the place has it; what is damaged of it."""
         try:
             self._take(tenant, capture)
+        except AlteredObjectError as error:
+            return DamagedError(error.message, hint="Bring it back from a version of the bucket.")
         except DamagedError as error:
+            self._enter_damaged(tenant, capture)
             return error
         return None
+
+    def _enter_damaged(self, tenant: str, capture: str) -> None:
+        """Have the catalog know what a damaged capture read and wrote, where that can be told."""
+        draft = self._drafts(tenant) / f"{_BROUGHT}{uuid4().hex}"
+        try:
+            size = self.archive.left(tenant, capture, draft)
+            if size is not None and (manifest := read_manifest(draft)).capture == capture:
+                self.catalog.put(tenant, manifest, read_files(draft), size=size)
+        except DamagedError:
+            pass  # this is damaged, too
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
     def _take(self, tenant: str, capture: str) -> None:
         folder, found = self._folder(tenant, capture), self.archive.kept(tenant, capture)

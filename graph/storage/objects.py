@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import MissingExtraError, SourceUnavailableError
+from headwater.graph.storage.odd_names import OddNameError, listed
 from headwater.graph.storage.protocol import Stat, Store, unavailable
 from headwater.graph.storage.settings import RootSettings
 
@@ -53,6 +54,13 @@ class Objects(Store):
                     yield [(found["path"], _stat(found)) for found in page]
         except FileNotFoundError:
             return
+
+    def files_of_any_name(self, path: str) -> tuple[list[tuple[str, Stat]], list[str]]:
+        """All files below a folder; and apart the paths of those that no request can bear. Where there are such, files have no tag."""
+        try:
+            return [found for page in self.files(path) for found in page], []
+        except OddNameError:
+            return listed(self._settings, path)
 
     def read(self, path: str, stat: Stat, offset: int, length: int) -> bytes:
         options: Any = {"range": (offset, offset + length)}
@@ -129,8 +137,7 @@ class Objects(Store):
         if isinstance(error, FileNotFoundError):
             return SourceUnavailableError(f"An object of {self._settings.url} is not there any more.")
         if kind == "InvalidPathError":
-            reason = "the name of an object there cannot be used: it has a control character, or a part that is empty, `.` or `..`"
-            return unavailable(self._settings.url, reason)
+            return OddNameError(self._settings.url)
         if status:
             reason = f"its store answered {status[1].strip()}{f' ({code[1]})' if code else ''}"
             return unavailable(self._settings.url, reason, transient=status[1].startswith(("5", "429")))

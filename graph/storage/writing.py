@@ -98,11 +98,15 @@ class Place:
 
     def length(self, name: str) -> int | None:
         """The bytes of an object; None where there is none."""
+        stat = self.stat(name)
+        return stat.length if stat is not None else None
+
+    def stat(self, name: str) -> Stat | None:
+        """An object as it is; None where there is none."""
         try:
-            stat = self._bucket.stat(self._at(name))
+            return self._bucket.stat(self._at(name))
         except SourceUnavailableError as error:
             raise self._fault(name, error) from None
-        return stat.length if stat is not None else None
 
     def parts(self, name: str, stat: Stat, size: int) -> Iterator[bytes]:
         """The bytes of the very object that was looked at, so many at a time."""
@@ -120,6 +124,15 @@ class Place:
                 yield from ((path[skipped:], stat) for path, stat in page)
         except SourceUnavailableError as error:
             raise self._fault(folder, error) from None
+
+    def files_of_any_name(self) -> tuple[list[tuple[str, Stat]], list[str]]:
+        """Every object here, however deep, by its name; and apart the names that no request can bear. Then no object has a tag."""
+        skipped = len(self._at(""))
+        try:
+            found, odd = self._bucket.files_of_any_name(self._path)
+        except SourceUnavailableError as error:
+            raise self._fault("", error) from None
+        return [(path[skipped:], stat) for path, stat in found], [path[skipped:] for path in odd]
 
     def names(self, folder: str, after: str) -> list[str]:
         """The names of the objects of a folder that sort after one, in their order."""

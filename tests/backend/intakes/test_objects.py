@@ -105,8 +105,20 @@ def test_an_object_that_cannot_be_read_holds_up_none_behind_it(server: S3Server,
             fetched.until(lambda: fetched.intakes.state == "ok")
 
 
-def test_a_name_that_no_request_can_bear_is_told(server: S3Server, tmp_path: Path) -> None:
-    Prefix(server, "named").put("0.jsonl", lines(1))
-    (server.folder / "lake" / "named" / "a\x7fb.jsonl").write_text(lines(2))
+def test_a_name_that_no_request_can_bear_is_told_and_hides_no_other(server: S3Server, tmp_path: Path) -> None:
+    prefix, folder = Prefix(server, "named"), server.folder / "lake" / "named"
+    prefix.put("0.jsonl", lines(1))
     with fetching(server, tmp_path / "home", "named") as fetched:
+        fetched.await_runs(ids(1))
+        for name in ("a\x7fb.jsonl", "c\nd.jsonl", "e\x01f.jsonl"):
+            (folder / name).write_text(lines(2))
+        prefix.put("deep/z.jsonl", lines(3))
+        fetched.await_runs(ids(1, 3))
         fetched.until(lambda: "control character" in fetched.intakes.state, lambda: fetched.intakes.state)
+        assert "control" not in fetched.intakes.waiting, "anybody may ask /readyz"
+        prefix.put("0.jsonl", lines(1, 4))  # one that is replaced is read again
+        fetched.await_runs(ids(1, 3, 4))
+        assert fetched.measured('headwater_intake_documents_total{intake="drop",outcome="duplicate"}') == 1
+        for name in folder.glob("[ace]*"):
+            name.unlink()
+        fetched.until(lambda: fetched.intakes.state == "ok", lambda: fetched.intakes.state)

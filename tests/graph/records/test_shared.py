@@ -377,27 +377,54 @@ def test_replicas_of_the_service_answer_alike_and_are_ready(server: S3Server, tm
     assert json.loads(headwater(*asked, "--home", str(tmp_path / "b"), **settings).stdout)["records"] == answers[0]["records"]
 
 
-def test_what_a_damaged_place_says_of_a_capture_makes_no_answer_exact(service: Opened, server: S3Server, tmp_path: Path) -> None:
-    a, b = service("a"), service("b")
+def test_a_damaged_capture_fails_what_reads_it_and_nothing_else(service: Opened, server: S3Server, tmp_path: Path) -> None:
+    a = service("a")
     job, _ = copy(a, tmp_path / "raw.csv", tmp_path / "one", 1, [["a", 1]])
     copy(a, tmp_path / "one", tmp_path / "two", 2)
+    copy(a, tmp_path / "other.csv", tmp_path / "apart", 3, [["a", 1]])
+    expected = {name: told(ask(a, dataset=str(tmp_path / name), where="true")) for name in ("two", "apart")}
     kept = objects(server, a, job.capture) / "kept.json"
     sound = kept.read_bytes()
-    for wrong in (
+    for number, wrong in enumerate((
         b"{",
         b"[]",
         sound.replace(b'"b0.parquet"', b'"../../b0.parquet"'),
         sound.replace(b'"generation": "', b'"generation": "../'),
-    ):
+    )):  # fmt: skip
         assert wrong != sound
         kept.write_bytes(wrong)
-        answer = ask(b, dataset=str(tmp_path / "two"), where="true")
-        assert not answer.exact
-        assert "kept.json is damaged" in answer.incomplete[0].reason
+        b = service(f"b{number}")  # it has nothing yet, not even a catalog
+        for _ in range(2):
+            for way in ({"dataset": str(tmp_path / "two")}, {"dataset": str(tmp_path / "raw.csv"), "forward": True}):
+                with pytest.raises(DamagedError, match=r"kept\.json is damaged"):
+                    ask(b, where="true", **way)
+            assert told(ask(b, dataset=str(tmp_path / "apart"), where="true")) == expected["apart"]
         with pytest.raises(DamagedError):
             prune(b, TENANT, Policy(replaced_days=0), by="ann")  # what is not known may need what would go
-    kept.write_bytes(sound)
-    assert told(ask(b, dataset=str(tmp_path / "two"), where="true")) == told(ask(a, dataset=str(tmp_path / "two"), where="true"))
+        kept.write_bytes(sound)
+        assert told(ask(b, dataset=str(tmp_path / "two"), where="true")) == expected["two"]
+        assert b.catalog.prunable.bytes_kept(TENANT) == a.catalog.prunable.bytes_kept(TENANT)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "files.json"])
+def test_where_nobody_knows_what_a_damaged_capture_is_about_no_answer_is_exact(
+    service: Opened, server: S3Server, tmp_path: Path, name: str
+) -> None:
+    a = service("a")
+    job, _ = copy(a, tmp_path / "raw.csv", tmp_path / "one", 1, [["a", 1]])
+    copy(a, tmp_path / "other.csv", tmp_path / "apart", 3, [["a", 1]])
+    (altered,) = objects(server, a, job.capture).rglob(name)
+    sound = altered.read_bytes()
+    altered.write_bytes(sound.replace(b"/one", b"/own"))
+    assert altered.read_bytes() != sound
+    b = service("b")
+    answer = ask(b, dataset=str(tmp_path / "apart"), where="true")
+    assert answer.records, "what comes later in the journal is known"
+    assert [item.effect for item in answer.incomplete] == ["missing"]
+    assert "is not what was put there" in answer.incomplete[0].reason
+    altered.write_bytes(sound)
+    for dataset in ("one", "apart"):
+        assert told(ask(b, dataset=str(tmp_path / dataset), where="true")) == told(ask(a, dataset=str(tmp_path / dataset), where="true"))
 
 
 def test_the_journal_is_read_on_from_where_this_home_was_and_odd_entries_harm_nothing(service: Opened, faulty, tmp_path: Path) -> None:
