@@ -6,21 +6,27 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 _START_SECONDS = 60
 
 
 class Service:
-    """Runs from when it is made until `stop`."""
+    """Runs from when it is made until `stop` or `kill`. `settings` are variables of its environment, `log` is where it writes."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, settings: Mapping[str, str] | None = None, log: Path | None = None) -> None:
         from headwater.backend.client import GraphQLClient
         from headwater.backend.home import Home
 
         command = [sys.executable, "-m", "headwater", "serve", "--home", str(home), "--port", "0"]
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
-        self.client = GraphQLClient(_address(home, self._process), Home.at(home).key())
+        environment = os.environ | {"PYTHONUNBUFFERED": "1"} | dict(settings or {})
+        with (log or Path(os.devnull)).open("ab") as written:
+            output = written if log is not None else None
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment, stdout=output, stderr=output)
+        self.url = _address(home, self._process)
+        self.key = Home.at(home).key()
+        self.client = GraphQLClient(self.url, self.key)
 
     def cpu_seconds(self) -> float:
         """Processor time that it has used, where the system tells; not that of processes that it started."""
@@ -29,6 +35,20 @@ class Service:
             return 0.0
         user, system = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def memory_megabytes(self) -> float:
+        """Memory that it has now, where the system tells; without the processes that it started."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def handles(self) -> int:
+        """Open files and sockets."""
+        return len(list(Path(f"/proc/{self._process.pid}/fd").iterdir()))
+
+    def kill(self) -> None:
+        """End it without a word to it."""
+        self._process.kill()
+        self._process.wait(timeout=30)
 
     def stop(self) -> None:
         """End it."""
@@ -42,7 +62,7 @@ def _address(home: Path, service: subprocess.Popen[bytes]) -> str:
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until and service.poll() is None:
         record = Home.at(home).service()
-        if record is not None:
+        if record is not None and record.pid == service.pid:
             return record.url
-        time.sleep(0.1)
+        time.sleep(0.02)
     raise RuntimeError(f"no service on {home} within {_START_SECONDS} s (exit code {service.poll()})")
