@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
 import pytest
-from hypothesis import given
+import rfc8785
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headwater.backend.intake.documents import MAX_DOCUMENTS, Document, document_key
@@ -29,6 +31,20 @@ def read_documents(body: bytes) -> list[Document]:
         if document.fault is not None:
             raise document.fault
     return documents
+
+
+@given(_JSON)
+@example({"b": {"\x7f\x1f\"\\/é\u2028": [True, None, -0, 10**15 - 1, "1.5,2.5"]}, "a": [], "ü": {}})
+@example({"a": 1.0, "b": [1e21]})
+@example({"a": "\":1.5", "b": ",1e5"})
+@example({"\U00010000": 1, "\uffff": 2})
+@example({"a": [10**15, 2**53 - 1]})
+def test_a_key_is_the_hash_of_the_canonical_form(value: object) -> None:
+    try:
+        canonical = rfc8785.dumps({"value": value})
+    except rfc8785.IntegerDomainError:
+        return  # integers that this form does not have, which have one of ours
+    assert document_key({"value": value}) == sha256(canonical).digest()
 
 
 def test_one_document_is_the_body_itself() -> None:
