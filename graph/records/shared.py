@@ -2,8 +2,8 @@
 
 For several replicas of a service, which must answer alike. What one publishes, keeps besides or prunes the others learn from the journal of
 the place, before they answer; where the place does not say, the answer does. What is damaged there is its capture's fault: who reads that
-capture is told so, and nobody else, as long as it is known what the capture read and wrote. A capture that was published on this machine before it shared
-a place stays local until it is published again (`headwater store rebuild`). The catalog is local, and made of the place.
+capture is told so, and nobody else, as long as it is known what the capture read and wrote. A capture that was published on this machine
+before it shared a place stays local until it is published again (`headwater store rebuild`). The catalog is local, and made of the place.
 """
 
 from __future__ import annotations

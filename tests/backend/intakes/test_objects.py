@@ -119,6 +119,6 @@ def test_a_name_that_no_request_can_bear_is_told_and_hides_no_other(server: S3Se
         prefix.put("0.jsonl", lines(1, 4))  # one that is replaced is read again
         fetched.await_runs(ids(1, 3, 4))
         assert fetched.measured('headwater_intake_documents_total{intake="drop",outcome="duplicate"}') == 1
-        for name in folder.glob("[ace]*"):
-            name.unlink()
+        for path in folder.glob("[ace]*"):
+            path.unlink()
         fetched.until(lambda: fetched.intakes.state == "ok", lambda: fetched.intakes.state)

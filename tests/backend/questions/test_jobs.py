@@ -123,12 +123,13 @@ async def test_the_answers_of_one_tenant_do_not_push_out_anothers(jobs: Started)
     async with jobs() as made:
         others = made.start("sue", "other", _ALL, ())
         await made.cancel("sue", "other", others.id)
-        for number in range(40):
-            job = made.start(f"caller {number}", TENANT, _ALL, ())
-            await made.cancel(f"caller {number}", TENANT, job.id)
+        jobs_of_ann = []
+        for _ in range(40):
+            jobs_of_ann.append(made.start("ann", TENANT, _ALL, ()))
+            await made.cancel("ann", TENANT, jobs_of_ann[-1].id)
         assert made.get("sue", "other", others.id) is others
-        assert made.get("caller 0", TENANT, job.id) is None
-        assert made.get("caller 39", TENANT, job.id) is job
+        assert made.get("ann", TENANT, jobs_of_ann[0].id) is None
+        assert made.get("ann", TENANT, jobs_of_ann[-1].id) is jobs_of_ann[-1]
 
 
 async def test_without_a_cluster_nothing_is_a_job_and_nothing_is_refused(jobs: Started, opened: Opened) -> None:
