@@ -5,15 +5,10 @@ import headwater.rewrite.core.Refused;
 import headwater.rewrite.core.Rewriter;
 import headwater.rewrite.core.Rewritten;
 import headwater.shim.Accessors;
-import headwater.shim.Scala;
 import headwater.text.ExpressionText;
 import headwater.text.LeafSources;
 import headwater.text.OperatorText;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /**
@@ -43,16 +38,6 @@ public final class RecursionFamily extends Family {
             operator.put("columns", OperatorText.columns(node));
             return;
         }
-        List output = Scala.list(node.output());
-        List branches = Scala.list(node.children());
-        List defines = new ArrayList();
-        for (int i = 0; i < output.size(); i++) {
-            List arguments = new ArrayList();
-            for (int j = 0; j < branches.size(); j++) {
-                arguments.add(expressions.of((Expression) ((LogicalPlan) branches.get(j)).output().apply(i)));
-            }
-            defines.add(OperatorText.choice("union", (Attribute) output.get(i), arguments));
-        }
-        operator.put("defines", defines);
+        operator.put("defines", UnionFamily.defines(node, expressions));
     }
 }

@@ -64,8 +64,12 @@ public final class UnionFamily extends Family {
         return Behaviour.UNION;
     }
 
-    /** Each column of a union is that of one branch or another: the function `union` over the branches' attributes. */
     public void describe(LogicalPlan node, Map operator, ExpressionText expressions, LeafSources sources) {
+        operator.put("defines", defines(node, expressions));
+    }
+
+    /** Each column of a union is that of one branch or another: the function `union` over the branches' attributes. */
+    static List defines(LogicalPlan node, ExpressionText expressions) {
         List output = Scala.list(node.output());
         List branches = Scala.list(node.children());
         List defines = new ArrayList();
@@ -76,6 +80,6 @@ public final class UnionFamily extends Family {
             }
             defines.add(OperatorText.choice("union", (Attribute) output.get(i), arguments));
         }
-        operator.put("defines", defines);
+        return defines;
     }
 }
