@@ -35,6 +35,10 @@ class Violation:
     detail: str
 
 
+# What may be described before anything bears it. Other parts of a declaration have no place for it.
+_ANNOUNCED = (f"{NodeKind.TAG}:", f"{NodeKind.TERM}:")
+
+
 async def check_declaration(graph: GraphStore, tenant: str, declaration: Declaration) -> None:
     """Whether a declaration keeps the rules, given what is known.
 
@@ -49,7 +53,7 @@ async def check_declaration(graph: GraphStore, tenant: str, declaration: Declara
     spoken = list(_spoken(declaration))
     known = {node.id: node for node in await graph.get(tenant, sorted({identifier for _, identifier in spoken}))}
     for path, identifier in spoken:
-        if identifier not in known and identifier not in named:
+        if identifier not in known and identifier not in named and not identifier.startswith(_ANNOUNCED):
             raise NotFoundError(
                 f"{path} names {identifier}, of which nothing is known.", hint="Declare it among the instances, or search for its id."
             )

@@ -44,9 +44,19 @@ _MARQUEZ = tuple(
         "namespaces/{namespace}/jobs/{job}/versions", "namespaces/{namespace}/jobs/{job}/versions/{version}",
         "namespaces/{namespace}/datasets", "namespaces/{namespace}/datasets/{dataset}",
         "namespaces/{namespace}/datasets/{dataset}/versions", "namespaces/{namespace}/datasets/{dataset}/versions/{version}",
-        "lineage", "column-lineage", "runlineage/upstream", "search", "tags",
+        "lineage", "column-lineage", "runlineage/upstream", "search", "tags", "events/lineage", "events",
     )
 )  # fmt: skip
+
+# What it has to give tags and take them back.
+_MARQUEZ_TAGS = (
+    ("PUT", "/api/v1/tags/{tag}"),
+    *(
+        (method, f"/api/v1/namespaces/{{namespace}}/datasets/{{dataset}}/{path}")
+        for path in ("tags/{tag}", "fields/{field}/tags/{tag}")
+        for method in ("POST", "DELETE")
+    ),
+)
 
 # CDAP's lineage API (headwater.backend.api.cdap).
 _CDAP = tuple(
@@ -80,6 +90,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("POST", "/api/v1/declarations"): Rule(Scope.DECLARE, "declare", _JSON),
     ("GET", "/api/v1/audit"): Rule(Scope.AUDIT, "audit.read"),
     **dict.fromkeys(_MARQUEZ, Rule(Scope.READ, "marquez")),
+    **dict.fromkeys(_MARQUEZ_TAGS, Rule(Scope.DECLARE, "declare", _JSON)),
     **dict.fromkeys(_CDAP, Rule(Scope.READ, "cdap")),
     ("GET", "/api/v1/session"): Rule(Scope.READ, "session"),
     ("DELETE", "/api/v1/session"): Rule(Scope.READ, "session.close"),

@@ -41,6 +41,9 @@ class IngestLog(Protocol):
     def read(self, tenant: str, *, after: int, limit: int = 256) -> list[Entry]:
         """Entries of a tenant with an offset above `after`, in order: up to `limit`, one at least if there are any."""
 
+    def read_back(self, tenant: str, *, before: int | None, limit: int = 256) -> list[Entry]:
+        """Entries of a tenant with an offset below `before` (None: all), the last first: up to `limit`, one at least if there are any."""
+
     def key_at(self, tenant: str, offset: int) -> str:
         """The key of the entry at an offset, in hexadecimal; "" where the tenant has none there."""
 

@@ -25,6 +25,7 @@ from headwater.graph.damage import REPAIR, translated
 _WHAT = "The ingest log"
 _LOOK = "Check the disk (`headwater store check`); then send again."
 _Write = Callable[[sqlite3.Connection], Any]
+_BEYOND = (1 << 63) - 1  # greater than every offset
 _PATIENCE = 30.0  # seconds that a write waits for those of other processes
 _MIGRATIONS = (
     # 1: the log and its dead letters. `key` is the hash of the canonical document; AUTOINCREMENT never gives an offset twice.
@@ -109,13 +110,10 @@ class SqliteLog:
         return self._writer.submit(write)
 
     def read(self, tenant: str, *, after: int, limit: int = 256) -> list[Entry]:
-        rows = self._rows(
-            "SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND offset > ? ORDER BY offset LIMIT ?",
-            tenant,
-            after,
-            limit,
-        )
-        return [Entry(offset, EntryKind(kind), key.hex(), received, body) for offset, kind, key, received, body in rows]
+        return self._entries("offset > ? ORDER BY offset", tenant, after, limit)
+
+    def read_back(self, tenant: str, *, before: int | None, limit: int = 256) -> list[Entry]:
+        return self._entries("offset < ? ORDER BY offset DESC", tenant, _BEYOND if before is None else before, limit)
 
     def key_at(self, tenant: str, offset: int) -> str:
         rows = self._rows("SELECT key FROM entry WHERE offset = ? AND tenant = ?", offset, tenant)
@@ -187,6 +185,12 @@ class SqliteLog:
         self._writer.close()
         with self._reading:
             self._reader.close()
+
+    def _entries(self, which: str, tenant: str, offset: int, limit: int) -> list[Entry]:
+        rows = self._rows(
+            f"SELECT offset, kind, key, received, body FROM entry WHERE tenant = ? AND {which} LIMIT ?", tenant, offset, limit
+        )
+        return [Entry(number, EntryKind(kind), key.hex(), received, body) for number, kind, key, received, body in rows]
 
     def _rows(self, sql: str, *arguments: Any) -> list[tuple[Any, ...]]:
         with self._reading, translated(self.path, _WHAT):

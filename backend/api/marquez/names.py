@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import InvalidQueryError
 
-_BELOW = (b"/api/v1/namespaces/", b"/api/v1/sources/", b"/api/v1/jobs/", b"/v3/namespaces/")
+_BELOW = (b"/api/v1/namespaces/", b"/api/v1/sources/", b"/api/v1/jobs/", b"/api/v1/tags/", b"/v3/namespaces/")
 
 
 class EncodedNames:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headwater.backend.home_settings import HomeSettings
 
 _READ_BYTES = 64 << 20  # of entries that are read at once
+_BEYOND = (1 << 63) - 1  # greater than every number
 _KINDS = frozenset(EntryKind)
 
 
@@ -86,11 +87,17 @@ class PostgresLog:
         return self._writer.submit(lambda connection: connection.run("UPDATE counter SET number = greatest(number, :n)", n=offset))
 
     def read(self, tenant: str, *, after: int, limit: int = 256) -> list[Entry]:
+        return self._entries("number > :offset", "number", tenant, after, limit)
+
+    def read_back(self, tenant: str, *, before: int | None, limit: int = 256) -> list[Entry]:
+        return self._entries("number < :offset", "number DESC", tenant, _BEYOND if before is None else before, limit)
+
+    def _entries(self, which: str, order: str, tenant: str, offset: int, limit: int) -> list[Entry]:
         rows = self._questions.ask(
-            "SELECT number, kind, key, received, body FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY number) AS bytes,"
-            " row_number() OVER (ORDER BY number) AS place FROM (SELECT * FROM entry WHERE tenant = :tenant AND number > :after"
-            " ORDER BY number LIMIT :limit) next_ones) summed WHERE place = 1 OR bytes <= :bytes ORDER BY number",
-            tenant=tenant, after=after, limit=limit, bytes=_READ_BYTES,
+            f"SELECT number, kind, key, received, body FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY {order}) AS bytes,"
+            f" row_number() OVER (ORDER BY {order}) AS place FROM (SELECT * FROM entry WHERE tenant = :tenant AND {which}"
+            f" ORDER BY {order} LIMIT :limit) next_ones) summed WHERE place = 1 OR bytes <= :bytes ORDER BY {order}",
+            tenant=tenant, offset=offset, limit=limit, bytes=_READ_BYTES,
         )  # fmt: skip
         if odd := next((kind for _, kind, *_ in rows if kind not in _KINDS), None):
             raise UnavailableError(f"{self.name} has entries of kind {odd}, which a newer Headwater wrote.", hint="Upgrade this replica.")

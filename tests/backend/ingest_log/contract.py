@@ -32,6 +32,14 @@ class LogContract:
         assert second.body.decode() == texts[1]
         assert nothing is None
 
+    def test_entries_are_read_from_the_last_to_the_first(self, log: IngestLog) -> None:
+        log.append("t", [draft("a"), draft("b")]).result()
+        log.append("u", [draft("other")]).result()
+        log.append("t", [draft("c", EntryKind.CAPTURE)]).result()
+        assert [(entry.offset, entry.body) for entry in log.read_back("t", before=None)] == [(4, b"c"), (2, b"b"), (1, b"a")]
+        assert [entry.offset for entry in log.read_back("t", before=4, limit=1)] == [2]
+        assert log.read_back("t", before=1) == []
+
     def test_a_document_sent_again_gets_the_offset_of_the_first(self, log: IngestLog) -> None:
         first = log.append("t", [draft("a"), draft("b")]).result()
         again = log.append("t", [draft("b"), draft("c"), draft("a"), draft("c")]).result()

@@ -10,8 +10,10 @@ import pytest
 from marquez_client import MarquezClient
 from marquez_client.errors import APIError
 
-from tests.backend.api.marquez.conftest import CLEAN, ELSEWHERE, FILES, JOBS, LAKE, RAW, REPORT, run_id
+from headwater.graphql.access import Scope
+from tests.backend.api.marquez.conftest import CLEAN, ELSEWHERE, FILES, JOBS, LAKE, RAW, REPORT, _client, events, run_id
 from tests.backend.api.marquez.published import check
+from tests.backend.service import ServiceProcess
 
 
 def names(entries: list[dict[str, Any]]) -> list[str]:
@@ -269,3 +271,32 @@ def test_what_cannot_be_answered_is_refused(reader: httpx.Client, path: str, sta
 def test_the_client_is_told_of_errors_as_errors(marquez: MarquezClient) -> None:
     with pytest.raises(APIError):
         marquez.get_job(JOBS, "nothing")
+
+
+def test_events_come_as_they_were_sent_the_last_first(marquez: MarquezClient, reader: httpx.Client) -> None:
+    sent = events()
+    told = check(reader.get("/api/v1/events/lineage", params={"limit": 3}).json(), "/events/lineage")
+    assert (told["events"], told["totalCount"]) == (sent[:-4:-1], len(sent))
+    assert [event["eventTime"] for event in marquez.list_events(limit=2, offset=1)["events"]] == [
+        event["eventTime"] for event in sent[-2:-4:-1]
+    ]
+    first = reader.get("/api/v1/events/lineage", params={"limit": 1, "sortDirection": "asc"}).json()["events"]
+    assert [(event["eventTime"], event["run"]["runId"]) for event in first] == [(sent[0]["eventTime"], sent[0]["run"]["runId"])]
+
+
+def test_events_may_be_asked_for_by_the_time_that_they_state(reader: httpx.Client) -> None:
+    asked = {"after": "2026-02-02T01:00:00Z", "before": "2026-02-03T00:00:30.5Z", "sortDirection": "asc"}
+    told = check(reader.get("/api/v1/events/lineage", params=asked).json(), "/events/lineage")
+    assert [event["eventTime"] for event in told["events"]] == [
+        "2026-02-02T01:00:00.000Z", "2026-02-02T01:05:00.000Z", "2026-02-03T00:00:00.000Z"
+    ]  # fmt: skip
+    assert told["totalCount"] == 3
+    refused = reader.get("/api/v1/events/lineage", params={"after": "yesterday"})
+    assert (refused.status_code, refused.json()["field"]) == (400, "after")
+
+
+def test_events_tell_values_of_columns_to_those_alone_who_may_see_them(told: ServiceProcess, reader: httpx.Client) -> None:
+    with _client(told, Scope.READ, Scope.RECORDS) as analyst:
+        assert "4711" in analyst.get("/api/v1/events/lineage").text
+    assert "4711" not in reader.get("/api/v1/events/lineage").text
+    assert [dataset["name"] for event in reader.get("/api/v1/events/lineage").json()["events"] for dataset in event["inputs"]]
