@@ -25,8 +25,9 @@ BLOCK = struct.Struct("<III")  # raw length, compressed length, crc32 of the com
 LENGTH = struct.Struct("<I")
 ROWS = struct.Struct("<IH")
 COLUMN = struct.Struct("<BBq")  # width, form, base
-PLAIN, DIFFERENCES, NUMBERED = range(3)
-WIDTHS = (0, 1, 2, 4, 8)
+PLAIN, DIFFERENCES, NUMBERED, LISTED = range(4)
+MAX_LISTED = 1 << 17  # values of a LISTED column, in all blocks together
+_WIDTHS = {PLAIN: (0, 1, 2, 4, 8), DIFFERENCES: (0, 1, 2, 4, 8), NUMBERED: (1, 2), LISTED: (1, 2, 3)}
 _MAX_COLUMNS = 1_024
 _MAX_RAW = ROWS.size + _MAX_COLUMNS * (COLUMN.size + 8 * MAX_ROWS)
 
@@ -50,7 +51,10 @@ class Footer(Wire):
 
 @dataclass(frozen=True, slots=True)
 class PackedColumn:
-    """A column of a block as it lies in the file: `base` and `width` bytes a row. `values` are those that a NUMBERED one numbers."""
+    """A column of a block as it lies in the file: `base` and `width` bytes a row.
+
+    `values` are those that a NUMBERED one numbers, or that a LISTED one adds to its list.
+    """
 
     width: int
     form: int
@@ -142,8 +146,10 @@ def _block(name: str, number: int, raw: memoryview) -> Block:
             raise _damaged(name, problem)
         width, form, base = COLUMN.unpack_from(raw, at)
         at += COLUMN.size
-        length, values = width * rows, 8 * base if form == NUMBERED else 0
-        known = width in WIDTHS and form <= NUMBERED and (form != NUMBERED or (width in (1, 2) and 0 < base <= 1 << 8 * width))
+        length, values = width * rows, 8 * base if form in (NUMBERED, LISTED) else 0
+        known = (
+            width in _WIDTHS.get(form, ()) and (form != NUMBERED or 0 < base <= 1 << 8 * width) and (form != LISTED or 0 <= base <= rows)
+        )
         if not known or at + length + values > len(raw):
             raise _damaged(name, problem)
         columns.append(PackedColumn(width, form, base, raw[at : at + length], raw[at + length : at + length + values]))

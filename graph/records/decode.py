@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.errors import InvalidCaptureError
-from headwater.graph.associations.segment import NUMBERED, PLAIN, Block, PackedColumn, Segment
+from headwater.graph.associations.segment import LISTED, MAX_LISTED, NUMBERED, PLAIN, Block, PackedColumn, Segment
 
 Longs = npt.NDArray[np.int64]
+_LONG = np.dtype("<i8")
 _TYPES: dict[int, Any] = {1: np.dtype("<u1"), 2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<u8")}
 
 
@@ -36,15 +37,16 @@ def decode_parts(segment: Segment, rows: int) -> Iterator[list[Longs]]:
         InvalidCaptureError: a block is damaged.
     """
     blocks: list[Block] = []
+    lists: dict[int, Longs] = {}  # of LISTED columns the values so far, by the column's place
     count = 0
     for block in segment.blocks():
         blocks.append(block)
         count += block.rows
         if count >= rows:
-            yield _columns(segment.name, blocks, count)
+            yield _columns(segment.name, blocks, count, lists)
             blocks, count = [], 0
     if blocks:
-        yield _columns(segment.name, blocks, count)
+        yield _columns(segment.name, blocks, count, lists)
 
 
 def longs_of(column: pa.ChunkedArray) -> Longs:
@@ -58,15 +60,19 @@ def arrow_of(longs: Longs) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(longs), [None, pa.py_buffer(np.ascontiguousarray(longs, np.int64))])
 
 
-def _columns(name: str, blocks: Sequence[Block], rows: int) -> list[Longs]:
+def _columns(name: str, blocks: Sequence[Block], rows: int, lists: dict[int, Longs]) -> list[Longs]:
     width = len(blocks[0].columns)
     if any(len(block.columns) != width for block in blocks):
         raise InvalidCaptureError(f"Segment {name} is damaged: its blocks differ in their columns.", field=name)
     columns = [np.empty(rows, np.int64) for _ in range(width)]
     at = 0
     for block in blocks:
-        for whole, column in zip(columns, block.columns, strict=True):
-            _unpack(name, column, whole[at : at + block.rows])
+        for place, (whole, column) in enumerate(zip(columns, block.columns, strict=True)):
+            if column.form == LISTED:
+                lists[place] = _longer(name, lists.get(place), column)
+                whole[at : at + block.rows] = _listed(name, column, lists[place])
+            else:
+                _unpack(name, column, whole[at : at + block.rows])
         at += block.rows
     return columns
 
@@ -89,8 +95,34 @@ def _unpack(name: str, column: PackedColumn, into: Longs) -> None:
 
 
 def _numbered(name: str, column: PackedColumn) -> Longs:
-    numbers = np.frombuffer(column.payload, _TYPES[column.width])
-    if numbers.max(initial=0) >= column.base:
-        reason = f"a column of {column.base} values has a row with number {numbers.max()}"
-        raise InvalidCaptureError(f"Segment {name} is damaged: {reason}.", field=name, hint="Send it again from the spool.")
-    return np.frombuffer(column.values, np.dtype("<i8"))[numbers]
+    return _chosen(name, np.frombuffer(column.values, _LONG), np.frombuffer(column.payload, _TYPES[column.width]))
+
+
+def _longer(name: str, listed: Longs | None, column: PackedColumn) -> Longs:
+    """The list of a column, with what a block adds to it."""
+    added = np.frombuffer(column.values, _LONG)
+    if listed is None or not len(added):
+        return added if listed is None else listed
+    if len(listed) + len(added) > MAX_LISTED:
+        raise _damaged(name, f"a column lists more than {MAX_LISTED} values")
+    return np.concatenate((listed, added))
+
+
+def _listed(name: str, column: PackedColumn, listed: Longs) -> Longs:
+    """The bytes of the places in the list lie apart: of all rows the lowest, then of all rows the next."""
+    rows = len(column.payload) // column.width
+    places = np.zeros(rows, np.uint32)
+    for byte in range(column.width):
+        places |= np.frombuffer(column.payload[byte * rows : (byte + 1) * rows], np.uint8).astype(np.uint32) << (8 * byte)
+    return _chosen(name, listed, places)
+
+
+def _chosen(name: str, values: Longs, numbers: npt.NDArray[Any]) -> Longs:
+    if numbers.max(initial=0) >= len(values):
+        raise _damaged(name, f"a column of {len(values)} values has a row with number {numbers.max(initial=0)}")
+    chosen: Longs = values[numbers]
+    return chosen
+
+
+def _damaged(name: str, reason: str) -> InvalidCaptureError:
+    return InvalidCaptureError(f"Segment {name} is damaged: {reason}.", field=name, hint="Send it again from the spool.")

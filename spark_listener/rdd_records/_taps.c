@@ -1,8 +1,9 @@
 /* The loops of taps that run for every record, in C: what `starts.py` and `taps.py` do in Python where this is not installed.
 
    Three iterators. `Counter` numbers the records that a stage pulls. `Keys` and `References` stand at the stage's end: they hand on each
-   record as it comes, before the next is asked for, and note what the record that was pulled last has to do with it. A fault in the noting
-   is told to `fail`, ends the noting, and never reaches the program. `column` encodes a column of a segment.
+   record as it comes, before the next is asked for, and note what the record that was pulled last has to do with it. What has no hash that
+   is known here `odd` of `Keys` is asked for; with one, `References` hands on the text of each record, which `odd` makes of objects. A fault in the noting
+   is told to `fail`, ends the noting, and never reaches the program. `Column` encodes a column of a segment.
 
    What is written must be what the Python code writes: tests/spark_listener/rdd_records run every test with both. */
 
@@ -26,7 +27,7 @@ typedef struct {
     Counter *counter;
     int64_t *hashes, *references;
     Py_ssize_t count, size;
-    int noting, lines;
+    int noting, text;
 } Tap;
 
 static PyTypeObject CounterType, KeysType, ReferencesType;
@@ -78,11 +79,10 @@ static void counter_dealloc(Counter *self) {
 /* What both taps have */
 
 static PyObject *tap_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"iterator", "counter", "size", "flush", "fail", "odd", "lines", NULL};
+    static char *names[] = {"iterator", "counter", "size", "flush", "fail", "odd", NULL};
     PyObject *iterable, *counter, *flush, *fail, *odd = Py_None;
     Py_ssize_t size;
-    int lines = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!nOO|Op", names, &iterable, &CounterType, &counter, &size, &flush, &fail, &odd, &lines))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!nOO|O", names, &iterable, &CounterType, &counter, &size, &flush, &fail, &odd))
         return NULL;
     if (size < 1) {
         PyErr_SetString(PyExc_ValueError, "size must be positive");
@@ -101,7 +101,7 @@ static PyObject *tap_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     self->fail = Py_NewRef(fail);
     self->odd = Py_NewRef(odd);
     self->size = size;
-    self->lines = lines;
+    self->text = type == &ReferencesType && odd != Py_None;
     self->noting = 1;
     self->references = PyMem_Malloc(size * sizeof(int64_t));
     self->hashes = type == &KeysType ? PyMem_Malloc(size * sizeof(int64_t)) : NULL;
@@ -277,7 +277,7 @@ static Py_ssize_t lines_in(PyObject *record) {
 
 static int note_reference(Tap *self, PyObject *record) {
     Py_ssize_t times = 1;
-    if (self->lines) {
+    if (self->text) {
         if (!PyBytes_Check(record)) {
             PyErr_Format(PyExc_TypeError, "a record of the type %s is no text", Py_TYPE(record)->tp_name);
             return -1;
@@ -291,16 +291,28 @@ static int note_reference(Tap *self, PyObject *record) {
     return 0;
 }
 
+/* A record as the bytes that are written of it; takes the record, and gives NULL where the program's own error is set. */
+static PyObject *as_text(Tap *self, PyObject *record) {
+    if (PyBytes_CheckExact(record)) return record;
+    PyObject *text = PyUnicode_CheckExact(record) ? PyUnicode_AsUTF8String(record) : PyObject_CallOneArg(self->odd, record);
+    Py_DECREF(record);
+    return text;
+}
+
 static PyObject *references_next(Tap *self) {
     if (self->iterator == NULL) return NULL;
     PyObject *record = Py_TYPE(self->iterator)->tp_iternext(self->iterator);
+    if (record != NULL && self->text) record = as_text(self, record);
     return record == NULL || !self->noting ? record : handed_on(self, record, note_reference(self, record));
 }
 
 /* Encoding: docs/reference/capture-format.md, section 4 */
 
 #define MOST_ROWS 65536
-#define SLOTS (1 << 17)
+#define MOST_VALUES (1 << 17)
+#define SLOT_BITS 18
+#define SLOTS (1 << SLOT_BITS)
+#define TRIED 4096 /* rows: where nearly all of them have values of their own, numbers would save nothing */
 
 static int width_of(uint64_t most) { return most == 0 ? 0 : most < 1ULL << 8 ? 1 : most < 1ULL << 16 ? 2 : most < 1ULL << 32 ? 4 : 8; }
 
@@ -331,56 +343,92 @@ static int64_t long_at(const char *data, Py_ssize_t i) {
     return value;
 }
 
-/* The values of a column that are not equal, in `values`, and the number of each row's in `numbers`; 0 where there are more than `most`. */
-static uint32_t numbered(const char *data, Py_ssize_t rows, uint32_t most, uint32_t *slots, int64_t *values, uint16_t *numbers) {
-    uint32_t found = 0;
-    memset(slots, 0, SLOTS * sizeof(uint32_t));
+/* A column of a segment, and its list of values: in its blocks their places in the list stand for values that are far apart and come again. */
+typedef struct {
+    PyObject_HEAD
+    uint32_t *slots; /* of a value its place in the list + 1, by its hash; 0: none */
+    int64_t *values;
+    uint32_t count;
+} Column;
+
+static PyTypeObject ColumnType;
+
+static PyObject *column_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    return PyArg_ParseTuple(args, "") ? type->tp_alloc(type, 0) : NULL;
+}
+
+static void column_dealloc(Column *self) {
+    PyMem_Free(self->slots);
+    PyMem_Free(self->values);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static uint32_t *slot_of(Column *self, int64_t value) {
+    uint32_t slot = (uint32_t)(((uint64_t)value * 0x9E3779B97F4A7C15ULL) >> (64 - SLOT_BITS));
+    while (self->slots[slot] != 0 && self->values[self->slots[slot] - 1] != value) slot = (slot + 1) & (SLOTS - 1);
+    return &self->slots[slot];
+}
+
+/* Let the list end at `count` again. The value that came last is nobody's neighbour, so its slot is free when it goes. */
+static void forget(Column *self, uint32_t count) {
+    while (self->count > count) {
+        *slot_of(self, self->values[self->count - 1]) = 0;
+        self->count--;
+    }
+}
+
+/* The place of each row's value in the list, which may grow by `most`; -1 where that is too few, or numbers would most likely save nothing. */
+static int numbered(Column *self, const char *data, Py_ssize_t rows, uint32_t most, uint32_t *numbers) {
+    uint32_t before = self->count, limit = most < MOST_VALUES - before ? before + most : MOST_VALUES;
     for (Py_ssize_t i = 0; i < rows; i++) {
         int64_t value = long_at(data, i);
-        uint32_t slot = (uint32_t)(((uint64_t)value * 0x9E3779B97F4A7C15ULL) >> 47);
-        while (slots[slot] != 0 && values[slots[slot] - 1] != value) slot = (slot + 1) & (SLOTS - 1);
-        if (slots[slot] == 0) {
-            if (found == most) return 0;
-            values[found++] = value;
-            slots[slot] = found;
+        uint32_t *slot = slot_of(self, value);
+        if ((*slot == 0 && self->count == limit) || (i == TRIED && self->count - before > TRIED / 16 * 15)) {
+            forget(self, before);
+            return -1;
         }
-        numbers[i] = (uint16_t)(slots[slot] - 1);
+        if (*slot == 0) {
+            self->values[self->count++] = value;
+            *slot = self->count;
+        }
+        numbers[i] = *slot - 1;
     }
-    return found;
+    return 0;
 }
 
-static PyObject *numbered_column(const char *data, Py_ssize_t rows, int width) {
-    /* fewer bytes than the others: numbers of two bytes, and eight for each value */
-    Py_ssize_t most = (rows * (width - 2) - 1) / 8;
-    if (most < 1) Py_RETURN_NONE;
-    if (most > MOST_ROWS) most = MOST_ROWS;
-    uint32_t *slots = PyMem_Malloc(SLOTS * sizeof(uint32_t));
-    int64_t *values = PyMem_Malloc(most * sizeof(int64_t));
-    uint16_t *numbers = PyMem_Malloc(rows * sizeof(uint16_t));
+/* A column by numbers, if that takes fewer bytes than `width` a row; else None. */
+static PyObject *numbered_column(Column *self, const char *data, Py_ssize_t rows, int width) {
+    if (self->slots == NULL) {
+        self->slots = PyMem_Calloc(SLOTS, sizeof(uint32_t));
+        self->values = PyMem_Malloc(MOST_VALUES * sizeof(int64_t));
+        if (self->slots == NULL || self->values == NULL) return PyErr_NoMemory();
+    }
+    uint32_t *numbers = PyMem_Malloc(rows * sizeof(uint32_t));
+    if (numbers == NULL) return PyErr_NoMemory();
+    uint32_t before = self->count;
     PyObject *made = NULL;
-    if (slots == NULL || values == NULL || numbers == NULL) {
-        PyErr_NoMemory();
-    } else {
-        uint32_t found = numbered(data, rows, (uint32_t)most, slots, values, numbers);
-        if (found == 0) {
-            made = Py_NewRef(Py_None);
-        } else {
-            int narrow = found <= 256 ? 1 : 2;
+    if (numbered(self, data, rows, (uint32_t)(rows * width / 8), numbers) == 0) {
+        uint32_t added = self->count - before;
+        int narrow = self->count <= 1 << 8 ? 1 : self->count <= 1 << 16 ? 2 : 3;
+        if (rows * narrow + (Py_ssize_t)added * 8 < rows * width) {
             char *to;
-            made = packed(narrow, 2, found, rows * narrow + (Py_ssize_t)found * 8, &to);
-            if (made != NULL) {
-                for (Py_ssize_t i = 0; i < rows; i++) put(to, i, narrow, numbers[i]);
-                for (uint32_t i = 0; i < found; i++) put(to + rows * narrow, i, 8, (uint64_t)values[i]);
+            made = packed(narrow, 3, added, rows * narrow + (Py_ssize_t)added * 8, &to);
+            if (made == NULL) {
+                PyMem_Free(numbers);
+                return NULL;
             }
+            for (int byte = 0; byte < narrow; byte++)
+                for (Py_ssize_t i = 0; i < rows; i++) *to++ = (char)(numbers[i] >> 8 * byte);
+            for (uint32_t i = 0; i < added; i++) put(to, i, 8, (uint64_t)self->values[before + i]);
+        } else {
+            forget(self, before);
         }
     }
-    PyMem_Free(slots);
-    PyMem_Free(values);
     PyMem_Free(numbers);
-    return made;
+    return made != NULL ? made : Py_NewRef(Py_None);
 }
 
-static PyObject *column(PyObject *module, PyObject *arg) {
+static PyObject *column_block(Column *self, PyObject *arg) {
     Py_buffer view;
     if (PyObject_GetBuffer(arg, &view, PyBUF_SIMPLE) < 0) return NULL;
     const char *data = view.buf;
@@ -404,7 +452,7 @@ static PyObject *column(PyObject *module, PyObject *arg) {
     }
     int width = width_of((uint64_t)greatest - (uint64_t)least), narrow = width_of(widest), narrowest = narrow < width ? narrow : width;
     if (narrowest > 2) {
-        made = numbered_column(data, rows, narrowest);
+        made = numbered_column(self, data, rows, narrowest);
         if (made != Py_None) goto done;
         Py_DECREF(made);
     }
@@ -458,8 +506,19 @@ static PyTypeObject CounterType = {
 static PyTypeObject KeysType = TAP("Keys", "Hands on pairs, and notes the hash of each key with the number of the record pulled last.", keys_next);
 static PyTypeObject ReferencesType = TAP("References", "Hands on records, and notes with each the number of the record pulled last.", references_next);
 
-static PyMethodDef functions[] = {{"column", column, METH_O, "A column of a block of a segment, encoded; the bytes of its longs are given."}, {NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_taps", "The loops of taps in C.", -1, functions};
+static PyMethodDef column_methods[] = {
+    {"block", (PyCFunction)column_block, METH_O, "The column in the next block of the segment, encoded; the bytes of its longs are given."}, {NULL}};
+static PyTypeObject ColumnType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "headwater.spark_listener.rdd_records._taps.Column",
+    .tp_doc = "Encodes a column of a segment, block after block.",
+    .tp_basicsize = sizeof(Column),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = column_new,
+    .tp_dealloc = (destructor)column_dealloc,
+    .tp_methods = column_methods,
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_taps", "The loops of taps in C.", -1, NULL};
 
 PyMODINIT_FUNC PyInit__taps(void) {
     if (sizeof(Py_hash_t) != sizeof(int64_t)) {
@@ -469,7 +528,8 @@ PyMODINIT_FUNC PyInit__taps(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
     if (PyModule_AddType(module, &CounterType) < 0 || PyModule_AddType(module, &KeysType) < 0 ||
-        PyModule_AddType(module, &ReferencesType) < 0 || PyModule_AddIntConstant(module, "VERSION", 1) < 0) {
+        PyModule_AddType(module, &ReferencesType) < 0 || PyModule_AddType(module, &ColumnType) < 0 ||
+        PyModule_AddIntConstant(module, "VERSION", 2) < 0) {
         Py_DECREF(module);
         return NULL;
     }

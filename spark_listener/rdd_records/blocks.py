@@ -24,7 +24,7 @@ _MOST_STORED = 128 * 1024  # bytes of a zstd block that is not compressed
 _NUMBER = 2  # bytes of the number of a value, where a block has more than 256
 _TRIED = 4_096  # rows: where nearly all of them have values of their own, numbers would save nothing
 COMPILED = True  # whether the encoding in C is used where a worker has it
-_VERSION = 1
+_VERSION = 2  # of what it offers: a worker may have another Headwater than the driver
 _CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _WRAP = (1 << 64) - 1
 
@@ -39,6 +39,7 @@ class SegmentWriter:
         self.name = f"b{boundary}-s{self._stage}.0-p{self.split}-a{self._attempt}.seg"
         self._path = os.path.join(folder, self.name)
         self._columns = [array("q") for _ in roles]
+        self._encoders: Sequence[Callable[[array[int]], bytes]] = ()
         self._file: Any = None
         self._digest = hashlib.sha256()
         self._rows = self._bytes = 0
@@ -81,9 +82,11 @@ class SegmentWriter:
 
     def _block(self, columns: Sequence[array[int]], *, small: bool) -> None:
         rows = len(columns[0])
-        column, compress = _encoding(small=small)
-        raw = struct.pack("<IH", rows, len(columns)) + b"".join(map(column, columns))
-        packed = compress(raw)
+        if not self._encoders:
+            self._encoders, self._compress = _encoding(len(columns), small=small)
+        encoded = [encode(column) for encode, column in zip(self._encoders, columns, strict=True)]
+        raw = struct.pack("<IH", rows, len(columns)) + b"".join(encoded)
+        packed = self._compress(raw)
         if self._file is None:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             self._file = open(self._path + f".{os.getpid()}.tmp", "wb")  # noqa: SIM115  # closed by `finish` or `abandon`
@@ -128,27 +131,27 @@ def _signed(value: int) -> int:
     return (value + 2**63 & _WRAP) - 2**63
 
 
-def _encoding(*, small: bool) -> tuple[Callable[[array[int]], bytes], Callable[[bytes], bytes]]:
-    """How columns are encoded, and blocks compressed."""
-    compiled = _compiled()
+def _encoding(columns: int, *, small: bool) -> tuple[Sequence[Callable[[array[int]], bytes]], Callable[[bytes], bytes]]:
+    """How each column of a segment is encoded, block after block, and how blocks are compressed."""
+    compiled = _compiled(columns)
     if small:
-        return compiled or _plain_column, stored
+        return compiled or [_plain_column] * columns, stored
     try:
         import pyarrow as pa
     except ImportError:
-        return compiled or _plain_column, stored
+        return compiled or [_plain_column] * columns, stored
     codec = pa.Codec("zstd", compression_level=1)
-    return compiled or _arrow_column, lambda raw: codec.compress(raw, asbytes=True)
+    return compiled or [_arrow_column] * columns, lambda raw: codec.compress(raw, asbytes=True)
 
 
-def _compiled() -> Callable[[array[int]], bytes] | None:
-    """The encoding of a column in C, if this worker has it."""
+def _compiled(columns: int) -> Sequence[Callable[[array[int]], bytes]]:
+    """The encoding of each column in C; none where this worker does not have it."""
     try:
         from headwater.spark_listener.rdd_records import _taps
 
-        return _taps.column if COMPILED and _taps.VERSION == _VERSION else None
+        return [_taps.Column().block for _ in range(columns)] if COMPILED and _taps.VERSION == _VERSION else ()
     except Exception:  # noqa: BLE001  # whatever a worker has by that name
-        return None
+        return ()
 
 
 def _arrow_column(values: array[int]) -> bytes:

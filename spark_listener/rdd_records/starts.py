@@ -18,7 +18,7 @@ from headwater.spark_listener.rdd_records.keys import KeyHashes, check_hash, equ
 
 NONE = -(2**63)
 COMPILED = True  # whether the loops in C are used where a worker has them
-_VERSION = 1  # of what they offer: a worker may have another Headwater than the driver
+_VERSION = 2  # of what they offer: a worker may have another Headwater than the driver
 _CHUNK = 4096  # pulls between two looks at what was noted
 
 

@@ -276,11 +276,12 @@ class Written(Recording):
     """Records as `saveAsTextFile` writes them: makes their text, and counts a row for each line of it."""
 
     def _armed(self, split: int, iterator: Iterable[Any], out: list[Any] | None, counter: Any = None) -> Iterator[Any]:
-        return map(_text, super()._armed(split, iterator, out, counter))
+        records = super()._armed(split, iterator, out, counter)
+        return records if counter is not None else map(_text, records)  # the loop in C makes the text itself
 
     def compiled(self, records: Iterator[Any], counter: Any) -> Any:
         add, fail = self._add_references, self._report.fail
-        return counter.loops.References(records, counter.of, _MOST_COUNTED, add, fail, lines=True)
+        return counter.loops.References(records, counter.of, _MOST_COUNTED, add, fail, _text)
 
     def noted(self, record: bytes) -> int:
         return _lines(record) if _LF in record or _CR in record else 1

@@ -1,5 +1,6 @@
 """Segments: what is written is read back, and every damage is found and named."""
 
+import json
 import struct
 import zlib
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import InvalidCaptureError
 from headwater.graph.associations import NONE, pack, unpack
-from headwater.graph.associations.segment import BLOCK, COLUMN, MAGIC, NUMBERED, ROWS, Segment
+from headwater.graph.associations.segment import BLOCK, COLUMN, LENGTH, LISTED, MAGIC, NUMBERED, ROWS, Segment
 from headwater.graph.associations.writer import segment
 from headwater.graph.records.decode import decode
 
@@ -77,6 +78,46 @@ def test_the_number_of_a_value_that_is_not_there_is_damage() -> None:
     whole = segment([[]], FOOTER).replace(b'"rows":0', b'"rows":3')
     with pytest.raises(InvalidCaptureError, match="a column of 2 values has a row with number 2"):
         decode(Segment.open("s", whole[: len(MAGIC)] + block + whole[len(MAGIC) :]))
+
+
+def _segment_of(*blocks: tuple[int, bytes]) -> Segment:
+    """A segment of one column, of blocks as they lie there: their rows, and their column."""
+    framed = []
+    for rows, column in blocks:
+        raw = ROWS.pack(rows, 1) + column
+        packed = pa.Codec("zstd").compress(raw, asbytes=True)
+        framed.append(BLOCK.pack(len(raw), len(packed), zlib.crc32(packed)) + packed)
+    text = json.dumps({**FOOTER, "rows": sum(rows for rows, _ in blocks)}).encode()
+    return Segment.open("s", b"".join([MAGIC, *framed, LENGTH.pack(0), text, LENGTH.pack(len(text)), MAGIC]))
+
+
+def test_blocks_refer_to_what_blocks_before_them_listed() -> None:
+    first = COLUMN.pack(1, LISTED, 2) + bytes([0, 1, 0]) + struct.pack("<2q", 5, -7)
+    between = COLUMN.pack(0, 0, 9)
+    second = COLUMN.pack(2, LISTED, 1) + bytes([2, 1, 0, 0]) + struct.pack("<q", 2**62)
+    third = COLUMN.pack(1, LISTED, 0) + bytes([2])
+    assert decode(_segment_of((3, first), (2, between), (2, second), (1, third)))[0].tolist() == [5, -7, 5, 9, 9, 2**62, -7, 2**62]
+
+
+def test_a_place_beyond_the_list_is_damage() -> None:
+    first = COLUMN.pack(1, LISTED, 2) + bytes([0, 1]) + struct.pack("<2q", 5, -7)
+    second = COLUMN.pack(2, LISTED, 0) + bytes([0, 1, 0, 1])
+    with pytest.raises(InvalidCaptureError, match="a column of 2 values has a row with number 257"):
+        decode(_segment_of((2, first), (2, second)))
+
+
+@pytest.mark.parametrize(("width", "base"), [(0, 0), (4, 1), (8, 1), (1, -1), (1, 3)])
+def test_a_list_of_another_width_or_with_more_values_than_rows_is_damage(width: int, base: int) -> None:
+    column = COLUMN.pack(width, LISTED, base) + bytes(2 * width) + bytes(8 * max(0, base))
+    with pytest.raises(InvalidCaptureError, match="block 0 does not hold what its header states"):
+        decode(_segment_of((2, column)))
+
+
+def test_a_list_does_not_fill_the_memory() -> None:
+    rows = 65_536
+    block = COLUMN.pack(1, LISTED, rows) + bytes(rows) + bytes(8 * rows)
+    with pytest.raises(InvalidCaptureError, match="a column lists more than 131072 values"):
+        decode(_segment_of((rows, block), (rows, block), (rows, block)))
 
 
 def test_columns_of_different_lengths_are_refused() -> None:

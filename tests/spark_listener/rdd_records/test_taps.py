@@ -120,6 +120,29 @@ def test_a_row_for_each_line_of_a_text() -> None:
     assert report.rows == [(n,) for n in (0, 1, 1, 2, 2, 2, 3, 4)]
 
 
+class Shouting(str):
+    __slots__ = ()
+
+    def encode(self, *_: str) -> bytes:
+        return self.upper().encode("latin-1")
+
+
+def test_text_is_made_of_records_as_pyspark_makes_it() -> None:
+    records = ["ä𝄞", Shouting("ä"), b"\xff", 2.5, None, ("a", "ä")]
+    passed, report = tapped(Written, lambda given: given, records)
+    assert list(passed) == ["ä𝄞".encode(), b"\xc4", b"\xff", b"2.5", b"None", "('a', 'ä')".encode()]
+    assert report.rows == [(n,) for n in range(6)]
+
+
+@pytest.mark.parametrize("record", ["\ud800", type("Unwilling", (), {"__str__": lambda _: "\ud800"})()])
+def test_a_text_that_cannot_be_written_is_the_error_of_the_program(record: object) -> None:
+    passed, report = tapped(Written, lambda given: given, ["a", record])
+    assert next(passed) == b"a"
+    with pytest.raises(UnicodeEncodeError):
+        next(passed)
+    assert report.fault is None
+
+
 KEYS = ["a", "b", 1, -1, -2, 0, True, 2**70, None, (1, None), (1, -1), (1, -2), ("a", (None, 2.5)), (), 2.5, b"x", math.nan, -1.0]
 
 
