@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.data.cache import kept
@@ -18,6 +19,7 @@ from bench.data.draw import bags, maps, named, numbered, strings, uniform, with_
 
 _ROWS = 1_000_000
 _FILES = 4
+_LINES = 100_000  # of a file of text
 _WIDE_COLUMNS = 500
 _POWER_USERS = 500
 
@@ -44,9 +46,29 @@ def pigmix(scale: float) -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.iterdir()) if path.is_dir()}
 
 
+def pigmix_lines(scale: float) -> dict[str, Path]:
+    """Page views and power users as text, a line each, as PigMix has them; made now unless the cache has them."""
+
+    def make(folder: Path) -> None:
+        random = np.random.default_rng(2008)
+        rows = round(scale * _ROWS)
+        users = _viewers(random, rows)
+        for number, begin in enumerate(range(0, rows, _LINES)):
+            views = _page_views(random, min(rows - begin, _LINES))
+            _write_lines(folder / "page_views", number, views.set_column(0, "user", users.slice(begin, len(views))))
+        _write_lines(folder / "power_users", 0, _users(random, users.unique().drop_null().sort().slice(0, _POWER_USERS)))
+
+    folder = kept(f"pigmix-lines-{scale:g}", make)
+    return {path.name: path for path in sorted(folder.iterdir())}
+
+
+def _viewers(random: np.random.Generator, rows: int) -> pa.Array:
+    return with_nulls(random, named(random, zipf, size=20, cardinality=1_600_000, rows=rows), 7)
+
+
 def _page_views(random: np.random.Generator, rows: int) -> pa.Table:
     return pa.table({
-        "user": with_nulls(random, named(random, zipf, size=20, cardinality=1_600_000, rows=rows), 7),
+        "user": _viewers(random, rows),
         "action": pa.array(uniform(random, 2, rows), pa.int32()),
         "timespent": pa.array(zipf(random, 20, rows), pa.int32()),
         "query_term": with_nulls(random, named(random, zipf, size=10, cardinality=1_800_000, rows=rows), 20),
@@ -77,6 +99,23 @@ def _wide_rows(random: np.random.Generator, rows: int) -> pa.Table:
     users = strings(random, 20, 10_000).take(pa.array(zipf(random, 10_000, rows)))
     numbers = {f"c{place}": pa.array(uniform(random, 10_000, rows), pa.int32()) for place in range(1, _WIDE_COLUMNS + 1)}
     return pa.table({"user": users} | numbers)
+
+
+def _write_lines(folder: Path, number: int, table: pa.Table) -> None:
+    folder.mkdir(exist_ok=True)
+    columns = [pc.fill_null(_text(column.combine_chunks()), "") for column in table.columns]
+    lines = pc.binary_join_element_wise(*columns, "\1").to_pylist()
+    (folder / f"part-{number:03}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _text(column: pa.Array) -> pa.Array:
+    """A column as text: elements of a bag are joined by 2, entries of a map by 3, key and value by 4."""
+    if isinstance(column, pa.MapArray):
+        entries = pc.binary_join_element_wise(column.keys, column.items, "\4")
+        return pc.binary_join(pa.ListArray.from_arrays(column.offsets, entries), "\3")
+    if isinstance(column, pa.ListArray):
+        return pc.binary_join(pa.ListArray.from_arrays(column.offsets, _text(column.values)), "\2")
+    return column.cast(pa.string())
 
 
 def _write(folder: Path, table: pa.Table) -> None:

@@ -1,4 +1,4 @@
-"""Lines of words for word count and grep: 5 to 15 words a line, out of 100,000, the n-th as frequent as 1/n."""
+"""Lines of words for word count and grep: 5 to 15 words a line, out of 100,000 or as many as asked for, the n-th as frequent as 1/n."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from bench.data.draw import strings, zipf
 
 _WORDS = 100_000
 _LINES = 250_000  # at a time
+_LINE_BYTES = 66  # on average
 _FILE_BYTES = 128 * 1024 * 1024
 
 
-def text(gigabytes: float) -> Path:
-    """A folder of text files of that size together (10⁹ bytes); made now unless the cache has it."""
+def text(gigabytes: float, *, terms: int = _WORDS) -> Path:
+    """A folder of text files of that size together (10⁹ bytes), of so many different words; made now unless the cache has it."""
 
     def make(folder: Path) -> None:
         random = np.random.default_rng(1974)
-        words = strings(random, 6, _WORDS)
+        words = strings(random, 6, terms)
         left, number = int(gigabytes * 1e9), 0
         while left > 0:
             with (folder / f"part-{number:02}.txt").open("wb") as file:
                 while file.tell() < min(_FILE_BYTES, left):
-                    file.write(_lines(random, words))
+                    file.write(_lines(random, words, min(_LINES, 1 + (min(_FILE_BYTES, left) - file.tell()) // _LINE_BYTES)))
                 left -= file.tell()
             number += 1
 
-    return kept(f"text-{gigabytes:g}-gb", make)
+    return kept(f"text-{gigabytes:g}-gb" + (f"-{terms}-terms" if terms != _WORDS else ""), make)
 
 
-def _lines(random: np.random.Generator, words: pa.Array) -> bytes:
-    lengths = random.integers(5, 16, _LINES)
+def _lines(random: np.random.Generator, words: pa.Array, count: int) -> bytes:
+    lengths = random.integers(5, 16, count)
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32))
-    drawn = words.take(pa.array(zipf(random, _WORDS, int(lengths.sum()))))
+    drawn = words.take(pa.array(zipf(random, len(words), int(lengths.sum()))))
     lines = pc.binary_join(pa.ListArray.from_arrays(offsets, drawn), " ")
     return ("\n".join(lines.to_pylist()) + "\n").encode()

@@ -25,10 +25,11 @@ from bench.suite import PROCESSOR, SECONDS, Sample
 Program = Callable[[Any], Any]
 _ROOM = 1 << 50  # bytes of the spool: nothing is delivered here
 _HEARD_MS = 60_000
+_PYTHON = "python"
 
 
 class RddTurns:
-    """`programs` make the RDD of each case. An arm is a plain one, or a mode of capture."""
+    """`programs` make the RDD of each case. An arm is a plain one, a mode of capture, or `python`: active without the loops in C."""
 
     def __init__(self, folder: Path, programs: Mapping[str, Program], *, memory: str = "2g") -> None:
         from pyspark import RDD, SparkContext
@@ -61,7 +62,7 @@ class RddTurns:
             return self._timed(case, None)
         home = self._folder / "home"
         try:
-            with self._capturing(arm, home) as watch:
+            with _loops(in_c=arm != _PYTHON), self._capturing("active" if arm == _PYTHON else arm, home) as watch:
                 sample = dict(self._timed(case, watch))
                 (manifest,) = self._manifests
                 if manifest["status"] != "complete" or self._faults:
@@ -133,3 +134,15 @@ class RddTurns:
         (saved.rdd if saved.rdd is not None else rdd).saveAsTextFile(target)
         self._application.note(saved.ended_at(time.time(), None, self._application.capture(saved)))
         mark_jobs(rdd.ctx, None)
+
+
+@contextmanager
+def _loops(*, in_c: bool) -> Iterator[None]:
+    """Have workers use the loops in C, or those in Python: what is shipped to them says which."""
+    from headwater.spark_listener.rdd_records import _taps, blocks, starts  # noqa: F401  # where they are not compiled, this fails
+
+    starts.COMPILED = blocks.COMPILED = in_c
+    try:
+        yield
+    finally:
+        starts.COMPILED = blocks.COMPILED = True
