@@ -1,7 +1,7 @@
 """RDD programs, captured against plain: grep and word count over 0.25 and 0.5 GB of text of 8,000 terms, and three scripts of PigMix.
 
-Grep keeps four lines in a thousand. Of PigMix, over 200,000 page views as text, L2 joins a large table with a small one, L6 sums by a key of
-four fields that few records share, and L7 takes whole groups. `--scale` is a share of the sizes, for trying out.
+Grep keeps four lines in a thousand. Of PigMix, over 200,000 page views as text, L2 joins a large table with a small one, L6 sums by a key
+of four fields that few records share, and L7 takes whole groups. `--scale` is a share of the sizes.
 
 Arms: `active`, `auto`, and `python`: active, with the loops in Python in the place of those in C.
 """
@@ -21,7 +21,8 @@ from bench.spark.rdds import Program, RddTurns
 from bench.spark.turns import PLAIN
 from bench.suite import Measure, PairedSuite, Plan, Turns
 
-_SIZES, _TERMS, _VIEWS = (0.25, 0.5), 8_000, 0.2
+_SIZES, _VIEWS = (0.25, 0.5), 0.2
+TERMS = 8_000
 _ARMS = ("active", "auto", "python")
 
 
@@ -52,6 +53,8 @@ def _l7(views: Any) -> Any:
     return views.map(lambda line: line.split("\1")).map(lambda view: (view[0], int(view[5]))).groupByKey().mapValues(halves)
 
 
+TEXT_PROGRAMS = {"word count": _words, "grep": _grep}
+
 # The most that each may take of the plain one's processor time, and of the input's bytes.
 _TARGETS = {"word count": (1.15, 0.25), "grep": (1.05, 0.10), "PigMix": (1.15, 0.10)}
 
@@ -61,7 +64,7 @@ class RddSuite:
 
     def __init__(self, scale: float) -> None:
         self._scale = scale
-        texts = {f"{name} {size} GB" for name in ("word count", "grep") for size in _SIZES}
+        texts = {f"{name} {size} GB" for name in TEXT_PROGRAMS for size in _SIZES}
         self.plan = Plan(
             name="rdd" if scale == 1 else f"rdd-{scale:g}",
             arms=(*PLAIN, *_ARMS),
@@ -98,8 +101,8 @@ class RddSuite:
     def _programs(self) -> Mapping[str, Program]:
         found: dict[str, Program] = {}
         for size in _SIZES:
-            path = str(text(size * self._scale, terms=_TERMS))
-            found |= {f"word count {size} GB": _over(_words, path), f"grep {size} GB": _over(_grep, path)}
+            path = str(text(size * self._scale, terms=TERMS))
+            found |= {f"{name} {size} GB": _over(make, path) for name, make in TEXT_PROGRAMS.items()}
         tables = pigmix_lines(_VIEWS * self._scale)
         views, users = str(tables["page_views"]), str(tables["power_users"])
         return found | {"PigMix L2": _over(_l2, views, users), "PigMix L6": _over(_l6, views), "PigMix L7": _over(_l7, views)}

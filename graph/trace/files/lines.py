@@ -19,6 +19,7 @@ import numpy.typing as npt
 from headwater.errors import UnsupportedError
 from headwater.graph.records import FileBlock
 from headwater.graph.storage import StoredFile
+from headwater.graph.trace.files.marks import MarkedLines, marked
 from headwater.graph.trace.files.unpacked import unpacked
 
 _LF, _CR, _SPACE = 10, 13, 0x20
@@ -56,6 +57,10 @@ class Lines:
         """How many records of the file come before the split that starts at byte `start`."""
         return int(np.searchsorted(self.begins, start, side="right")) if start > 0 else 0
 
+    def numbers_of(self, rows: Longs) -> Longs:
+        """The lines of some records, 1-based."""
+        return self.numbers[rows]
+
     def read(self, rows: Longs) -> list[bytes]:
         """The bytes of records."""
         data = self.data
@@ -71,10 +76,10 @@ class LineCache:
     """Lines of files as they are now, kept while memory allows; a file that changed is looked at again. For several threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[FileBlock, LineRules], Lines] = OrderedDict()
+        self._known: OrderedDict[tuple[FileBlock, LineRules], Lines | MarkedLines] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, stored: StoredFile, block: FileBlock, rules: LineRules) -> Lines:
+    def get(self, stored: StoredFile, block: FileBlock, rules: LineRules) -> Lines | MarkedLines:
         """The lines of a file, which is `block` now.
 
         Raises:
@@ -94,8 +99,13 @@ class LineCache:
         return lines
 
 
-def find_lines(data: mmap | bytes, rules: LineRules) -> Lines:
+def find_lines(data: mmap | bytes, rules: LineRules) -> Lines | MarkedLines:
     """Locate the records of a file's content."""
+    found = marked(data) if rules == LineRules(blank=True, header=False) else None
+    return _located(data, rules) if found is None else found
+
+
+def _located(data: mmap | bytes, rules: LineRules) -> Lines:
     begins, ends = _bounds(data)
     numbers = np.arange(1, len(begins) + 1, dtype=np.int64)
     if len(begins) and data[: len(_BOM)] == _BOM:

@@ -24,6 +24,7 @@ from headwater.graph.trace.files.avroblocks import AvroBlocks, BlockCache
 from headwater.graph.trace.files.excerpts import Excerpts
 from headwater.graph.trace.files.formats import format_of
 from headwater.graph.trace.files.lines import LineCache, LineRules, Lines
+from headwater.graph.trace.files.marks import MarkedLines
 from headwater.graph.trace.files.shapes import Shape
 
 FILE, ROW, LINE = "__file", "__row", "__line"
@@ -52,7 +53,7 @@ class Reader:
         self._lines = LineCache()
         self._blocks = BlockCache()
 
-    def lines(self, file: ReadFile, rules: LineRules) -> Lines:
+    def lines(self, file: ReadFile, rules: LineRules) -> Lines | MarkedLines:
         """Where the records of a text file lie."""
         return self._lines.get(file.stored, file.block, rules)
 

@@ -3,7 +3,9 @@
 import bz2
 import gzip
 import os
+from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +13,11 @@ from hypothesis import strategies as st
 from headwater.errors import UnsupportedError
 from headwater.graph.records import block_of
 from headwater.graph.storage import LocalFile
+from headwater.graph.trace.files import marks
 from headwater.graph.trace.files.formats.csv import Csv
 from headwater.graph.trace.files.formats.json import JsonLines
 from headwater.graph.trace.files.lines import LineCache, LineRules, find_lines
+from headwater.graph.trace.files.marks import marked
 
 TEXTS = st.lists(st.sampled_from(["a,b", "", " ", "\t", "#c", "é", "\n", "\r", "\r\n", "x"]), max_size=25).map(
     lambda parts: "".join(parts).encode()
@@ -64,6 +68,38 @@ def test_a_split_begins_after_the_records_of_those_before_it(data, cuts) -> None
         assert found.before(start) == counted
         counted += len(hadoop_split(data, start, end))
     assert counted == len(found)
+
+
+@given(TEXTS, st.lists(st.integers(0, 60), max_size=8), st.integers(1, 9))
+def test_lines_by_marks_are_those_of_the_whole_file(data, picks, part) -> None:
+    lines = [text for _, text in hadoop_lines(data)]
+    with patch.object(marks, "_PART", part):
+        found = marked(data)
+        if b"\r" in data:
+            assert found is None
+            return
+        assert found is not None
+        rows = np.array([pick % len(lines) for pick in picks] if lines else [], np.int64)
+        assert found.read(rows) == [lines[row] for row in rows]
+        assert found.numbers_of(rows).tolist() == [row + 1 for row in rows]
+        assert len(found) == len(lines)
+        begins = [begin for begin, _ in hadoop_lines(data)]
+        assert [found.before(start) for start in range(1, len(data) + 1)] == [
+            sum(begin <= start for begin in begins) for start in range(1, len(data) + 1)
+        ]
+
+
+def test_a_line_that_is_not_there_is_not_read() -> None:
+    found = marked(b"a\nb")
+    assert found is not None
+    for row in (-1, 2):
+        with pytest.raises(IndexError, match="the file has 2 lines"):
+            found.read(np.array([row]))
+
+
+def test_what_is_kept_of_a_long_file_is_little() -> None:
+    found = find_lines(b"a line of text\n" * 200_000, PLAIN)
+    assert found.size - 3_000_000 < 1_000
 
 
 @given(TEXTS, st.booleans())

@@ -63,7 +63,7 @@ class LineFormat(Format):
         content = lines.read(rows)
         if exactly and not self.is_certain(content, options, shape.columns):
             raise UnsupportedError(f"How Spark cut the lines of {file.stored.name} into columns is not certain.")
-        return Texts(rows, lines.numbers[rows], self.cells(content, [column for column, _ in shape.columns], options))
+        return Texts(rows, lines.numbers_of(rows), self.cells(content, [column for column, _ in shape.columns], options))
 
     @abstractmethod
     def is_certain(self, lines: Sequence[bytes], options: Mapping[str, Any], columns: Sequence[tuple[str, str]] = ()) -> bool:
