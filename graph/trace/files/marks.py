@@ -56,7 +56,7 @@ class MarkedLines:
         if start >= len(self.data):
             return len(self)
         part = start // _PART
-        return int(self.ended[part]) + np.count_nonzero(_part(self.data, part)[: start - part * _PART] == _LF) + 1
+        return int(self.ended[part]) + int(np.count_nonzero(_part(self.data, part)[: start - part * _PART] == _LF)) + 1
 
     def numbers_of(self, rows: Longs) -> Longs:
         """The lines of some records, 1-based."""
