@@ -1,6 +1,7 @@
 /* The loops of taps that run for every record, in C: what `starts.py` and `taps.py` do in Python where this is not installed.
 
-   Three iterators. `Counter` numbers the records that a stage pulls. `Keys` and `References` stand at the stage's end: they hand on each
+   Four iterators. `Counter` numbers the records that a stage pulls; `Groups` takes the hash of a group's key for the number, and notes a second
+   hash beside it. `Keys` and `References` stand at the stage's end: they hand on each
    record as it comes, before the next is asked for, and note what the record that was pulled last has to do with it. What has no hash that
    is known here `odd` of `Keys` is asked for; with one, `References` hands on the text of each record, which `odd` makes of objects. A fault in the noting
    is told to `fail`, ends the noting, and never reaches the program. `Column` encodes a column of a segment.
@@ -14,6 +15,7 @@
 
 #define NONE INT64_MIN
 #define HASH_OF_NONE 0x6A09E667F3BCC908LL
+#define CHECK_OF_TUPLE 0x1F83D9ABFB41BD6BLL
 
 typedef struct {
     PyObject_HEAD
@@ -30,7 +32,16 @@ typedef struct {
     int noting, text;
 } Tap;
 
-static PyTypeObject CounterType, KeysType, ReferencesType;
+/* A Counter whose numbers are the hashes of keys. */
+typedef struct {
+    Counter counter;
+    PyObject *flush, *odd, *check, *fail;
+    int64_t *hashes, *checks;
+    Py_ssize_t count, size;
+    int noting;
+} Groups;
+
+static PyTypeObject CounterType, GroupsType, KeysType, ReferencesType;
 
 /* Counter */
 
@@ -139,13 +150,13 @@ static void tap_dealloc(Tap *self) {
 }
 
 /* The fault that is set goes to `fail`, and the record goes on: 0. What is no fault (an interrupt) is the program's: -1. */
-static int failed(Tap *self) {
+static int failed(PyObject *fail, int *noting) {
     PyObject *kind, *fault, *trace;
     if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
     PyErr_Fetch(&kind, &fault, &trace);
     PyErr_NormalizeException(&kind, &fault, &trace);
-    self->noting = 0;
-    PyObject *told = PyObject_CallOneArg(self->fail, fault);
+    *noting = 0;
+    PyObject *told = PyObject_CallOneArg(fail, fault);
     if (told == NULL) PyErr_Clear();
     Py_XDECREF(told);
     Py_XDECREF(kind);
@@ -156,50 +167,48 @@ static int failed(Tap *self) {
 
 /* A record on its way, after it was noted (`done`: what that gave). */
 static PyObject *handed_on(Tap *self, PyObject *record, int done) {
-    if (done == 0 || failed(self) == 0) return record;
+    if (done == 0 || failed(self->fail, &self->noting) == 0) return record;
     Py_DECREF(record);
     return NULL;
 }
 
-/* Hand what was noted to `flush`, as bytes: hashes where there are some, and references. */
-static int flushed(Tap *self) {
-    Py_ssize_t bytes = self->count * sizeof(int64_t);
-    PyObject *references = PyBytes_FromStringAndSize((char *)self->references, bytes), *told = NULL;
-    if (references != NULL) {
-        if (self->hashes == NULL) {
-            told = PyObject_CallOneArg(self->flush, references);
-        } else {
-            PyObject *hashes = PyBytes_FromStringAndSize((char *)self->hashes, bytes);
-            if (hashes != NULL) {
-                told = PyObject_CallFunctionObjArgs(self->flush, hashes, references, NULL);
-                Py_DECREF(hashes);
-            }
-        }
-        Py_DECREF(references);
-    }
-    self->count = 0;
+/* Hand columns to `flush`, as bytes; `second` may be NULL. */
+static int handed_over(PyObject *flush, const int64_t *first, const int64_t *second, Py_ssize_t count) {
+    const char *format = second == NULL ? "(y#)" : "(y#y#)";
+    Py_ssize_t bytes = count * sizeof(int64_t);
+    PyObject *columns = Py_BuildValue(format, (const char *)first, bytes, (const char *)second, bytes);
+    PyObject *told = columns == NULL ? NULL : PyObject_CallObject(flush, columns);
+    Py_XDECREF(columns);
     if (told == NULL) return -1;
     Py_DECREF(told);
     return 0;
 }
 
+/* Hand on what was noted: hashes where there are some, and references. */
+static int flushed(Tap *self) {
+    Py_ssize_t count = self->count;
+    self->count = 0;
+    return self->hashes == NULL ? handed_over(self->flush, self->references, NULL, count)
+                                : handed_over(self->flush, self->hashes, self->references, count);
+}
+
 static PyObject *tap_drain(Tap *self, PyObject *nothing) {
-    if (self->noting && self->count > 0 && flushed(self) < 0 && failed(self) < 0) return NULL;
+    if (self->noting && self->count > 0 && flushed(self) < 0 && failed(self->fail, &self->noting) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
 /* Keys */
 
-static int hash_of(Tap *self, PyObject *key, int64_t *hash);
+static int hash_of(PyObject *odd, PyObject *key, int64_t *hash);
 
 /* The hash of a tuple of the keys' hashes, as `stable_hash` has it. */
-static int hash_of_tuple(Tap *self, PyObject *key, int64_t *hash) {
+static int hash_of_tuple(PyObject *odd, PyObject *key, int64_t *hash) {
     Py_ssize_t size = PyTuple_GET_SIZE(key);
     PyObject *hashes = PyTuple_New(size);
     if (hashes == NULL) return -1;
     for (Py_ssize_t i = 0; i < size; i++) {
         int64_t one;
-        PyObject *number = hash_of(self, PyTuple_GET_ITEM(key, i), &one) < 0 ? NULL : PyLong_FromLongLong(one);
+        PyObject *number = hash_of(odd, PyTuple_GET_ITEM(key, i), &one) < 0 ? NULL : PyLong_FromLongLong(one);
         if (number == NULL) {
             Py_DECREF(hashes);
             return -1;
@@ -211,7 +220,7 @@ static int hash_of_tuple(Tap *self, PyObject *key, int64_t *hash) {
     return *hash == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-static int hash_of(Tap *self, PyObject *key, int64_t *hash) {
+static int hash_of(PyObject *odd, PyObject *key, int64_t *hash) {
     if (PyUnicode_CheckExact(key)) {
         *hash = PyObject_Hash(key);
         return *hash == -1 && PyErr_Occurred() ? -1 : 0;
@@ -226,30 +235,30 @@ static int hash_of(Tap *self, PyObject *key, int64_t *hash) {
     }
     if (PyTuple_CheckExact(key)) {
         if (Py_EnterRecursiveCall(" in a key") != 0) return -1;
-        int done = hash_of_tuple(self, key, hash);
+        int done = hash_of_tuple(odd, key, hash);
         Py_LeaveRecursiveCall();
         return done;
     }
-    PyObject *found = PyObject_CallOneArg(self->odd, key);
+    PyObject *found = PyObject_CallOneArg(odd, key);
     if (found == NULL) return -1;
     *hash = PyLong_AsLongLong(found);
     Py_DECREF(found);
     return *hash == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+/* The key of a pair, a new reference. */
+static PyObject *key_of(PyObject *record) {
+    if (PyTuple_CheckExact(record) && PyTuple_GET_SIZE(record) > 0) return Py_NewRef(PyTuple_GET_ITEM(record, 0));
+    if (PyTuple_Check(record) || PyList_Check(record)) return PySequence_GetItem(record, 0);
+    PyErr_Format(PyExc_TypeError, "a record of the type %s is no pair", Py_TYPE(record)->tp_name);
+    return NULL;
+}
+
 static int note_key(Tap *self, PyObject *record) {
-    PyObject *key;
-    if (PyTuple_CheckExact(record) && PyTuple_GET_SIZE(record) > 0) {
-        key = Py_NewRef(PyTuple_GET_ITEM(record, 0));
-    } else if (PyTuple_Check(record) || PyList_Check(record)) {
-        key = PySequence_GetItem(record, 0);
-        if (key == NULL) return -1;
-    } else {
-        PyErr_Format(PyExc_TypeError, "a record of the type %s is no pair", Py_TYPE(record)->tp_name);
-        return -1;
-    }
+    PyObject *key = key_of(record);
+    if (key == NULL) return -1;
     int64_t hash;
-    int done = hash_of(self, key, &hash);
+    int done = hash_of(self->odd, key, &hash);
     Py_DECREF(key);
     if (done < 0) return -1;
     self->hashes[self->count] = hash;
@@ -261,6 +270,154 @@ static PyObject *keys_next(Tap *self) {
     if (self->iterator == NULL) return NULL;
     PyObject *record = Py_TYPE(self->iterator)->tp_iternext(self->iterator);
     return record == NULL || !self->noting ? record : handed_on(self, record, note_key(self, record));
+}
+
+/* Groups */
+
+static PyObject *zero; /* the text of one character, U+0000 */
+
+static int check_of(PyObject *check, PyObject *key, int64_t *found);
+
+/* The second hash of a tuple, as `check_hash` has it. 1: of a part it is not known here. */
+static int check_of_tuple(PyObject *check, PyObject *key, int64_t *found) {
+    Py_ssize_t size = PyTuple_GET_SIZE(key);
+    PyObject *parts = PyTuple_New(2 * size + 1), *first = PyLong_FromLongLong(CHECK_OF_TUPLE);
+    int done = parts == NULL || first == NULL ? -1 : 0;
+    if (done == 0) {
+        PyTuple_SET_ITEM(parts, 0, Py_NewRef(first));
+        for (Py_ssize_t i = 0; i < size && done == 0; i++) {
+            int64_t part;
+            done = check_of(check, PyTuple_GET_ITEM(key, i), &part);
+            if (done != 0) break;
+            PyObject *high = PyLong_FromUnsignedLong((unsigned long)((uint64_t)part >> 32)), *low = PyLong_FromUnsignedLong((unsigned long)(part & 0xFFFFFFFF));
+            PyTuple_SET_ITEM(parts, 2 * i + 1, high);
+            PyTuple_SET_ITEM(parts, 2 * i + 2, low);
+            if (high == NULL || low == NULL) done = -1;
+        }
+    }
+    if (done == 0) {
+        *found = PyObject_Hash(parts);
+        done = *found == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    Py_XDECREF(parts);
+    Py_XDECREF(first);
+    return done;
+}
+
+/* The second hash of a key. 1: it is not known here. */
+static int check_of(PyObject *check, PyObject *key, int64_t *found) {
+    if (PyUnicode_CheckExact(key)) {
+        PyObject *other = PyUnicode_Concat(zero, key);
+        if (other == NULL) return -1;
+        *found = PyObject_Hash(other);
+        Py_DECREF(other);
+        return *found == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    if (PyLong_CheckExact(key)) {
+        int over;
+        *found = PyLong_AsLongLongAndOverflow(key, &over);
+        return over != 0;
+    }
+    if (key == Py_None) {
+        *found = HASH_OF_NONE;
+        return 0;
+    }
+    if (!PyTuple_CheckExact(key)) return 1;
+    if (Py_EnterRecursiveCall(" in a key") != 0) return -1;
+    int done = check_of_tuple(check, key, found);
+    Py_LeaveRecursiveCall();
+    return done;
+}
+
+static int note_group(Groups *self, PyObject *record) {
+    PyObject *key = key_of(record);
+    if (key == NULL) return -1;
+    int64_t hash, second = 0;
+    int done = hash_of(self->odd, key, &hash);
+    if (done == 0) done = check_of(self->check, key, &second);
+    if (done > 0) {
+        PyObject *found = PyObject_CallOneArg(self->check, key);
+        second = found == NULL ? -1 : PyLong_AsLongLong(found);
+        done = second == -1 && PyErr_Occurred() ? -1 : 0;
+        Py_XDECREF(found);
+    }
+    Py_DECREF(key);
+    if (done < 0) return -1;
+    self->counter.current = hash;
+    self->hashes[self->count] = hash;
+    self->checks[self->count++] = second;
+    if (self->count < self->size) return 0;
+    self->count = 0;
+    return handed_over(self->flush, self->hashes, self->checks, self->size);
+}
+
+static PyObject *groups_next(Groups *self) {
+    if (self->counter.iterator == NULL) return NULL;
+    PyObject *record = Py_TYPE(self->counter.iterator)->tp_iternext(self->counter.iterator);
+    if (record == NULL || !self->noting || note_group(self, record) == 0) return record;
+    self->counter.current = NONE;
+    if (failed(self->fail, &self->noting) == 0) return record;
+    Py_DECREF(record);
+    return NULL;
+}
+
+static PyObject *groups_drain(Groups *self, PyObject *nothing) {
+    Py_ssize_t count = self->count;
+    self->count = 0;
+    if (self->noting && count > 0 && handed_over(self->flush, self->hashes, self->checks, count) < 0 && failed(self->fail, &self->noting) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *groups_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"size", "flush", "fail", "odd", "check", NULL};
+    PyObject *flush, *fail, *odd, *check;
+    Py_ssize_t size;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOOOO", names, &size, &flush, &fail, &odd, &check)) return NULL;
+    if (size < 1) {
+        PyErr_SetString(PyExc_ValueError, "size must be positive");
+        return NULL;
+    }
+    Groups *self = (Groups *)type->tp_alloc(type, 0);
+    if (self == NULL) return NULL;
+    self->counter.current = NONE;
+    self->flush = Py_NewRef(flush);
+    self->fail = Py_NewRef(fail);
+    self->odd = Py_NewRef(odd);
+    self->check = Py_NewRef(check);
+    self->size = size;
+    self->noting = 1;
+    self->hashes = PyMem_Malloc(size * sizeof(int64_t));
+    self->checks = PyMem_Malloc(size * sizeof(int64_t));
+    if (self->hashes == NULL || self->checks == NULL) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static int groups_traverse(Groups *self, visitproc visit, void *arg) {
+    Py_VISIT(self->flush);
+    Py_VISIT(self->fail);
+    Py_VISIT(self->odd);
+    Py_VISIT(self->check);
+    return counter_traverse(&self->counter, visit, arg);
+}
+
+static int groups_clear(Groups *self) {
+    Py_CLEAR(self->flush);
+    Py_CLEAR(self->fail);
+    Py_CLEAR(self->odd);
+    Py_CLEAR(self->check);
+    return counter_clear(&self->counter);
+}
+
+static void groups_dealloc(Groups *self) {
+    PyObject_GC_UnTrack(self);
+    groups_clear(self);
+    PyMem_Free(self->hashes);
+    PyMem_Free(self->checks);
+    Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
 /* References */
@@ -485,7 +642,7 @@ static PyTypeObject CounterType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "headwater.spark_listener.rdd_records._taps.Counter",
     .tp_doc = "Numbers the records of an iterator as they are pulled.",
     .tp_basicsize = sizeof(Counter),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = counter_new,
     .tp_dealloc = (destructor)counter_dealloc,
     .tp_traverse = (traverseproc)counter_traverse,
@@ -494,6 +651,22 @@ static PyTypeObject CounterType = {
     .tp_iternext = (iternextfunc)counter_next,
     .tp_methods = counter_methods,
     .tp_getset = counter_getters,
+};
+
+static PyMethodDef groups_methods[] = {{"drain", (PyCFunction)groups_drain, METH_NOARGS, "Hand on what was noted and not yet handed on."}, {NULL}};
+static PyTypeObject GroupsType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "headwater.spark_listener.rdd_records._taps.Groups",
+    .tp_doc = "A Counter whose numbers are the hashes of the keys of groups; notes two hashes of each.",
+    .tp_basicsize = sizeof(Groups),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_base = &CounterType,
+    .tp_new = groups_new,
+    .tp_dealloc = (destructor)groups_dealloc,
+    .tp_traverse = (traverseproc)groups_traverse,
+    .tp_clear = (inquiry)groups_clear,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = (iternextfunc)groups_next,
+    .tp_methods = groups_methods,
 };
 
 #define TAP(NAME, DOC, NEXT)                                                                                                               \
@@ -525,9 +698,10 @@ PyMODINIT_FUNC PyInit__taps(void) {
         PyErr_SetString(PyExc_ImportError, "hashes of this Python have not 64 bits");
         return NULL;
     }
+    if (zero == NULL && (zero = PyUnicode_FromOrdinal(0)) == NULL) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL) return NULL;
-    if (PyModule_AddType(module, &CounterType) < 0 || PyModule_AddType(module, &KeysType) < 0 ||
+    if (PyModule_AddType(module, &CounterType) < 0 || PyModule_AddType(module, &GroupsType) < 0 || PyModule_AddType(module, &KeysType) < 0 ||
         PyModule_AddType(module, &ReferencesType) < 0 || PyModule_AddType(module, &ColumnType) < 0 ||
         PyModule_AddIntConstant(module, "VERSION", 2) < 0) {
         Py_DECREF(module);

@@ -12,6 +12,13 @@ class Counter(Iterator[Any]):
     def current(self) -> int: ...
     def __next__(self) -> Any: ...
 
+class Groups(Counter):
+    def __init__(
+        self, size: int, flush: Callable[[bytes, bytes], None], fail: Callable[[Exception], None], odd: Callable[[Any], int],
+        check: Callable[[Any], int],
+    ) -> None: ...  # fmt: skip
+    def drain(self) -> None: ...
+
 class Keys(Iterator[Any]):
     def __init__(
         self, iterator: Iterable[Any], counter: Counter, size: int, flush: Callable[[bytes, bytes], None],

@@ -16,8 +16,9 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-_NONE, _NAN, _MINUS_ONE = 0x6A09E667F3BCC908, 0x3C6EF372FE94F82B, 0x510E527FADE682D1
+_NONE, _NAN, _MINUS_ONE, _TUPLE = 0x6A09E667F3BCC908, 0x3C6EF372FE94F82B, 0x510E527FADE682D1, 0x1F83D9ABFB41BD6B
 _STABLE = (str, bytes, int, float, dt.date, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID, enum.Enum)
+_HALF = (1 << 32) - 1
 _MOST = 100_000  # keys whose hashes are remembered
 
 
@@ -50,6 +51,11 @@ def check_hash(key: Any) -> int:
         return hash("\0" + key)
     if type(key) is int and -(2**63) <= key < 2**63:
         return key
+    if key is None:
+        return _NONE
+    if type(key) is tuple:
+        # Python's hash of a number is that of others, too, but for small ones.
+        return hash((_TUPLE, *(half for found in map(check_hash, key) for half in (found >> 32 & _HALF, found & _HALF))))
     return int.from_bytes(hashlib.blake2b(pickle.dumps(key), digest_size=8).digest(), "little", signed=True)
 
 

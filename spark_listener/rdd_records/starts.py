@@ -19,6 +19,7 @@ from headwater.spark_listener.rdd_records.keys import KeyHashes, check_hash, equ
 NONE = -(2**63)
 COMPILED = True  # whether the loops in C are used where a worker has them
 _VERSION = 2  # of what they offer: a worker may have another Headwater than the driver
+_MOST_COUNTED = 65_536  # groups that the compiled loops gather: a block of a segment
 _CHUNK = 4096  # pulls between two looks at what was noted
 
 
@@ -161,16 +162,22 @@ class Start:
             self._last = [column[-1] for column in self.references(self._noted[-1:], self._pulled + count - 1, 1)]
 
 
+def _compiled() -> Any:
+    """The loops in C, if this worker has them."""
+    try:
+        from headwater.spark_listener.rdd_records import _taps
+
+        return _taps if COMPILED and _taps.VERSION == _VERSION else None
+    except Exception:  # noqa: BLE001  # whatever a worker has by that name
+        return None
+
+
 class Numbered(Start):
     """Records by their place in the partition: of a source, of rows that were kept."""
 
     def counter(self, split: int) -> Counter | None:
-        try:
-            from headwater.spark_listener.rdd_records import _taps
-
-            return Counter(_taps.Counter(split << 40), _taps) if COMPILED and _taps.VERSION == _VERSION else None
-        except Exception:  # noqa: BLE001  # whatever a worker has by that name
-            return None
+        loops = _compiled()
+        return None if loops is None else Counter(loops.Counter(split << 40), loops)
 
     def within(self, split: int, references: array[int]) -> frozenset[int]:
         return frozenset(references[bisect_left(references, split << 40) : bisect_left(references, split + 1 << 40)])
@@ -192,10 +199,17 @@ class Keyed(Start):
         super().__init__()
         self._checks = checks  # a Report of the boundary above the groups
 
+    def counter(self, split: int) -> Counter | None:  # noqa: ARG002  # references are hashes
+        loops = _compiled()
+        if loops is None:
+            return None
+        return Counter(loops.Groups(_MOST_COUNTED, self._add, self._checks.fail, KeyHashes().of_one, self._check), loops)
+
     def arm(self, split: int, out: list[Any] | None, counter: Any = None, wanted: Mapping[int, frozenset[int]] | None = None) -> None:
         super().arm(split, out, counter, wanted)
         self._hashes = KeyHashes()
         self._alone = 0
+        self._compiled = counter
         self._checks.begin(split)
 
     def one_by_one(self, iterator: Iterator[Any]) -> Iterator[Any]:
@@ -218,10 +232,15 @@ class Keyed(Start):
         super()._settle_marks()
 
     def finish(self) -> None:
+        if self._compiled is not None:
+            self._compiled.drain()
         self._checks.finish()
 
     def abandon(self) -> None:
         self._checks.abandon()
+
+    def _add(self, hashes: bytes, checks: bytes) -> None:
+        self._checks.add([array("q", hashes), array("q", checks)])
 
     def _told(self, keys: Sequence[Any]) -> array[int]:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headwater.spark_listener.rdd_records.keys import stable_hash
+from headwater.spark_listener.rdd_records.keys import check_hash, stable_hash
 from headwater.spark_listener.rdd_records.starts import Keyed, Numbered
 from headwater.spark_listener.rdd_records.taps import Grouping, Recording, Report, Written
 
@@ -208,3 +208,49 @@ def test_groups_of_nan_are_told_apart_as_keys_that_share_a_hash(key: Any, one_by
     of_nan = {row for row in checks.rows if row[0] == stable_hash(key)}
     assert len({check for _, check in of_nan}) == 4
     assert len(set(checks.rows) - of_nan) == 1
+
+
+def _of_groups(
+    kind: type[Recording], records: Iterable[Any], function: Callable[[Iterable[Any]], Iterable[Any]]
+) -> tuple[list[Any], Kept, Kept]:
+    checks, report = Kept(), Kept()
+    start = Keyed(checks)
+    tap = kind(start, lambda split, entered: function(start(split, entered)), report, reads=False)
+    return list(tap(3, records)), checks, report
+
+
+@pytest.mark.parametrize("times", [1, 5_000])
+def test_what_is_made_of_groups_has_the_hash_of_their_key_and_each_group_two(times: int) -> None:
+    keys = [key for key in KEYS if key == key] * times  # noqa: PLR0124  # but for NaN
+
+    def some(records: Iterable[Any]) -> Iterator[Any]:
+        for number, record in enumerate(records):
+            for _ in range(number % 3):
+                yield record[1]
+
+    passed, checks, report = _of_groups(Written, ((key, n) for n, key in enumerate(keys)), some)
+    assert passed == [b"%d" % n for n in range(len(keys)) for _ in range(n % 3)]
+    assert (checks.fault, report.fault, checks.ended, report.ended) == (None, None, "finished", "finished")
+    assert report.rows == [(stable_hash(key),) for n, key in enumerate(keys) for _ in range(n % 3)]
+    assert set(checks.rows) == {(stable_hash(key), check_hash(key)) for key in keys}
+
+
+def test_keys_that_differ_in_any_part_differ_in_their_second_hash() -> None:
+    keys = [key for key in KEYS if key == key and key is not True and type(key) is not float]  # noqa: PLR0124
+    keys += [5, 5 + 2**61 - 1, 5 - 2**61 + 1]
+    tuples = [(a, b) for a in keys for b in keys]
+    assert len(set(map(check_hash, tuples))) == len(set(tuples))
+
+
+@pytest.mark.parametrize("records", [[(Own(), 1)], [((1, Own()), 1)]])
+def test_a_group_whose_key_has_no_hash_ends_the_recording_alone(records: list[Any]) -> None:
+    passed, checks, _ = _of_groups(Written, [("a", 0), *records, ("b", 2)], lambda given: (record[1] for record in given))
+    assert passed == [b"0", b"1", b"2"]
+    assert checks.fault is not None
+
+
+def test_groups_of_nan_in_a_whole_pass() -> None:
+    nan = math.nan
+    _, checks, report = _of_groups(Written, [(nan, 0), ((1, nan), 1), (nan, 2), ("a", 3)], lambda given: (record[1] for record in given))
+    assert report.rows == [(stable_hash(key),) for key in (nan, (1, nan), nan, "a")]
+    assert len({row for row in checks.rows if row[0] == stable_hash(nan)}) == 2
