@@ -20,10 +20,10 @@
                                   there, or before anyone asks where large says so
     files                         files/: reader, shapes; formats/, what depends on a format: base, parquet, delta, iceberg, orc, avro
                                   (avroblocks), csv (dialect, multiline), json (objects), text, xml, binary, jdbc and kafka (bykey),
-                                  local, located; loaded for those that a library reads; lined, lines, unpacked (compressed) and textvalues
-                                  for those of lines; places and scanned for the records that references stand for; footers of Parquet, and
-                                  excerpts of its large columns, by pages, parquetfile and thrift; deltalog and deletions for what a
-                                  Delta table holds now
+                                  local, located; loaded for those that a library reads; lined, lines (marks of long files), unpacked
+                                  (compressed) and textvalues for those of lines; places and scanned for the records that references
+                                  stand for; footers of Parquet, and excerpts of its large columns, by pages, parquetfile and thrift;
+                                  deltalog and deletions for what a Delta table holds now
     Spark's meaning in DuckDB     translate; database/: types, decimals, sql; in_memory for small tables
 """
 
